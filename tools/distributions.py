@@ -67,6 +67,7 @@ SCIPY_NAMES = {
     "t": "t",
     "triangular": "triang",
     "truncexpon": "truncexpon",
+    "truncated_normal": "truncnorm",
     "uniform": "uniform",
     "uniform_direction": "uniform_direction",
     "von_mises_fisher": "vonmises_fisher",

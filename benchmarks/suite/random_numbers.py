@@ -203,8 +203,8 @@ def dropout(dtype: str) -> Programs:
     kind = np.dtype(dtype).type
     values = np.random.default_rng(1).random(LAYER).astype(dtype)
     r, state = random.rng("r"), random.state(1)
-    _, uniform = r.uniform(kind(0), kind(1), size=x.shape)
-    drawn = phintys.function([r, x], pt.switch(uniform < kind(0.5), x * kind(2), kind(0)))
+    _, kept = r.bernoulli(0.5, size=x.shape, dtype="bool")
+    drawn = phintys.function([r, x], pt.switch(kept, x * kind(2), kind(0)))
     stored = phintys.function([mask, x], pt.switch(mask, x * kind(2), kind(0)))
     keep = values < kind(0.5)
     return {"phintys": lambda: drawn(state, values), "stored mask": lambda: stored(keep, values)}

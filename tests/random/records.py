@@ -184,6 +184,13 @@ CONTINUOUS = [
         lambda low, high: st.uniform(low, high - low),
     ),
     Record("normal", LOC_SCALE, st.norm),
+    Record(
+        "truncated_normal",
+        {**LOC_SCALE, "lower": (-4.0, -1.0), "upper": (1.0, 5.0)},
+        lambda loc, scale, lower, upper: st.truncnorm(
+            (lower - loc) / scale, (upper - loc) / scale, loc, scale
+        ),
+    ),
     Record("laplace", LOC_SCALE, st.laplace),
     Record("logistic", LOC_SCALE, st.logistic),
     Record("gumbel", LOC_SCALE, st.gumbel_r),
@@ -259,7 +266,6 @@ CONTINUOUS = [
         "burr12",
         {"c": (1.5, 4.0), "d": (1.5, 4.0), "scale": (0.5, 3.0)},
         lambda c, d, scale: st.burr12(c, d, scale=scale),
-        lacking("entropy"),
         rough=lacking_before((1, 17), "isf"),
     ),
     Record("levy", LOC_SCALE, st.levy),
@@ -267,7 +273,7 @@ CONTINUOUS = [
         "wald",
         {"mean": (0.5, 3.0), "scale": (0.5, 3.0)},
         lambda mean, scale: st.invgauss(mean / scale, scale=scale),
-        lacking("icdf isf entropy"),
+        lacking("icdf isf"),
     ),
     Record(
         "skewnormal",
@@ -283,7 +289,7 @@ CONTINUOUS = [
         lacking("icdf isf entropy"),
     ),
     Record("asymmetriclaplace", {"kappa": (0.5, 2.0), **LOC_SCALE}, st.laplace_asymmetric),
-    Record("moyal", LOC_SCALE, st.moyal, lacking("entropy"), rough=lacking("isf")),
+    Record("moyal", LOC_SCALE, st.moyal, rough=lacking("isf entropy")),
     Record(
         "triangular",
         {"left": (-3.0, -1.0), "mode": (-0.5, 0.5), "right": (1.0, 3.0)},

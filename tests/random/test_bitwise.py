@@ -82,6 +82,48 @@ def test_vectors_of_any_width(reference, target):
         assert_same_bits(f(SEED), reference)
 
 
+def _of_any_length(mode=None):
+    """Return draws of unknown shapes; the rows of some begin within blocks."""
+    r, n, m = random.rng("r"), pt.lscalar("n"), pt.lscalar("m")
+    row, half = pt.dvector("row"), np.float32(0.5)
+    expressions = [
+        r.uniform(size=n)[1],
+        r.uniform(np.float32(0), half, size=n)[1],
+        r.normal(size=(n, m))[1] * row,
+        r.exponential(half, size=(m, n))[1].T * row.astype("float32"),
+        r.gamma(0.7, size=(n, m))[1] - row,
+        r.poisson(25.0, size=n)[1],
+        r.bernoulli(0.3, size=n, dtype="bool")[1],
+        r.bernoulli(1 / 3, size=(n, m))[1] * row,
+    ]
+    f = phintys.function([r, n, m, row], expressions, mode=mode)
+    return lambda n, m: f(SEED, n, m, np.linspace(1, 2, m))
+
+
+@pytest.mark.parametrize("target", LEVELS)
+def test_several_vectors_together_and_what_is_left(target):
+    reference = _of_any_length("FAST_COMPILE")
+    with phintys.config.change_flags(native_target=target):
+        try:
+            f = _of_any_length()
+        except ConfigError as error:
+            pytest.skip(str(error))
+    for n, m in ((0, 3), (1, 1), (5, 13), (31, 7), (37, 65), (640, 3)):
+        assert_same_bits(f(n, m), reference(n, m))
+
+
+def test_vector_math_of_several_vectors_together():
+    """Functions that are called, not written in place, are called for each vector."""
+    r, n = random.rng("r"), pt.lscalar("n")
+    draw = r.normal(size=n)[1]
+    expressions = [pt.exp(draw) + pt.sin(draw), pt.gammaln(abs(draw)).sum()]
+    f = phintys.function([r, n], expressions)
+    g = phintys.function([r, n], expressions, mode="FAST_COMPILE")
+    for size in (3, 77, 4000):
+        for result, wanted in zip(f(SEED, size), g(SEED, size), strict=True):
+            np.testing.assert_allclose(result, wanted, rtol=1e-12)
+
+
 def test_after_pickling(native, reference):
     again = pickle.loads(pickle.dumps(native))
     assert_same_bits(again(SEED), reference)

@@ -155,3 +155,40 @@ def test_ranges_are_checked_at_run_time():
     with pytest.raises(DomainError, match="Poisson: lam must not be negative"):
         draw(np.nan)
     assert np.isnan(random.logp(random.Poisson(np.nan), 1.0).eval())
+
+
+METHODS = ["cdf", "sf", "logcdf", "logsf", "icdf", "isf", "logp"]
+
+
+@pytest.mark.parametrize("method", [*METHODS, "mean", "variance", "stddev", "entropy", "median"])
+def test_methods_check_parameters_as_functions_do(method):
+    arguments = [0.5] if method in METHODS else []
+    with pytest.raises(DomainError, match="Normal: scale must not be negative, got -1"):
+        getattr(random.Normal(0, -1), method)(*arguments)
+
+
+def test_methods_that_a_distribution_defines_itself_check_parameters():
+    """Also those of users, each parameter once."""
+
+    class Shifted(random.Distribution):
+        defaults = {"away": 1.0}
+        domains = {"away": checks.positive}
+
+        def logp(self, value):
+            return self.cdf(value) - self.away
+
+        def cdf(self, value):
+            return value * self.away
+
+    with pytest.raises(DomainError, match="Shifted: away must be positive"):
+        Shifted(-1.0).logp(0.0)
+    with pytest.raises(DomainError, match="Poisson: lam must not be negative"):
+        random.Poisson(-1.0).logp(2.0)
+    with pytest.raises(DomainError, match="mu must be of length 1"):
+        random.VonMisesFisher([2.0, 0.0]).logp([1.0, 0.0])
+    away = pt.dscalar("away")
+    assert checks_in(Shifted(away).logp(1.0)) == 1
+    assert checks_in(random.logp(Shifted(away), 1.0)) == 1
+    density = phintys.function([away], Shifted(away).logp(1.0))
+    with pytest.raises(DomainError, match="Shifted: away must be positive"):
+        density(0.0)

@@ -7,7 +7,12 @@ import numpy as np
 import pytest
 
 from phintys.random.generators import copies
-from phintys.random.generators.copies import copied, equal_states
+from phintys.random.generators.copies import (
+    copied,
+    copied_with_address,
+    equal_states,
+    interface_address,
+)
 
 KINDS = ("PCG64", "PCG64DXSM", "Philox", "MT19937", "SFC64")
 
@@ -80,3 +85,25 @@ def test_the_number_of_kept_copies_is_limited():
     for seed in range(copies._MOST_SEEDS + 5):
         copied(made("SFC64", seed))
     assert len(copies._twins) <= copies._MOST_SEEDS
+
+
+def test_addresses_are_those_of_the_copies():
+    """Each is an array of its own, which native code may use as memory once it has been read."""
+    generator = np.random.default_rng(4)
+    first, at = copied_with_address(generator)
+    second, other = copied_with_address(generator)
+    assert (int(at), int(other)) == (interface_address(first), interface_address(second))
+    at[...] = 0
+    del first, at
+    third, again = copied_with_address(generator)
+    assert int(again) == interface_address(third)
+    assert third.normal() == second.normal() == generator.normal()
+
+
+def test_kinds_of_users_have_addresses_too():
+    class Mine(np.random.PCG64):
+        pass
+
+    copy, at = copied_with_address(np.random.Generator(Mine(3)))
+    assert type(copy.bit_generator) is Mine
+    assert int(at) == interface_address(copy)

@@ -7,7 +7,12 @@ import scipy.stats as st
 import phintys
 import phintys.tensor as pt
 from phintys import random
-from phintys._base.errors import ArgumentError, MethodNotDefinedError, NullGradientError
+from phintys._base.errors import (
+    ArgumentError,
+    DomainError,
+    MethodNotDefinedError,
+    NullGradientError,
+)
 from phintys.random import (
     Censored,
     Exponential,
@@ -43,6 +48,33 @@ def test_truncated_normal_numbers_also_far_in_a_tail(lower, upper):
     wanted = twin.logpdf(at), twin.cdf(x), twin.sf(x), twin.ppf(Q)
     for result, exact in zip(results, wanted, strict=True):
         np.testing.assert_allclose(result, exact, rtol=1e-9)
+
+
+def test_truncated_normal_numbers_as_a_method():
+    """The same draws as those of the truncated distribution; moments with infinite ends too."""
+    r, loc, scale = random.rng("r"), pt.dscalar("loc"), pt.dscalar("scale")
+    ends = [(-0.5, 2.0), (1.0, np.inf), (-np.inf, 0.3), (-np.inf, np.inf), (6.0, 9.0)]
+    asked, wanted = [], []
+    for lower, upper in ends:
+        one = random.TruncatedNormal(mu=loc, sigma=scale, lower=lower, upper=upper)
+        # SciPy's entropy is NaN at infinite ends.
+        near, far = max(lower, -40.0), min(upper, 40.0)
+        twin = st.truncnorm((near - 0.5) / 2, (far - 0.5) / 2, 0.5, 2)
+        asked += [random.mean(one), random.variance(one), random.entropy(one), one.mode()]
+        wanted += [*twin.stats("mv"), twin.entropy(), np.clip(0.5, lower, upper)]
+    f = phintys.function([loc, scale], [*asked, *phintys.grad(sum(asked), [loc, scale])])
+    *found, along, across = f(0.5, 2.0)
+    np.testing.assert_allclose(found, wanted, rtol=1e-9)
+    for slope, step in ((along, (1e-6, 0)), (across, (0, 1e-6))):
+        up, down = (sum(f(0.5 + sign * step[0], 2 + sign * step[1])[:-2]) for sign in (1, -1))
+        np.testing.assert_allclose(slope, (up - down) / 2e-6, rtol=1e-6)
+    (_, ours), (_, same) = (
+        r.truncated_normal(0.5, 2.0, -0.5, 2.0, size=9),
+        r.draw(Truncated(Normal(0.5, 2.0), -0.5, 2.0), 9),
+    )
+    np.testing.assert_array_equal(*phintys.function([r], [ours, same])(random.state(1)))
+    with pytest.raises(DomainError, match="TruncatedNormal: upper must not be below lower"):
+        r.truncated_normal(lower=2.0, upper=1.0)
 
 
 def test_truncated_counts():

@@ -10,6 +10,7 @@ import numpy as np
 import phintys
 import phintys.tensor as pt
 from phintys.random import RandomBits, StateWords, rng, state
+from phintys.random.bits.states import TO_TRY, StateOfWords
 
 __all__ = ["STREAMS", "bits_of"]
 
@@ -42,6 +43,27 @@ def one_generator(generator: Any, count: int) -> Any:
 def words_of_32_bits(generator: Any, count: int) -> Any:
     """Words of 32 bits, one after the other."""
     return _words(generator, 2 * count, "uint32")
+
+
+@_stream
+def words_of_16_bits(generator: Any, count: int) -> Any:
+    """Words of 16 bits, one after the other."""
+    return _words(generator, 4 * count, "uint16")
+
+
+@_stream
+def trials_of_one_half(generator: Any, count: int) -> Any:
+    """The results of trials with the probability 1/2, 64 in a word."""
+    _, results = generator.bernoulli(0.5, size=(count, 64), dtype="bool")
+    return (results.astype("uint64") << pt.arange(64, dtype="uint64")).sum(axis=1)
+
+
+@_stream
+def trials_and_what_decides_few(generator: Any, count: int) -> Any:
+    """A word that trials read, then one of those that decide where 16 bits do not."""
+    words = StateWords()(generator)
+    further = StateOfWords()(words ^ pt.constant(np.array([TO_TRY, 0, 0], "uint64")))
+    return pt.stack([_words(one, count // 2) for one in (generator, further)], axis=1).ravel()
 
 
 @_stream

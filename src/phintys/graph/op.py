@@ -76,6 +76,11 @@ class Op:
     destroy_map: Mapping[int | None, Sequence[int]] = _NO_ALIASES
     """Output index -> indices of inputs that it overwrites; ``None`` for inputs used as scratch."""
 
+    made_anew: Callable[..., tuple[Any, ...]] | None = None
+    """A function of the inputs that returns the outputs, for an Op whose outputs are always new
+    objects, as native code accepts them. Native code calls it, as a static method, in place of
+    :meth:`perform`, and checks nothing."""
+
     _props_key: ClassVar[Callable[[Any], tuple[Any, ...]]]
 
     itypes: Sequence[Type] | None = None

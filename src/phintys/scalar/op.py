@@ -142,6 +142,10 @@ class ScalarOp(Op):
     has_wide_inputs: bool = False
     """Whether native code fills vectors by the width of the results, though inputs are wider."""
 
+    is_chain: bool = False
+    """Whether native code is a long chain of instructions that wait for each other, so that kernels
+    compute several vectors side by side."""
+
     output_types_preference: Callable[..., Any] | None = None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:

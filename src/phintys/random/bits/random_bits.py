@@ -18,7 +18,7 @@ from phintys.tensor.known import known_int
 from phintys.tensor.sizes import as_size
 from phintys.tensor.type import TensorType
 
-__all__ = ["RandomBits"]
+__all__ = ["Positions", "RandomBits"]
 
 
 class RandomBits(Op):
@@ -26,28 +26,26 @@ class RandomBits(Op):
 
     Takes the words of a state and the lengths of the array. Its elements, in the order of memory,
     are the words of the generator's blocks one after the other; an element of uint64 is two of
-    them, the less significant one first. So an element follows from the state and its position
-    alone. Neighbours share a block, on any width of vectors: each of two lanes computes one half of
-    all rounds, and they exchange products by one instruction. Nothing is computed twice, and no
-    numbers need to be moved at the end.
+    them, the less significant one first, and one of uint16 half a word. So an element follows from
+    the state and its position alone, and blocks are computed as a whole, on any width of vectors.
 
     Parameters
     ----------
     dtype
-        ``"uint32"`` or ``"uint64"``.
+        ``"uint16"``, ``"uint32"`` or ``"uint64"``.
     """
 
     __props__ = ("dtype",)
 
     def __init__(self, dtype: str) -> None:
-        if dtype not in ("uint32", "uint64"):
-            msg = f"RandomBits are of uint32 or uint64, got {dtype!r}."
+        if dtype not in ("uint16", "uint32", "uint64"):
+            msg = f"RandomBits are of uint16, uint32 or uint64, got {dtype!r}."
             raise ArgumentError(msg)
         self.dtype = dtype
 
     @property
     def in_block(self) -> int:
-        """How many elements a block of four words gives."""
+        """How many elements a block of four words of 32 bits gives."""
         return 16 // np.dtype(self.dtype).itemsize
 
     def make_node(self, words: Any, *lengths: Any) -> Apply:
@@ -69,6 +67,41 @@ class RandomBits(Op):
 
     def do_constant_folding(self, fgraph: Any, node: Any) -> bool:
         """Keep random numbers out of compilation: they may be many."""
+        return False
+
+    def connection_pattern(self, node: Any) -> list[list[bool]]:
+        return [[False] for _ in node.inputs]
+
+    def L_op(self, inputs: Any, outputs: Any, output_grads: Any) -> list[Any]:
+        return [disconnected_type() for _ in inputs]
+
+    def R_op(self, inputs: Any, eval_points: Any) -> list[Any]:
+        return [None]
+
+
+class Positions(Op):
+    """Return the positions of the elements of an array in the order of memory, as uint64.
+
+    Takes the lengths of the array. Positions are what further random bits of an element follow
+    from, where most elements need none.
+    """
+
+    __props__ = ()
+
+    def make_node(self, *lengths: Any) -> Apply:
+        sizes = [as_size(length) for length in lengths]
+        shape = tuple(known_int(size) for size in sizes)
+        return Apply(self, sizes, [TensorType("uint64", shape)()])
+
+    def perform(self, node: Any, inputs: Any, output_storage: Any) -> None:
+        shape = [int(length) for length in inputs]
+        output_storage[0][0] = np.arange(math.prod(shape), dtype="uint64").reshape(shape)
+
+    def infer_shape(self, fgraph: Any, node: Any, input_shapes: Any) -> list[Any]:
+        return [tuple(node.inputs)]
+
+    def do_constant_folding(self, fgraph: Any, node: Any) -> bool:
+        """Keep the array out of compilation: it may be large."""
         return False
 
     def connection_pattern(self, node: Any) -> list[list[bool]]:

@@ -18,6 +18,7 @@ from phintys.tensor.sizes import as_size
 from phintys.tensor.type import TensorType
 
 __all__ = [
+    "TO_TRY",
     "Advance",
     "FoldIn",
     "GeneratorVariable",
@@ -41,6 +42,7 @@ _HALF = np.uint64(32)
 # Keys of children are drawn under keys of their own, so that they are never numbers of a draw.
 TO_SPLIT = np.uint64(0x5A17_1CE5_0F2B_9D43)
 TO_FOLD = np.uint64(0xC3A5_C85C_97CB_3127)
+TO_TRY = np.uint64(0x9AE1_6A3B_2F90_404F)  # likewise, of further bits that few elements need
 
 
 class GeneratorVariable(Variable):

@@ -73,6 +73,7 @@ from phintys.random.distributions.skewed import (
     SkewNormal,
     Wald,
 )
+from phintys.random.distributions.truncated_normal import TruncatedNormal
 from phintys.random.distributions.zeta_counts import Zipf
 
 __all__ = [
@@ -144,6 +145,7 @@ __all__ = [
     "Triangular",
     "TruncExpon",
     "Truncated",
+    "TruncatedNormal",
     "Uniform",
     "UniformDirection",
     "VonMises",

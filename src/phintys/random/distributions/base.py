@@ -13,6 +13,7 @@ so derivatives of draws in the parameters are pathwise.
 from __future__ import annotations
 
 import copy
+import functools
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -21,6 +22,7 @@ from phintys._base.config import config
 from phintys._base.errors import ArgumentError, MethodNotDefinedError, ShapeError
 from phintys.random.bits.random_bits import RandomBits
 from phintys.random.bits.states import Advance, StateWords, as_state
+from phintys.random.distributions.checks import checked
 from phintys.random.exact.expressions import in_exact_steps
 from phintys.random.exact.uniform import open_uniform
 from phintys.tensor import math
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DISTRIBUTIONS",
     "LISTENERS",
+    "QUESTIONS",
     "Distribution",
     "as_parameter",
     "log_of_smaller",
@@ -50,7 +53,30 @@ DISTRIBUTIONS: dict[str, type[Distribution]] = {}
 LISTENERS: list[Callable[[str, type[Distribution]], None]] = []
 """What is called with each further method and its distribution."""
 
+QUESTIONS = (
+    *("logp", "cdf", "sf", "logcdf", "logsf", "icdf", "isf"),
+    *("mean", "variance", "stddev", "mode", "median", "entropy"),
+)
+"""The methods that answer questions, with parameters that are checked."""
+
 FLOATS = ("float32", "float64")
+
+
+def _of_checked(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a method that is called on the distribution with checks of its parameters."""
+
+    @functools.wraps(method)
+    def answer(self: Any, *args: Any, **named: Any) -> Any:
+        return method(checked(self), *args, **named)
+
+    return answer
+
+
+def _check_questions(cls: type[Distribution]) -> None:
+    """Let the answers that a class defines be those for checked parameters."""
+    for name in QUESTIONS:
+        if name in vars(cls):
+            setattr(cls, name, _of_checked(vars(cls)[name]))
 
 
 def same(value: Any) -> Any:
@@ -107,8 +133,12 @@ class Distribution:
     is_discrete: bool = False
     """Whether the draws are integers, so that ``logp`` is the logarithm of a probability."""
 
+    checks_made: str | None = None
+    """What the parameters are checked for: ``"asked"``, ``"drawn"``, or nothing yet."""
+
     def __init_subclass__(cls, method: str | None = None, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
+        _check_questions(cls)
         if method is not None:
             cls.method = method
             DISTRIBUTIONS[method] = cls
@@ -311,12 +341,7 @@ class Distribution:
             The shape of the draws; that of the parameters by default.
         """
         state = as_state(rng)
-        if size is None:
-            lengths = broadcast_shape(*self.all_parameters())
-            distribution = self
-        else:
-            lengths = tuple(as_sizes(size, "The size of a draw"))
-            distribution = self._of_size(lengths)
+        distribution, lengths = self.of_shape(size)
         count = multiply_sizes([fold(length) for length in lengths])
         op = RandomBits(self.bits_dtype)
         used = ceil_div_sizes(count, op.in_block)
@@ -327,6 +352,19 @@ class Distribution:
         draws = distribution.sample(*words)
         return state, in_exact_steps(draws, [*words, *distribution.all_parameters()])
 
+    def of_shape(self, size: Any) -> tuple[Any, tuple[Any, ...]]:
+        """Return this distribution with parameters of the shape of draws, and that shape.
+
+        Parameters
+        ----------
+        size
+            As for :meth:`draw`.
+        """
+        if size is None:
+            return self, broadcast_shape(*self.all_parameters())
+        lengths = tuple(as_sizes(size, "The size of a draw"))
+        return self._of_size(lengths), lengths
+
     def _of_size(self, lengths: tuple[Any, ...]) -> Any:
         """Return this distribution, refused if its parameters would repeat draws."""
         if self.batch_ndim > len(lengths):
@@ -336,6 +374,9 @@ class Distribution:
             )
             raise ShapeError(msg)
         return self.mapped(lambda one: one if one.ndim == 0 else broadcast_to(one, lengths))
+
+
+_check_questions(Distribution)
 
 
 def log_of_smaller(p: Any, rest: Any) -> Any:

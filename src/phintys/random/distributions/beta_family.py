@@ -23,7 +23,21 @@ __all__ = ["Beta", "F", "HalfStudentT", "StudentT"]
 
 
 class Beta(Distribution, method="beta"):
-    """The beta distribution on the numbers from 0 to 1."""
+    """The beta distribution on the numbers from 0 to 1.
+
+    The density of x is ``x**(alpha - 1) * (1 - x)**(beta - 1) / B(alpha, beta)``.
+
+    Parameters
+    ----------
+    alpha, beta
+        The shapes, also ``a`` and ``b``.
+
+    Examples
+    --------
+    >>> from phintys.random import Beta, logp
+    >>> round(float(logp(Beta(2.0, 3.0), 0.5).eval()), 6)
+    0.405465
+    """
 
     defaults: ClassVar[dict[str, Any]] = {"alpha": 1.0, "beta": 1.0}
     domains: ClassVar[dict[str, Any]] = {"alpha": positive, "beta": positive}
@@ -75,7 +89,22 @@ class Beta(Distribution, method="beta"):
 
 
 class F(Positive, method="f"):
-    """The distribution of the quotient of two mean squares of normal numbers."""
+    """The distribution of the quotient of two mean squares of normal numbers.
+
+    The density of x is ``sqrt((dfnum * x)**dfnum * dfden**dfden / (dfnum * x + dfden)**(dfnum +
+    dfden)) / (x * B(dfnum / 2, dfden / 2))``.
+
+    Parameters
+    ----------
+    dfnum, dfden
+        The degrees of freedom of the numerator and of the denominator.
+
+    Examples
+    --------
+    >>> from phintys.random import F, logp
+    >>> round(float(logp(F(3.0, 5.0), 0.5).eval()), 6)
+    -0.53441
+    """
 
     defaults: ClassVar[dict[str, Any]] = {"dfnum": 1.0, "dfden": 1.0}
     domains: ClassVar[dict[str, Any]] = {"dfnum": positive, "dfden": positive}
@@ -163,7 +192,24 @@ def _quotient(bits: tuple[Any, ...], df: Any) -> Any:
 
 
 class StudentT(LocationScale, method="t"):
-    """Student's t distribution, with ``df`` degrees of freedom."""
+    """Student's t distribution, with ``df`` degrees of freedom.
+
+    The density of x is ``(1 + ((x - loc) / scale)**2 / df)**(-(df + 1) / 2) / (scale * sqrt(df) *
+    B(df / 2, 1 / 2))``.
+
+    Parameters
+    ----------
+    df
+        The degrees of freedom, also ``nu``.
+    loc, scale
+        The location and the scale, also ``mu`` and ``sigma``.
+
+    Examples
+    --------
+    >>> from phintys.random import StudentT, logp
+    >>> round(float(logp(StudentT(3.0, 0.0, 2.0), 0.5).eval()), 6)
+    -1.735275
+    """
 
     defaults: ClassVar[dict[str, Any]] = {"df": 1.0, "loc": 0.0, "scale": 1.0}
     alternatives: ClassVar[Any] = {"nu": ("df", same), **LocationScale.alternatives}
@@ -201,7 +247,24 @@ class StudentT(LocationScale, method="t"):
 
 
 class HalfStudentT(Positive, method="halfstudentt"):
-    """The absolute value of a number of Student's t distribution with ``loc`` 0."""
+    """The absolute value of a number of Student's t distribution with ``loc`` 0.
+
+    The density of x is ``2 / (scale * sqrt(df) * B(df / 2, 1 / 2)) * (1 + (x / scale)**2 /
+    df)**(-(df + 1) / 2)``.
+
+    Parameters
+    ----------
+    df
+        The degrees of freedom, also ``nu``.
+    scale
+        The scale, also ``sigma``.
+
+    Examples
+    --------
+    >>> from phintys.random import HalfStudentT, logp
+    >>> round(float(logp(HalfStudentT(3.0, 2.0), 0.5).eval()), 6)
+    -1.042127
+    """
 
     defaults: ClassVar[dict[str, Any]] = {"df": 1.0, "scale": 1.0}
     alternatives: ClassVar[Any] = {"nu": ("df", same), "sigma": ("scale", same)}

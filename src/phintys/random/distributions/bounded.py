@@ -15,7 +15,21 @@ __all__ = ["Uniform"]
 
 
 class Uniform(Distribution, method="uniform"):
-    """The uniform distribution on ``[low, high)``."""
+    """The uniform distribution on ``[low, high)``.
+
+    The density of x is ``1 / (high - low)``.
+
+    Parameters
+    ----------
+    low, high
+        The ends, also ``lower`` and ``upper``.
+
+    Examples
+    --------
+    >>> from phintys.random import Uniform, logp
+    >>> round(float(logp(Uniform(1.0, 3.0), 2.5).eval()), 6)
+    -0.693147
+    """
 
     defaults: ClassVar[dict[str, Any]] = {"low": 0.0, "high": 1.0}
     alternatives: ClassVar[Any] = {"lower": ("low", same), "upper": ("high", same)}

@@ -145,6 +145,12 @@ class OrderedLogistic(DiscreteDistribution, Multivariate, method="ordered_logist
         The locations.
     cutpoints
         In ascending order, along the last axis.
+
+    Examples
+    --------
+    >>> from phintys.random import OrderedLogistic, logp
+    >>> round(float(logp(OrderedLogistic(0.5, [-1.0, 0.0, 1.0]), 2.0).eval()), 6)
+    -1.406829
     """
 
     defaults: ClassVar[dict[str, Any]] = {"eta": 0.0, "cutpoints": [0.0]}

@@ -106,7 +106,7 @@ _BY_NAME = {
 
 
 def checked(distribution: Any, *, is_drawn: bool = False) -> Any:
-    """Return a distribution whose parameters are checked.
+    """Return a distribution whose parameters are checked; itself if they are already.
 
     Parameters
     ----------
@@ -117,7 +117,8 @@ def checked(distribution: Any, *, is_drawn: bool = False) -> Any:
         stands for it.
     """
     refuses_nan = is_drawn and distribution.is_discrete
-    if config.parameter_checks == "off":
+    made = "drawn" if refuses_nan else "asked"
+    if config.parameter_checks == "off" or distribution.checks_made in (made, "drawn"):
         return distribution
     given: dict[str, Any] = distribution.parameters
     found = dict(given)
@@ -128,6 +129,7 @@ def checked(distribution: Any, *, is_drawn: bool = False) -> Any:
             found[name] = _checked(name, domain, given, subject)
     twin = copy.copy(distribution)
     twin.parameters = found
+    twin.checks_made = made
     return twin
 
 

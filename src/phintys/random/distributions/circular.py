@@ -84,14 +84,30 @@ def _derivative(bits: Any, kappa: Any, out: Any) -> tuple[Any, Any]:
     return 0, 0.5 * ps.sin(angle) * von_mises_slope(kappa, angle)
 
 
-@exact_function(derivative=_derivative)
+@exact_function(derivative=_derivative, cost=150.0)
 def squared_half_sine(bits: Any, kappa: Any) -> Any:
     """The square of the sine of half an angle from the von Mises distribution, of random bits."""
     return _attempts(bits, kappa)
 
 
 class VonMises(Distribution, method="vonmises"):
-    """Angles from -pi to pi, with the density of ``exp(kappa cos(angle - mu))``."""
+    """Angles from -pi to pi, with the density of ``exp(kappa cos(angle - mu))``.
+
+    The density of x is ``exp(kappa * cos(x - mu)) / (2 * pi * I0(kappa))``.
+
+    Parameters
+    ----------
+    mu
+        The mean direction, also ``loc``.
+    kappa
+        The concentration.
+
+    Examples
+    --------
+    >>> from phintys.random import VonMises, logp
+    >>> round(float(logp(VonMises(0.5, 2.0), 1.0).eval()), 6)
+    -0.906705
+    """
 
     defaults: ClassVar[dict[str, Any]] = {"mu": 0.0, "kappa": 1.0}
     domains: ClassVar[dict[str, Any]] = {"kappa": nonnegative}

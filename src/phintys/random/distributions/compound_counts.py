@@ -31,6 +31,15 @@ class NegativeBinomial(SearchedCounts, method="negative_binomial"):
     It is also a Poisson number whose mean is a gamma number: ``mu`` and ``alpha``, given instead,
     are the mean and the shape. ``n`` need not be an integer.
 
+    The probability of k is ``comb(k + n - 1, k) * p**n * (1 - p)**k``.
+
+    Parameters
+    ----------
+    n
+        How many successes end the trials, a positive number.
+    p
+        The probability of a success.
+
     Examples
     --------
     >>> from phintys.random import NegativeBinomial, mean
@@ -78,6 +87,15 @@ class NegativeBinomial(SearchedCounts, method="negative_binomial"):
 
 class BetaBinomial(SummedCounts, method="betabinom"):
     """How many of ``n`` trials succeed, if their common probability is a beta number.
+
+    The probability of k is ``comb(n, k) * B(k + alpha, n - k + beta) / B(alpha, beta)``.
+
+    Parameters
+    ----------
+    n
+        How many trials there are.
+    alpha, beta
+        The shapes of the distribution of the probability, also ``a`` and ``b``.
 
     Examples
     --------

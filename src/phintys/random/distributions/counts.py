@@ -62,6 +62,13 @@ def binomial_logp(k: Any, n: Any, p: Any, rest: Any) -> Any:
 class Poisson(SearchedCounts, method="poisson"):
     """How many events there are, if they occur independently and ``lam`` is the mean.
 
+    The probability of k is ``exp(-lam) * lam**k / gamma(k + 1)``.
+
+    Parameters
+    ----------
+    lam
+        The mean, also ``mu``.
+
     Examples
     --------
     >>> from phintys.random import Poisson, logp
@@ -97,6 +104,15 @@ class Poisson(SearchedCounts, method="poisson"):
 
 class Binomial(SearchedCounts, method="binomial"):
     """How many of ``n`` trials succeed, each with the probability ``p``.
+
+    The probability of k is ``comb(n, k) * p**k * (1 - p)**(n - k)``.
+
+    Parameters
+    ----------
+    n
+        How many trials there are.
+    p
+        The probability of a success.
 
     Examples
     --------
@@ -137,6 +153,16 @@ def _is_too_large(value: Any, given: Any) -> Any:
 
 class Hypergeometric(SummedCounts, method="hypergeometric"):
     """How many of ``nsample`` are good, taken from ``ngood`` good and ``nbad`` bad ones at once.
+
+    The probability of k is ``comb(ngood, k) * comb(nbad, nsample - k) / comb(ngood + nbad,
+    nsample)``.
+
+    Parameters
+    ----------
+    ngood, nbad
+        How many good and bad ones there are.
+    nsample
+        How many are taken.
 
     Examples
     --------
@@ -182,6 +208,13 @@ class Hypergeometric(SummedCounts, method="hypergeometric"):
 
 class LogSeries(SummedCounts, method="logseries"):
     """1, 2, … with probabilities in proportion to ``p ** k / k``.
+
+    The probability of k is ``-p**k / (k * log(1 - p))``.
+
+    Parameters
+    ----------
+    p
+        The quotient of neighbouring probabilities for large integers.
 
     Examples
     --------

@@ -9,11 +9,13 @@ import numpy as np
 
 from phintys.gradient.marks import GradientMark
 from phintys.graph.null_type import grad_undefined
+from phintys.random.bits.states import as_state
 from phintys.random.distributions.base import Distribution, as_parameter
 from phintys.random.distributions.checks import Domain, positive, probability
 from phintys.random.exact.functions import exact_exp, exact_exponential, exact_log
 from phintys.random.exact.uniform import half_open_uniform
 from phintys.random.samplers.counts import exact_log1m, to_int64
+from phintys.random.samplers.trials import trials
 from phintys.tensor import math, special
 
 __all__ = [
@@ -130,7 +132,21 @@ class DiscreteDistribution(Distribution):
 
 
 class Bernoulli(DiscreteDistribution, method="bernoulli"):
-    """1 with the probability ``p``, else 0, as int64."""
+    """1 with the probability ``p``, else 0, as int64.
+
+    The probability of k is ``p**k * (1 - p)**(1 - k)``.
+
+    Parameters
+    ----------
+    p
+        The probability of 1.
+
+    Examples
+    --------
+    >>> from phintys.random import Bernoulli, logp
+    >>> round(float(logp(Bernoulli(0.25), 1.0).eval()), 6)
+    -1.386294
+    """
 
     defaults: ClassVar[dict[str, Any]] = {"p": 0.5}
     domains: ClassVar[dict[str, Any]] = {"p": probability}
@@ -140,7 +156,14 @@ class Bernoulli(DiscreteDistribution, method="bernoulli"):
         return "uint32" if self.p.dtype == "float32" else "uint64"
 
     def number(self, *bits: Any) -> Any:
+        """Return draws of one word each, as parts of other distributions."""
         return math.cast(half_open_uniform(bits[0], self.p.dtype) < self.p, "int64")
+
+    def draw(self, rng: Any, size: Any = None) -> tuple[Any, Any]:
+        """Return the next state and draws, which take 16 random bits each."""
+        spread, lengths = self.of_shape(size)
+        after, succeeds = trials(as_state(rng), without_derivatives(spread).p, lengths)
+        return after, math.cast(succeeds, "int64")
 
     def support(self) -> tuple[Any, Any]:
         return 0.0, 1.0
@@ -176,7 +199,21 @@ probability_below_one = Domain(
 
 
 class Geometric(DiscreteDistribution, method="geometric"):
-    """How many trials of probability ``p`` there are up to the first success: 1, 2, …"""
+    """How many trials of probability ``p`` there are up to the first success: 1, 2, …
+
+    The probability of k is ``p * (1 - p)**(k - 1)``.
+
+    Parameters
+    ----------
+    p
+        The probability of a success.
+
+    Examples
+    --------
+    >>> from phintys.random import Geometric, logp
+    >>> round(float(logp(Geometric(0.25), 3.0).eval()), 6)
+    -1.961659
+    """
 
     defaults: ClassVar[dict[str, Any]] = {"p": 0.5}
     domains: ClassVar[dict[str, Any]] = {"p": positive_probability}
@@ -214,7 +251,23 @@ class Geometric(DiscreteDistribution, method="geometric"):
 
 
 class DiscreteWeibull(DiscreteDistribution, method="discrete_weibull"):
-    """Nakagawa and Osaki's distribution: k or more have the probability ``q ** (k ** beta)``."""
+    """Nakagawa and Osaki's distribution: k or more have the probability ``q ** (k ** beta)``.
+
+    The probability of k is ``q**(k**beta) - q**((k + 1)**beta)``.
+
+    Parameters
+    ----------
+    q
+        The probability of 1 or more.
+    beta
+        The exponent.
+
+    Examples
+    --------
+    >>> from phintys.random import DiscreteWeibull, logp
+    >>> round(float(logp(DiscreteWeibull(0.5, 2.0), 1.0).eval()), 6)
+    -0.826679
+    """
 
     defaults: ClassVar[dict[str, Any]] = {"q": 0.5, "beta": 1.0}
     domains: ClassVar[dict[str, Any]] = {"q": probability_below_one, "beta": positive}

@@ -6,7 +6,6 @@ from typing import Any
 
 from phintys._base.errors import ArgumentError
 from phintys.random.distributions.base import Distribution
-from phintys.random.distributions.checks import checked
 
 __all__ = [
     "cdf",
@@ -23,11 +22,11 @@ __all__ = [
 ]
 
 
-def _checked(distribution: Any) -> Distribution:
+def _distribution(distribution: Any) -> Distribution:
     if not isinstance(distribution, Distribution):
         msg = f"Expected a distribution such as Normal(loc, scale), got {distribution!r}."
         raise ArgumentError(msg)
-    return checked(distribution)
+    return distribution
 
 
 def logp(distribution: Distribution, value: Any) -> Any:
@@ -39,7 +38,7 @@ def logp(distribution: Distribution, value: Any) -> Any:
     >>> round(float(logp(Normal(0.0, 1.0), 0.0).eval()), 6)
     -0.918939
     """
-    return _checked(distribution).logp(value)
+    return _distribution(distribution).logp(value)
 
 
 def cdf(distribution: Distribution, value: Any) -> Any:
@@ -51,7 +50,7 @@ def cdf(distribution: Distribution, value: Any) -> Any:
     >>> float(cdf(Normal(0.0, 1.0), 0.0).eval())
     0.5
     """
-    return _checked(distribution).cdf(value)
+    return _distribution(distribution).cdf(value)
 
 
 def logcdf(distribution: Distribution, value: Any) -> Any:
@@ -63,7 +62,7 @@ def logcdf(distribution: Distribution, value: Any) -> Any:
     >>> round(float(logcdf(Normal(0.0, 1.0), -50.0).eval()), 6)
     -1254.831361
     """
-    return _checked(distribution).logcdf(value)
+    return _distribution(distribution).logcdf(value)
 
 
 def sf(distribution: Distribution, value: Any) -> Any:
@@ -75,7 +74,7 @@ def sf(distribution: Distribution, value: Any) -> Any:
     >>> round(float(sf(Exponential(1.0), 100.0).eval() * 1e44), 6)
     3.720076
     """
-    return _checked(distribution).sf(value)
+    return _distribution(distribution).sf(value)
 
 
 def logsf(distribution: Distribution, value: Any) -> Any:
@@ -87,7 +86,7 @@ def logsf(distribution: Distribution, value: Any) -> Any:
     >>> float(logsf(Exponential(1.0), 1000.0).eval())
     -1000.0
     """
-    return _checked(distribution).logsf(value)
+    return _distribution(distribution).logsf(value)
 
 
 def icdf(distribution: Distribution, q: Any) -> Any:
@@ -99,7 +98,7 @@ def icdf(distribution: Distribution, q: Any) -> Any:
     >>> float(icdf(Uniform(2.0, 4.0), 0.25).eval())
     2.5
     """
-    return _checked(distribution).icdf(q)
+    return _distribution(distribution).icdf(q)
 
 
 def isf(distribution: Distribution, q: Any) -> Any:
@@ -111,7 +110,7 @@ def isf(distribution: Distribution, q: Any) -> Any:
     >>> round(float(isf(Exponential(1.0), 1e-100).eval()), 6)
     230.258509
     """
-    return _checked(distribution).isf(q)
+    return _distribution(distribution).isf(q)
 
 
 def mean(distribution: Distribution) -> Any:
@@ -123,7 +122,7 @@ def mean(distribution: Distribution) -> Any:
     >>> float(mean(Uniform(2.0, 4.0)).eval())
     3.0
     """
-    return _checked(distribution).mean()
+    return _distribution(distribution).mean()
 
 
 def variance(distribution: Distribution) -> Any:
@@ -135,7 +134,7 @@ def variance(distribution: Distribution) -> Any:
     >>> float(variance(Normal(0.0, 3.0)).eval())
     9.0
     """
-    return _checked(distribution).variance()
+    return _distribution(distribution).variance()
 
 
 def stddev(distribution: Distribution) -> Any:
@@ -147,7 +146,7 @@ def stddev(distribution: Distribution) -> Any:
     >>> float(stddev(Normal(0.0, 3.0)).eval())
     3.0
     """
-    return _checked(distribution).stddev()
+    return _distribution(distribution).stddev()
 
 
 def entropy(distribution: Distribution) -> Any:
@@ -159,4 +158,4 @@ def entropy(distribution: Distribution) -> Any:
     >>> float(entropy(Uniform(2.0, 3.0)).eval())
     0.0
     """
-    return _checked(distribution).entropy()
+    return _distribution(distribution).entropy()

@@ -109,7 +109,23 @@ class PowerOfGamma(Positive):
 
 
 class Gamma(PowerOfGamma, method="gamma"):
-    """The gamma distribution, by its shape and its scale or rate."""
+    """The gamma distribution, by its shape and its scale or rate.
+
+    The density of x is ``x**(shape - 1) * exp(-x / scale) / (gamma(shape) * scale**shape)``.
+
+    Parameters
+    ----------
+    shape
+        The shape, also ``alpha`` and ``a``.
+    scale
+        The scale; or its inverse as ``rate`` or ``beta``.
+
+    Examples
+    --------
+    >>> from phintys.random import Gamma, logp
+    >>> round(float(logp(Gamma(3.0, 2.0), 2.0).eval()), 6)
+    -2.386294
+    """
 
     defaults: ClassVar[dict[str, Any]] = {"shape": 1.0, "scale": 1.0}
     domains: ClassVar[dict[str, Any]] = {"shape": positive}
@@ -134,7 +150,21 @@ class Gamma(PowerOfGamma, method="gamma"):
 
 
 class ChiSquare(PowerOfGamma, method="chisquare"):
-    """The distribution of the sum of ``df`` squares of standard normal numbers."""
+    """The distribution of the sum of ``df`` squares of standard normal numbers.
+
+    The density of x is ``x**(df / 2 - 1) * exp(-x / 2) / (2**(df / 2) * gamma(df / 2))``.
+
+    Parameters
+    ----------
+    df
+        The degrees of freedom, also ``nu``.
+
+    Examples
+    --------
+    >>> from phintys.random import ChiSquare, logp
+    >>> round(float(logp(ChiSquare(3.0), 2.0).eval()), 6)
+    -1.572365
+    """
 
     defaults: ClassVar[dict[str, Any]] = {"df": 1.0}
     alternatives: ClassVar[Any] = {"nu": ("df", same)}
@@ -153,7 +183,21 @@ class ChiSquare(PowerOfGamma, method="chisquare"):
 
 
 class InverseGamma(PowerOfGamma, method="invgamma"):
-    """The distribution of ``scale / g``, for a gamma number g of the shape and scale 1."""
+    """The distribution of ``scale / g``, for a gamma number g of the shape and scale 1.
+
+    The density of x is ``(scale / x)**shape * exp(-scale / x) / (x * gamma(shape))``.
+
+    Parameters
+    ----------
+    shape, scale
+        The shape and the scale, also ``alpha`` and ``beta``.
+
+    Examples
+    --------
+    >>> from phintys.random import InverseGamma, logp
+    >>> round(float(logp(InverseGamma(3.0, 2.0), 2.0).eval()), 6)
+    -2.386294
+    """
 
     defaults: ClassVar[dict[str, Any]] = {"shape": 1.0, "scale": 1.0}
     domains: ClassVar[dict[str, Any]] = {"shape": positive}
@@ -174,7 +218,24 @@ class InverseGamma(PowerOfGamma, method="invgamma"):
 
 
 class GeneralizedGamma(PowerOfGamma, method="gengamma"):
-    """``lambd * g ** (1 / p)``, for a gamma number g of the shape ``alpha / p``."""
+    """``lambd * g ** (1 / p)``, for a gamma number g of the shape ``alpha / p``.
+
+    The density of x is ``p / lambd * (x / lambd)**(alpha - 1) * exp(-(x / lambd)**p) /
+    gamma(alpha / p)``.
+
+    Parameters
+    ----------
+    alpha, p
+        The exponents at 0, and of the tail.
+    lambd
+        The scale.
+
+    Examples
+    --------
+    >>> from phintys.random import GeneralizedGamma, logp
+    >>> round(float(logp(GeneralizedGamma(3.0, 2.0, 1.5), 2.0).eval()), 6)
+    -0.793949
+    """
 
     defaults: ClassVar[dict[str, Any]] = {"alpha": 1.0, "p": 1.0, "lambd": 1.0}
     domains: ClassVar[dict[str, Any]] = {"alpha": positive, "p": positive, "lambd": positive}
@@ -190,7 +251,24 @@ class GeneralizedGamma(PowerOfGamma, method="gengamma"):
 
 
 class Nakagami(PowerOfGamma, method="nakagami"):
-    """The distribution of the root of a gamma number of shape ``nu`` and mean ``scale ** 2``."""
+    """The distribution of the root of a gamma number of shape ``nu`` and mean ``scale ** 2``.
+
+    The density of x is ``2 * nu**nu / (gamma(nu) * scale**(2 * nu)) * x**(2 * nu - 1) * exp(-nu *
+    (x / scale)**2)``.
+
+    Parameters
+    ----------
+    nu
+        The shape.
+    scale
+        The root of the mean of the squares.
+
+    Examples
+    --------
+    >>> from phintys.random import Nakagami, logp
+    >>> round(float(logp(Nakagami(2.0, 3.0), 1.0).eval()), 6)
+    -2.53723
+    """
 
     defaults: ClassVar[dict[str, Any]] = {"nu": 1.0, "scale": 1.0}
     domains: ClassVar[dict[str, Any]] = {"nu": positive}
@@ -206,7 +284,21 @@ class Nakagami(PowerOfGamma, method="nakagami"):
 
 
 class Maxwell(PowerOfGamma, method="maxwell"):
-    """The length of a vector of three normal numbers of mean 0 and standard deviation ``scale``."""
+    """The length of a vector of three normal numbers of mean 0 and standard deviation ``scale``.
+
+    The density of x is ``sqrt(2 / pi) * x**2 / scale**3 * exp(-x**2 / (2 * scale**2))``.
+
+    Parameters
+    ----------
+    scale
+        The standard deviation of each of the numbers.
+
+    Examples
+    --------
+    >>> from phintys.random import Maxwell, logp
+    >>> round(float(logp(Maxwell(2.0), 1.0).eval()), 6)
+    -2.430233
+    """
 
     defaults: ClassVar[dict[str, Any]] = {"scale": 1.0}
 
@@ -221,7 +313,21 @@ class Maxwell(PowerOfGamma, method="maxwell"):
 
 
 class Rayleigh(Positive, method="rayleigh"):
-    """The length of a vector of two normal numbers of mean 0 and standard deviation ``scale``."""
+    """The length of a vector of two normal numbers of mean 0 and standard deviation ``scale``.
+
+    The density of x is ``x / scale**2 * exp(-x**2 / (2 * scale**2))``.
+
+    Parameters
+    ----------
+    scale
+        The standard deviation of both numbers, also ``sigma``.
+
+    Examples
+    --------
+    >>> from phintys.random import Rayleigh, logp
+    >>> round(float(logp(Rayleigh(2.0), 1.0).eval()), 6)
+    -1.511294
+    """
 
     defaults: ClassVar[dict[str, Any]] = {"scale": 1.0}
     alternatives: ClassVar[Any] = {"sigma": ("scale", same)}

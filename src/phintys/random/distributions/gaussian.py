@@ -145,7 +145,22 @@ class MultivariateNormal(Multivariate, method="multivariate_normal"):
 
 
 class MatrixNormal(Multivariate, method="matrix_normal"):
-    """Matrices with covariances among their rows and among their columns."""
+    """Matrices with covariances among their rows and among their columns.
+
+    Parameters
+    ----------
+    mean
+        Matrices.
+    rowcov, colcov
+        The covariances of the rows, and of the columns.
+
+    Examples
+    --------
+    >>> from phintys.random import MatrixNormal, logp
+    >>> one = MatrixNormal([[0.0, 0.0]], [[1.0]], [[1.0, 0.0], [0.0, 1.0]])
+    >>> round(float(logp(one, [[0.5, 0.5]]).eval()), 6)
+    -2.087877
+    """
 
     defaults: ClassVar[dict[str, Any]] = {"mean": [[0.0]], "rowcov": None, "colcov": None}
     event_ndim: ClassVar[int] = 2
@@ -180,7 +195,19 @@ class MatrixNormal(Multivariate, method="matrix_normal"):
 
 
 class UniformDirection(Multivariate, method="uniform_direction"):
-    """Points on the unit sphere of a space with ``dim`` dimensions, evenly."""
+    """Points on the unit sphere of a space with ``dim`` dimensions, evenly.
+
+    Parameters
+    ----------
+    dim
+        How many dimensions the space has.
+
+    Examples
+    --------
+    >>> from phintys.random import UniformDirection, logp
+    >>> round(float(logp(UniformDirection(3), [0.6, 0.0, 0.8]).eval()), 6)
+    -2.531024
+    """
 
     defaults: ClassVar[dict[str, Any]] = {"dim": 3}
     event_ndim: ClassVar[int] = 1

@@ -108,7 +108,21 @@ class Integers(_Range, method="integers"):
 
 
 class DiscreteUniform(_Range, method="discrete_uniform"):
-    """Integers from ``lower`` to ``upper``, both included."""
+    """Integers from ``lower`` to ``upper``, both included.
+
+    The probability of k is ``1 / (upper - lower + 1)``.
+
+    Parameters
+    ----------
+    lower, upper
+        The least and the greatest integer.
+
+    Examples
+    --------
+    >>> from phintys.random import DiscreteUniform, logp
+    >>> round(float(logp(DiscreteUniform(1, 6), 3.0).eval()), 6)
+    -1.791759
+    """
 
     defaults: ClassVar[dict[str, Any]] = {"lower": 0, "upper": 1}
     domains: ClassVar[dict[str, Any]] = {"upper": at_least("lower")}

@@ -101,7 +101,23 @@ def _root_of_precision(tau: Any) -> Any:
 
 
 class Normal(LocationScale, method="normal"):
-    """The normal distribution."""
+    """The normal distribution.
+
+    The density of x is ``exp(-((x - loc) / scale)**2 / 2) / (scale * sqrt(2 * pi))``.
+
+    Parameters
+    ----------
+    loc
+        The mean, also ``mu``.
+    scale
+        The standard deviation, also ``sigma``; or ``tau``, the inverse of its square.
+
+    Examples
+    --------
+    >>> from phintys.random import Normal, logp
+    >>> round(float(logp(Normal(0.0, 2.0), 1.0).eval()), 6)
+    -1.737086
+    """
 
     alternatives: ClassVar[Any] = {
         **LocationScale.alternatives,
@@ -131,7 +147,21 @@ class Normal(LocationScale, method="normal"):
 
 
 class Laplace(LocationScale, method="laplace"):
-    """The Laplace (double exponential) distribution."""
+    """The Laplace (double exponential) distribution.
+
+    The density of x is ``exp(-abs(x - loc) / scale) / (2 * scale)``.
+
+    Parameters
+    ----------
+    loc, scale
+        The mean and the scale, also ``mu`` and ``b``.
+
+    Examples
+    --------
+    >>> from phintys.random import Laplace, logp
+    >>> round(float(logp(Laplace(0.0, 2.0), 1.0).eval()), 6)
+    -1.886294
+    """
 
     alternatives: ClassVar[Any] = {"mu": ("loc", same), "b": ("scale", same)}
 
@@ -158,7 +188,21 @@ class Laplace(LocationScale, method="laplace"):
 
 
 class Logistic(LocationScale, method="logistic"):
-    """The logistic distribution."""
+    """The logistic distribution.
+
+    The density of x is ``exp(-(x - loc) / scale) / (scale * (1 + exp(-(x - loc) / scale))**2)``.
+
+    Parameters
+    ----------
+    loc, scale
+        The mean and the scale, also ``mu`` and ``s``.
+
+    Examples
+    --------
+    >>> from phintys.random import Logistic, logp
+    >>> round(float(logp(Logistic(0.0, 2.0), 1.0).eval()), 6)
+    -2.141301
+    """
 
     alternatives: ClassVar[Any] = {"mu": ("loc", same), "s": ("scale", same)}
 
@@ -182,7 +226,21 @@ class Logistic(LocationScale, method="logistic"):
 
 
 class Gumbel(LocationScale, method="gumbel"):
-    """The Gumbel distribution of largest values."""
+    """The Gumbel distribution of largest values.
+
+    The density of x is ``exp(-(x - loc) / scale - exp(-(x - loc) / scale)) / scale``.
+
+    Parameters
+    ----------
+    loc, scale
+        The mode and the scale, also ``mu`` and ``beta``.
+
+    Examples
+    --------
+    >>> from phintys.random import Gumbel, logp
+    >>> round(float(logp(Gumbel(0.0, 2.0), 1.0).eval()), 6)
+    -1.799678
+    """
 
     alternatives: ClassVar[Any] = {"mu": ("loc", same), "beta": ("scale", same)}
     is_symmetric: ClassVar[bool] = False
@@ -220,7 +278,21 @@ EULER = 0.5772156649015328606
 
 
 class Cauchy(LocationScale, method="cauchy"):
-    """The Cauchy distribution."""
+    """The Cauchy distribution.
+
+    The density of x is ``1 / (pi * scale * (1 + ((x - loc) / scale)**2))``.
+
+    Parameters
+    ----------
+    loc, scale
+        The median and the scale, also ``alpha`` and ``beta``.
+
+    Examples
+    --------
+    >>> from phintys.random import Cauchy, logp
+    >>> round(float(logp(Cauchy(0.0, 2.0), 1.0).eval()), 6)
+    -2.061021
+    """
 
     alternatives: ClassVar[Any] = {"alpha": ("loc", same), "beta": ("scale", same)}
 

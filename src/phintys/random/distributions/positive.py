@@ -25,7 +25,21 @@ class Positive(Distribution):
 
 
 class Exponential(Positive, method="exponential"):
-    """The exponential distribution; ``scale`` is the mean."""
+    """The exponential distribution; ``scale`` is the mean.
+
+    The density of x is ``exp(-x / scale) / scale``.
+
+    Parameters
+    ----------
+    scale
+        The mean, also ``beta``; or its inverse as ``rate`` or ``lam``.
+
+    Examples
+    --------
+    >>> from phintys.random import Exponential, logp
+    >>> round(float(logp(Exponential(2.0), 1.0).eval()), 6)
+    -1.193147
+    """
 
     defaults: ClassVar[dict[str, Any]] = {"scale": 1.0}
     alternatives: ClassVar[Any] = {
@@ -69,7 +83,23 @@ class Exponential(Positive, method="exponential"):
 
 
 class HalfNormal(Positive, method="halfnormal"):
-    """The absolute value of a normal number with mean 0, plus ``loc``."""
+    """The absolute value of a normal number with mean 0, plus ``loc``.
+
+    The density of x is ``2 * exp(-((x - loc) / scale)**2 / 2) / (scale * sqrt(2 * pi))``.
+
+    Parameters
+    ----------
+    loc
+        The least number.
+    scale
+        The standard deviation of the normal number, also ``sigma``.
+
+    Examples
+    --------
+    >>> from phintys.random import HalfNormal, logp
+    >>> round(float(logp(HalfNormal(0.0, 2.0), 1.0).eval()), 6)
+    -1.043939
+    """
 
     defaults: ClassVar[dict[str, Any]] = {"loc": 0.0, "scale": 1.0}
     alternatives: ClassVar[Any] = {"sigma": ("scale", same)}
@@ -113,7 +143,21 @@ class HalfNormal(Positive, method="halfnormal"):
 
 
 class LogNormal(Positive, method="lognormal"):
-    """The exponential of a normal number."""
+    """The exponential of a normal number.
+
+    The density of x is ``exp(-((log(x) - mean) / sigma)**2 / 2) / (x * sigma * sqrt(2 * pi))``.
+
+    Parameters
+    ----------
+    mean, sigma
+        The mean and the standard deviation of the normal number, also ``mu`` and ``scale``.
+
+    Examples
+    --------
+    >>> from phintys.random import LogNormal, logp
+    >>> round(float(logp(LogNormal(0.0, 2.0), 1.0).eval()), 6)
+    -1.612086
+    """
 
     defaults: ClassVar[dict[str, Any]] = {"mean": 0.0, "sigma": 1.0}
     alternatives: ClassVar[Any] = {"mu": ("mean", same), "scale": ("sigma", same)}
@@ -158,7 +202,23 @@ class LogNormal(Positive, method="lognormal"):
 
 
 class Weibull(Positive, method="weibull"):
-    """The Weibull distribution with shape ``a``."""
+    """The Weibull distribution with shape ``a``.
+
+    The density of x is ``a / scale * (x / scale)**(a - 1) * exp(-(x / scale)**a)``.
+
+    Parameters
+    ----------
+    a
+        The exponent, also ``shape`` and ``alpha``.
+    scale
+        The scale, also ``beta``.
+
+    Examples
+    --------
+    >>> from phintys.random import Weibull, logp
+    >>> round(float(logp(Weibull(2.0, 3.0), 1.0).eval()), 6)
+    -1.615189
+    """
 
     defaults: ClassVar[dict[str, Any]] = {"a": 1.0, "scale": 1.0}
     alternatives: ClassVar[Any] = {

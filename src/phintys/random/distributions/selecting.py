@@ -75,6 +75,13 @@ class Permutation(Selection, method="permutation"):
 
     All orders have the same probability.
 
+    Parameters
+    ----------
+    x
+        The array, or how many integers.
+    axis
+        The axis.
+
     Examples
     --------
     >>> import numpy as np
@@ -93,7 +100,21 @@ class Permutation(Selection, method="permutation"):
 
 
 class Shuffle(Permutation, method="shuffle"):
-    """An array with its slices along an axis in a random order; the array itself stays as it is."""
+    """An array with its slices along an axis in a random order; the array itself stays as it is.
+
+    Parameters
+    ----------
+    x
+        The array.
+    axis
+        The axis.
+
+    Examples
+    --------
+    >>> from phintys.random import RandomStream
+    >>> sorted(RandomStream(1).shuffle([3, 5, 7]).eval().tolist())
+    [3, 5, 7]
+    """
 
     def __init__(self, *values: Any, **named: Any) -> None:
         super().__init__(*values, **named)
@@ -106,6 +127,19 @@ class Permuted(Selection, method="permuted"):
     """An array with the elements along an axis in random orders, a different one for each slice.
 
     Without an axis all elements are in one random order.
+
+    Parameters
+    ----------
+    x
+        The array.
+    axis
+        The axis; all elements are mixed with each other by default.
+
+    Examples
+    --------
+    >>> from phintys.random import RandomStream
+    >>> sorted(RandomStream(1).permuted([3, 5, 7]).eval().tolist())
+    [3, 5, 7]
     """
 
     defaults: ClassVar[dict[str, Any]] = {"x": None, "axis": None}

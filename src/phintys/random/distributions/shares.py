@@ -35,6 +35,11 @@ class Dirichlet(Multivariate, method="dirichlet"):
     Draws are differentiated implicitly, and are computed from logarithms of gamma numbers, so that
     small shapes do not make all of them zero.
 
+    Parameters
+    ----------
+    alpha
+        The shapes, vectors.
+
     Examples
     --------
     >>> from phintys.random import Dirichlet, logp
@@ -112,7 +117,21 @@ def _divided(source: Source, lengths: tuple[Any, ...], n: Any, weights: Any) -> 
 
 
 class Multinomial(_Counts, method="multinomial"):
-    """How often each category occurs in ``n`` trials with the probabilities ``p``."""
+    """How often each category occurs in ``n`` trials with the probabilities ``p``.
+
+    Parameters
+    ----------
+    n
+        How many trials there are.
+    p
+        The probabilities, vectors, also ``pvals``.
+
+    Examples
+    --------
+    >>> from phintys.random import Multinomial, logp
+    >>> round(float(logp(Multinomial(3.0, [0.5, 0.5]), [1.0, 2.0]).eval()), 6)
+    -0.980829
+    """
 
     defaults: ClassVar[dict[str, Any]] = {"n": 1.0, "p": [1.0]}
     domains: ClassVar[dict[str, Any]] = {"n": nonnegative, "p": probabilities}
@@ -141,7 +160,21 @@ class Multinomial(_Counts, method="multinomial"):
 
 
 class DirichletMultinomial(_Counts, method="dirichlet_multinomial"):
-    """How often each category occurs in ``n`` trials whose probabilities are Dirichlet numbers."""
+    """How often each category occurs in ``n`` trials whose probabilities are Dirichlet numbers.
+
+    Parameters
+    ----------
+    n
+        How many trials there are.
+    alpha
+        The shapes of the distribution of the probabilities, vectors.
+
+    Examples
+    --------
+    >>> from phintys.random import DirichletMultinomial, logp
+    >>> round(float(logp(DirichletMultinomial(3.0, [1.0, 2.0]), [1.0, 2.0]).eval()), 6)
+    -1.203973
+    """
 
     defaults: ClassVar[dict[str, Any]] = {"n": 1.0, "alpha": [1.0]}
     domains: ClassVar[dict[str, Any]] = {"n": nonnegative, "alpha": positive}

@@ -63,6 +63,13 @@ def zeta(a: Any, first: Any) -> Any:
 class Zipf(SearchedCounts, method="zipf"):
     """1, 2, … with probabilities in proportion to ``k ** -a``.
 
+    The probability of k is ``k**-a / zeta(a)``.
+
+    Parameters
+    ----------
+    a
+        The exponent, above 1.
+
     Examples
     --------
     >>> from phintys.random import Zipf, logp

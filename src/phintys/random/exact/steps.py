@@ -34,6 +34,7 @@ __all__ = [
     "FloatBits",
     "FloatOfBits",
     "RandomHalf",
+    "RandomQuarter",
     "RandomWord",
     "RareCase",
     "Rejection",
@@ -41,6 +42,7 @@ __all__ = [
     "exact_function",
     "float_bits",
     "random_half",
+    "random_quarter",
     "random_word",
 ]
 
@@ -237,6 +239,8 @@ class RareCase(ExactRow):
         Functions of the inputs, in exact steps, of one dtype.
     is_rare
         A condition on the inputs.
+    has_wide_inputs
+        Whether inputs that only the rare steps read are wider than what the others compute with.
     nin, **facts
         As for :class:`~phintys.scalar.row.Row`.
     """
@@ -249,9 +253,11 @@ class RareCase(ExactRow):
         usual: Callable[..., Any],
         rare: Callable[..., Any],
         is_rare: Callable[..., Any],
+        has_wide_inputs: bool = False,
         **facts: Any,
     ) -> None:
         super().__init__(name, nin=nin, **facts)
+        self.has_wide_inputs = has_wide_inputs
         self._parts = (usual, rare, is_rare)
         self._formulas: dict[Dtypes, tuple[Composite, ...]] = {}
 
@@ -342,14 +348,22 @@ class RandomWord(Row):
     """
 
     works_on_arrays = True
+    is_chain = True
+    returns = "uint64"
+    """The dtype of the bits."""
 
     def _resolve(self, dtypes: Dtypes) -> Dtypes:
         if any(dtype != np.uint64 for dtype in dtypes):
             raise unsupported_dtypes(self, dtypes, "uint64", "Cast them first.")
-        return (dtypes[0],)
+        return (np.dtype(self.returns),)
 
     def impl(self, *values: Any) -> Any:
-        return word_at(*np.broadcast_arrays(*values))[()]
+        position, *state = np.broadcast_arrays(*values)
+        width = 8 * np.dtype(self.returns).itemsize
+        in_word = 64 // width
+        word = word_at(position // np.uint64(in_word), *state)
+        shift = position % np.uint64(in_word) * np.uint64(width)
+        return (word >> shift).astype(self.returns)[()]
 
     def __reduce__(self) -> Any:
         return self.name
@@ -363,17 +377,21 @@ class RandomHalf(RandomWord):
     """
 
     has_wide_inputs = True
+    returns = "uint32"
 
-    def _resolve(self, dtypes: Dtypes) -> Dtypes:
-        super()._resolve(dtypes)
-        return (np.dtype("uint32"),)
 
-    def impl(self, *values: Any) -> Any:
-        position, *state = np.broadcast_arrays(*values)
-        word = word_at(position >> np.uint64(1), *state)
-        shift = (position & np.uint64(1)) << np.uint64(5)
-        return (word >> shift).astype("uint32")[()]
+class RandomQuarter(RandomWord):
+    """``random_quarter(position, key, low, high)``: the 16 random bits at a position.
+
+    Those from ``4 * p`` on are the quarters of :data:`random_word` at ``p``, the lowest one first.
+    """
+
+    has_wide_inputs = True
+    returns = "uint16"
 
 
 random_word = RandomWord("random_word", nin=4, doc="64 random bits of a state, by their position.")
 random_half = RandomHalf("random_half", nin=4, doc="32 random bits of a state, by their position.")
+random_quarter = RandomQuarter(
+    "random_quarter", nin=4, doc="16 random bits of a state, by their position."
+)

@@ -45,16 +45,33 @@ def copied(generator: np.random.Generator) -> np.random.Generator:
     >>> twin.normal() == generator.normal()
     True
     """
+    return copied_with_address(generator)[0]
+
+
+def copied_with_address(generator: np.random.Generator) -> tuple[np.random.Generator, Any]:
+    """Return what :func:`copied` does, and the address of the C interface of the copy's bits.
+
+    Parameters
+    ----------
+    generator
+        The generator.
+
+    Returns
+    -------
+    tuple of Generator and ndarray
+        The copy, and a new array of one int64.
+    """
     bits: Any = generator.bit_generator
     kind = type(bits)
     place = _place_of_state(kind) if type(generator) is np.random.Generator else None
     if place is None:
-        return _copied_by_state(bits)
-    twin = _unused_twin(kind, bits.seed_seq)
+        copy = _copied_by_state(bits)
+        return copy, np.array(interface_address(copy), "int64")
+    copy, twin = _unused_twin(kind, bits.seed_seq)
     start, length = place
     with bits.lock:
-        ctypes.memmove(id(twin.bit_generator) + start, id(bits) + start, length)
-    return twin
+        ctypes.memmove(twin.place + start, id(bits) + start, length)
+    return copy, twin.address.copy()
 
 
 def _copied_by_state(bits: Any) -> np.random.Generator:
@@ -106,18 +123,23 @@ class _Twin:
         Its seed sequence.
     """
 
-    __slots__ = ("bits", "generator", "unused")
+    __slots__ = ("address", "bits", "generator", "place", "unused")
 
     def __init__(self, kind: Any, seed_seq: Any) -> None:
         self.bits = kind(seed_seq)
         self.generator = np.random.Generator(self.bits)
+        self.place = id(self.bits)
+        self.address = np.array(interface_address(self.generator), "int64")
         self.unused = self._references()
 
-    def _references(self) -> tuple[int, int]:
-        return sys.getrefcount(self.generator), sys.getrefcount(self.bits)
+    def _references(self) -> int:
+        return sys.getrefcount(self.generator) + sys.getrefcount(self.bits)
 
     def is_unused(self) -> bool:
-        """Return whether there are no other references to the generator."""
+        """Return whether there are no other references to the generator.
+
+        A reference to either of the two objects adds to the sum, and nothing lowers it.
+        """
         return self._references() == self.unused
 
 
@@ -125,22 +147,28 @@ _twins: dict[tuple[Any, int], list[_Twin]] = {}
 """(kind, id of the seed sequence) -> twins, which keep the seed sequence alive."""
 
 
-def _unused_twin(kind: Any, seed_seq: Any) -> np.random.Generator:
-    """Return a generator without other references, in any state."""
+def _unused_twin(kind: Any, seed_seq: Any) -> tuple[np.random.Generator, _Twin]:
+    """Return a generator without other references, in any state, and its twin.
+
+    The generator is a reference that is taken before other threads can see the twin.
+    """
     key = (kind, id(seed_seq))
     # Taken out meanwhile, in one step: two threads never choose the same twin.
     known = _twins.pop(key, [])
-    number = next((i for i, twin in enumerate(known) if twin.is_unused()), None)
-    if number is None:
-        kept = [*known[1 - _MOST_TWINS :], _Twin(kind, seed_seq)]
+    for number, twin in enumerate(known):
+        if twin.is_unused():
+            del known[number]
+            break
     else:
-        kept = [*known[number + 1 :], *known[: number + 1]]  # the chosen one is tried last
-    generator = kept[-1].generator  # a reference, before other threads can see the twin
+        twin = _Twin(kind, seed_seq)
+        del known[: len(known) + 1 - _MOST_TWINS]
+    known.append(twin)  # the chosen one is tried last
+    generator = twin.generator
     if len(_twins) >= _MOST_SEEDS:
         for oldest in list(_twins)[:1]:
             _twins.pop(oldest, None)
-    _twins[key] = kept
-    return generator
+    _twins[key] = known
+    return generator, twin
 
 
 @lru_cache

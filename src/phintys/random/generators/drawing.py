@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import re
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 __all__ = ["InDtype", "about", "asked_for", "documented", "draw_from", "has_draws", "named_draw"]
 
 _Holder = TypeVar("_Holder", bound=type)
+
+NEXT_AND_NUMBERS = "tuple of variables\n    The next state of the generator, and the draws."
 
 
 def draw_from(distribution: Any, rng: Any, size: Any = None) -> tuple[Variable, Any]:
@@ -121,13 +125,21 @@ def named_draw(drawn: Any, name: str | None) -> Any:
     return drawn
 
 
-def has_draws(cls: _Holder) -> _Holder:
-    """Add to a class with a method ``draw`` one method for each distribution that it lacks."""
+def has_draws(cls: _Holder, *, returns: str = NEXT_AND_NUMBERS) -> _Holder:
+    """Add to a class with a method ``draw`` one method for each distribution that it lacks.
+
+    Parameters
+    ----------
+    cls
+        The class.
+    returns
+        What ``draw`` returns, as an entry of a docstring.
+    """
     own = set(vars(cls))
 
     def add(name: str, distribution: type[Distribution]) -> None:
         if name not in own:
-            setattr(cls, name, _method(name, distribution))
+            setattr(cls, name, _method(name, distribution, returns))
 
     for each in DISTRIBUTIONS.items():
         add(*each)
@@ -135,7 +147,7 @@ def has_draws(cls: _Holder) -> _Holder:
     return cls
 
 
-def _method(name: str, distribution: type[Distribution]) -> Callable[..., Any]:
+def _method(name: str, distribution: type[Distribution], returns: str) -> Callable[..., Any]:
     def method(
         self: Any,
         *parameters: Any,
@@ -149,13 +161,49 @@ def _method(name: str, distribution: type[Distribution]) -> Callable[..., Any]:
 
     parameters = {"self": inspect.Parameter.empty, **distribution.defaults}
     options = {"size": None, "dtype": None, "name": None}
-    return documented(method, name, about(distribution), {**parameters, **options})
+    text = about(distribution, tuple(options), returns)
+    return documented(method, name, text, {**parameters, **options})
 
 
-def about(distribution: type[Distribution]) -> str:
-    """Return the first line of the description of what draws from a distribution."""
-    meaning = (inspect.getdoc(distribution) or "").partition("\n")[0]
-    return f"Draw from :class:`~phintys.random.{distribution.__name__}`: {meaning}"
+@cache
+def _parts_of(distribution: type[Distribution]) -> tuple[str, str]:
+    """Return the first line of a docstring, and its entries for parameters other than ``size``."""
+    text = inspect.getdoc(distribution) or ""
+    _, _, after = text.partition("\nParameters\n----------\n")
+    entries = _SIZE.sub("", after.partition("\n\n")[0]).rstrip("\n")
+    return text.partition("\n")[0], entries and f"{entries}\n"
+
+
+_SIZE = re.compile(r"^size\n(?: .*\n?)*", re.MULTILINE)
+
+
+def about(distribution: type[Distribution], options: Sequence[str], returns: str) -> str:
+    """Return the docstring of what draws from a distribution.
+
+    Parameters
+    ----------
+    distribution
+        The distribution.
+    options
+        The names of the parameters that follow its own.
+    returns
+        The entry for what is returned.
+    """
+    meaning, entries = _parts_of(distribution)
+    further = "\n".join(f"{name}\n    {_OPTIONS[name]}" for name in options)
+    return (
+        f"Draw from :class:`~phintys.random.{distribution.__name__}`: {meaning}\n\n"
+        f"Parameters\n----------\n{entries}{further}\n\nReturns\n-------\n{returns}\n"
+    )
+
+
+_OPTIONS = {
+    "size": "The shape of the draws; by default that of the parameters.",
+    "rng": "The generator; a new shared one by default, which moves on by itself.",
+    "return_next_rng": "Whether the next state of the generator is returned, too.",
+    "dtype": "The dtype of the draws; by default that of the parameters, or int64 for integers.",
+    "name": "The name of the variable of the draws.",
+}
 
 
 def documented(

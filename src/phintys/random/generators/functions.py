@@ -56,7 +56,12 @@ def function_of(name: str, distribution: type[Distribution]) -> Callable[..., An
         return (after, numbers) if return_next_rng else numbers
 
     options = {"size": None, "rng": None, "return_next_rng": False, "dtype": None, "name": None}
-    return documented(function, name, about(distribution), {**distribution.defaults, **options})
+    text = about(
+        distribution,
+        tuple(options),
+        "variable\n    The draws; with ``return_next_rng`` the next state and the draws.",
+    )
+    return documented(function, name, text, {**distribution.defaults, **options})
 
 
 def function_named(name: str) -> Callable[..., Any] | None:

@@ -13,7 +13,7 @@ from phintys.graph.type import Type
 from phintys.graph.variable import Variable
 from phintys.random.bits.philox import philox
 from phintys.random.bits.states import RandomType, StateOp, random_type
-from phintys.random.generators.copies import copied, equal_states, interface_address
+from phintys.random.generators.copies import copied, copied_with_address, equal_states
 from phintys.tensor.type import TensorType
 
 __all__ = [
@@ -130,15 +130,14 @@ class CopyGenerator(StateOp):
     """
 
     __props__ = ()
+    made_anew = staticmethod(copied_with_address)
 
     def make_node(self, given: Any) -> Apply:
         rng = random_generator_type.filter_variable(given)
         return Apply(self, [rng], [random_generator_type(), TensorType("int64", ())()])
 
     def perform(self, node: Any, inputs: Any, output_storage: Any) -> None:
-        generator = copied(inputs[0])
-        output_storage[0][0] = generator
-        output_storage[1][0] = np.array(interface_address(generator), "int64")
+        output_storage[0][0], output_storage[1][0] = copied_with_address(inputs[0])
 
 
 class SeedState(StateOp):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -85,7 +86,7 @@ def shared_rng(
     return random_type.make_shared(state(seed if value is None else value), name=name, borrow=True)
 
 
-@has_draws
+@partial(has_draws, returns="variable\n    The draws.")
 class RandomStream:
     """Draws that differ at each call of a function.
 

@@ -66,15 +66,35 @@ def _log_of_factor(bits: Any, shape: Any) -> Any:
     return ps.switch(is_small, below, 0.0)
 
 
+# For a shape of at least 1 there is no factor. Vectors of such shapes compute none.
+_with_factor = RareCase(
+    "_with_factor",
+    nin=3,
+    usual=lambda value, bits, shape: value,
+    rare=lambda value, bits, shape: value * exact_exp(_log_of_factor(bits, shape)),
+    is_rare=lambda value, bits, shape: ps.lt(shape, 1.0),
+    has_wide_inputs=True,
+)
+_with_log_of_factor = RareCase(
+    "_with_log_of_factor",
+    nin=3,
+    usual=lambda value, bits, shape: value,
+    rare=lambda value, bits, shape: value + _log_of_factor(bits, shape),
+    is_rare=lambda value, bits, shape: ps.lt(shape, 1.0),
+    has_wide_inputs=True,
+)
+
+
 @exact_function(
-    derivative=lambda bits, shape, out: (0, out * ps.log_gamma_slope(shape, ps.log(out)))
+    derivative=lambda bits, shape, out: (0, out * ps.log_gamma_slope(shape, ps.log(out))),
+    cost=170.0,
 )
 def gamma_of_bits(bits: Any, shape: Any) -> Any:
     """Gamma numbers of a shape, of uint64 bits."""
-    return _gamma_attempts(bits, shape) * exact_exp(_log_of_factor(bits, shape))
+    return _with_factor(_gamma_attempts(bits, shape), bits, shape)
 
 
-@exact_function(derivative=lambda bits, shape, out: (0, ps.log_gamma_slope(shape, out)))
+@exact_function(derivative=lambda bits, shape, out: (0, ps.log_gamma_slope(shape, out)), cost=190.0)
 def log_gamma_of_bits(bits: Any, shape: Any) -> Any:
     """Logarithms of gamma numbers, which do not underflow for small shapes."""
-    return exact_log(_gamma_attempts(bits, shape)) + _log_of_factor(bits, shape)
+    return _with_log_of_factor(exact_log(_gamma_attempts(bits, shape)), bits, shape)

@@ -87,10 +87,10 @@ def random_order(bits: Any) -> Any:
     keys = bits & ~mask
     keys |= np.arange(length, dtype="uint64")
     keys.sort(axis=-1)
-    agree = np.bitwise_xor(keys[..., 1:], keys[..., :-1]) <= mask
+    apart = np.bitwise_xor(keys[..., 1:], keys[..., :-1])
     order = np.bitwise_and(keys, mask, out=keys).view("int64")
-    if agree.any():
-        _settle(order, bits, agree)
+    if length > 1 and apart.min() <= mask:
+        _settle(order, bits, apart <= mask)
     return order
 
 

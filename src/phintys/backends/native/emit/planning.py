@@ -26,6 +26,7 @@ from phintys.backends.native.emit.plans import (
 )
 from phintys.backends.native.emit.types import type_of
 from phintys.backends.native.expressions import (
+    Cast,
     Expression,
     Index,
     IndexCheck,
@@ -56,6 +57,12 @@ SHORT_ROW = 3
 
 _LIGHT = 6.0
 _MEDIUM = 16.0
+
+_FEW_DRAWS = 256
+"""So few random numbers are not worth the larger code."""
+
+_ATTEMPTS = 100.0
+"""The cost of functions that make attempts until all lanes have accepted one: fewer wait less."""
 
 
 # ---- arrays ------------------------------------------------------------------------------------
@@ -255,7 +262,8 @@ class _NestPlanner:
             level.is_vector = vector in level.loops
         self.plan.vector = vector
         if vector is not None:
-            self.plan.lanes = self._lanes(target, vector)
+            together = self._vectors_together(target) if across is None and not in_order else 1
+            self.plan.lanes = self._lanes(target, vector, together)
         cost = sum(_cost_of(statement, self.uses) for statement in self.nest.statements)
         if self.plan.lanes > 1 and self.plan.reduced:
             cost += 0.5 * len(self.plan.accesses)
@@ -300,13 +308,29 @@ class _NestPlanner:
         # Of equally good ones the last.
         return min(reversed(ordered), key=badness)
 
-    def _lanes(self, target: Target, vector: LoopVariable) -> int:
-        """Return as many lanes as the widest numbers have in a register, or fewer if few do."""
+    def _vectors_together(self, target: Target) -> int:
+        """Return how many vector registers of elements are computed side by side.
+
+        The rounds of random bits wait for each other: several registers of them keep a processor
+        busy, and so do those of what is computed from the bits, in exact steps.
+        """
+        parts = [part for s in self.nest.statements for part in self.uses.parts[id(s)]]
+        ops = [part.op for part in parts if isinstance(part, Operation)]
+        levels = (*self.plan.kept, *self.plan.reduced)
+        known = [n for level in levels if (n := level.extent.known) is not None]
+        is_short = len(known) == len(levels) and math.prod(known) <= _FEW_DRAWS
+        if is_short or not any(op.is_chain for op in ops):
+            return 1
+        return 4 if target.has_avx512 and all(op.cost < _ATTEMPTS for op in ops) else 2
+
+    def _lanes(self, target: Target, vector: LoopVariable, together: int) -> int:
+        """Return as many lanes as the widest numbers have in registers, or fewer if few do."""
         dtypes = {
             part.dtype for statement in self.nest.statements for part in _wide_parts(statement)
         }
         widest = [type_of("float32" if d == "float16" else d) for d in dtypes if d != "bool"]
         lanes = min((target.lanes(type) for type in widest), default=32)
+        lanes = max(lanes, min(together * lanes, target.vector_bytes))
         levels = (*self.plan.kept, *self.plan.reduced)
         extent = next((level.extent.known for level in levels if vector in level.loops), None)
         if extent is not None and extent < lanes:
@@ -574,8 +598,13 @@ def _check_reductions(kernel: Kernel, nest: Nest) -> None:
 
 
 def _wide_parts(statement: Statement) -> tuple[Expression, ...]:
-    """Return the parts of a statement whose widest dtype a vector holds."""
+    """Return the parts of a statement whose widest dtype a vector holds.
+
+    Positions are none of them: what reads them says how wide it is.
+    """
     value = statement.value
+    if isinstance(value, Cast) and isinstance(value.argument, Position):
+        return ()
     if not isinstance(value, Operation) or value.op.has_wide_inputs:
         return (value,)
     return (value, *value.arguments)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from phintys.backends.native.emit.builder import Builder
 from phintys.backends.native.emit.math import MathSymbol
-from phintys.backends.native.emit.math.calls import RANDOM_BITS
+from phintys.backends.native.emit.math.calls import RANDOM_BITS, outlined
 from phintys.backends.native.emit.scalar_ops import CODE, emit_formula
 from phintys.backends.native.emit.types import BOOL, INT64, UINT64, Type, type_of
 from phintys.backends.native.emit.values import Value
@@ -15,7 +15,6 @@ from phintys.random.exact.steps import (
     MOST_ATTEMPTS,
     FloatBits,
     FloatOfBits,
-    RandomHalf,
     RandomWord,
     RareCase,
     Rejection,
@@ -58,7 +57,7 @@ def emit_random_word(b: Builder, op: RandomWord, values: Sequence[Any]) -> Value
     those of an outlined function.
     """
     position, *state = values
-    returns = position.type.like("uint32" if isinstance(op, RandomHalf) else "uint64")
+    returns = position.type.like(op.returns)
     in_block = 16 // returns.itemsize
     first = b.ramps.get(position.text)
     if first is None or returns.lanes < in_block:
@@ -66,7 +65,7 @@ def emit_random_word(b: Builder, op: RandomWord, values: Sequence[Any]) -> Value
     paired, others, after = b.new_block("paired"), b.new_block("others"), b.new_block("after")
     b.branch(b.eq(first & (in_block - 1), 0), paired, others)
     b.begin(paired)
-    bits = _of_blocks(b, first >> (2 if in_block == 4 else 1), state, returns)
+    bits = _of_blocks(b, first >> (in_block.bit_length() - 1), state, returns)
     b.jump(after)
     b.begin(others)
     any_bits = _of_any(b, position, state, returns)
@@ -79,18 +78,31 @@ def emit_random_word(b: Builder, op: RandomWord, values: Sequence[Any]) -> Value
 
 
 def _of_any(b: Builder, position: Value, state: Sequence[Value], returns: Type) -> Value:
-    symbol = MathSymbol(RANDOM_BITS, returns.name, returns.lanes).symbol
-    b.module.math_functions.add(symbol)
-    return b.call(symbol, returns, [position, *state], convention=b.target.convention)
+    return outlined(b, RANDOM_BITS, returns, [position, *state])
 
 
 def _of_blocks(b: Builder, first: Value, state: Sequence[Value], returns: Type) -> Value:
     """Write the bits of all of the blocks from a number on."""
     word = UINT64.of(returns.lanes * returns.itemsize // 8)
     key, low, high = state
-    start = b.splat(b.convert(first, UINT64) + b.extract(low, 0), word.lanes)
+    start = b.convert(first, UINT64) + b.extract(low, 0)
+    if word.lanes > b.target.lanes(word):
+        return b.bitcast(_interleaved_words(b, start, high, key, word.lanes), returns)
+    start = b.splat(start, word.lanes)
     key, high = (b.part(value, 0, word.lanes) for value in (key, high))
     return b.bitcast(_paired_words(b, start + (b.lane_numbers(word) >> 1), high, key), returns)
+
+
+def _interleaved_words(b: Builder, start: Value, high: Value, key: Value, count: int) -> Value:
+    """Write the words of blocks, one block in a lane, for at least two vector registers of words.
+
+    Against :func:`_paired_words`, rounds exchange nothing; words change their lanes at the end.
+    """
+    lanes = count // 2
+    key, high = (b.part(value, 0, lanes) for value in (key, high))
+    low = b.splat(start, lanes) + b.lane_numbers(high.type)
+    words = block_words(key, low, high)
+    return b.shuffle(*words, [at for lane in range(lanes) for at in (lane, lane + lanes)])
 
 
 def _paired_words(b: Builder, low: Value, high: Value, key: Value) -> Value:
@@ -118,16 +130,18 @@ def _paired_words(b: Builder, low: Value, high: Value, key: Value) -> Value:
 
 def write_random_bits(module: Module, symbol: MathSymbol) -> None:
     """Write ``bits(position, key, low, high)``, of the block of each lane."""
-    is_half = symbol.dtype == "uint32"
     returns, word = type_of(symbol.dtype, symbol.lanes), UINT64.of(symbol.lanes)
     convention = module.target.convention
     function = module.function(symbol.symbol, returns, [word] * 4, convention=convention)
     b = Builder(function, inline=True)
     position, key, low, high = b.arguments
-    of_word = position >> 1 if is_half else position
+    in_word = 8 // returns.itemsize
+    of_word = position >> (in_word.bit_length() - 1)
     even, odd = block_words(key, low + (of_word >> 1), high)
     bits = b.select(b.ne(of_word & 1, 0), odd, even)
-    b.ret(b.convert(bits >> ((position & 1) << 5), returns) if is_half else bits)
+    if in_word > 1:
+        bits = bits >> ((position & (in_word - 1)) * returns.bits)
+    b.ret(b.convert(bits, returns))
 
 
 @CODE.register(FloatBits, FloatOfBits)

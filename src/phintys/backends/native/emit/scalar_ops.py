@@ -31,7 +31,7 @@ _random = LateModule("phintys.backends.native.emit.random")
 
 CODE: OpRules[Callable[[Builder, Any, Sequence[Any]], Value]] = OpRules(
     "native code of scalar ops",
-    late={_random: "FloatBits FloatOfBits RandomHalf RandomWord Rejection RareCase"},
+    late={_random: "FloatBits FloatOfBits RandomHalf RandomQuarter RandomWord Rejection RareCase"},
 )
 """``(b, op, values)`` writes a scalar op of a class; other ops have code by their names."""
 

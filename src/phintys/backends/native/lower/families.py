@@ -73,7 +73,7 @@ LOWERINGS: OpRules[Callable[[Any, Apply, Lowering], None]] = OpRules(
         _numpy_draws: "NumpyDraw NumpyIntegers",
         _observing: "Assume CheckAndRaise",
         _products: "BatchedDot Dot Gemm",
-        _random: "Advance FoldIn Jump RandomBits SplitState StateOfWords StateWords",
+        _random: "Advance FoldIn Jump Positions RandomBits SplitState StateOfWords StateWords",
         _ranges: "ARange",
         _reduce: "ArgExtremeAlong Argmax Argmin LogSoftmax LogSumExp Reduce Softmax",
         _row_loop: "RowLoop",

@@ -22,7 +22,7 @@ from phintys.backends.native.expressions import (
     SizeValue,
 )
 from phintys.backends.native.lower.families import lowers
-from phintys.random.bits.random_bits import RandomBits
+from phintys.random.bits.random_bits import Positions, RandomBits
 from phintys.random.bits.states import (
     TO_FOLD,
     TO_SPLIT,
@@ -34,7 +34,7 @@ from phintys.random.bits.states import (
     StateOfWords,
     StateWords,
 )
-from phintys.random.exact.steps import random_half, random_word
+from phintys.random.exact.steps import random_half, random_quarter, random_word
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,9 +57,17 @@ def lower_random_bits(op: RandomBits, node: Apply, lowering: Lowering) -> None:
     lengths = [lowering.size_of(length) for length in node.inputs[1:]]
     target, loops = lowering.compute(node.outputs[0], lengths)
     at = Cast(_position(loops, lengths, lowering), _UINT64)
-    row = random_word if op.dtype == "uint64" else random_half
+    row = {"uint64": random_word, "uint32": random_half, "uint16": random_quarter}[op.dtype]
     value = Operation(row, (at, *state), np.dtype(op.dtype))
     lowering.store(target, value, loops, nodes=(node,))
+
+
+@lowers(Positions)
+def lower_positions(op: Positions, node: Apply, lowering: Lowering) -> None:
+    """``positions[i, j] = i * m + j``."""
+    lengths = [lowering.size_of(length) for length in node.inputs]
+    target, loops = lowering.compute(node.outputs[0], lengths)
+    lowering.store(target, Cast(_position(loops, lengths, lowering), _UINT64), loops, nodes=(node,))
 
 
 def _position(loops: Loops, lengths: Sequence[Size], lowering: Lowering) -> Position:

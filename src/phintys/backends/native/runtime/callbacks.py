@@ -61,7 +61,9 @@ def plain_array(value: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray
 class _Step:
     """One node: its cells, and the thunk that operates on them."""
 
-    __slots__ = ("computed", "dtypes", "inputs", "node", "outputs", "storage_map", "thunk")
+    __slots__ = (
+        *("computed", "dtypes", "inputs", "made_anew", "node", "outputs", "storage_map", "thunk"),
+    )
 
     def __init__(
         self,
@@ -83,6 +85,7 @@ class _Step:
         thunk = thunks.make_thunk(
             node, storage_map, compute_map, list(node.outputs), debug=False, programs=programs
         )
+        self.made_anew: Callable[..., tuple[Any, ...]] | None = node.op.made_anew
         # Native code does not warn of NaN and infinities. The decorator costs half of a `with`.
         self.thunk: Callable[[], Any] = np.errstate(all="ignore")(
             ownership.owning_thunk(thunk, node, storage_map)
@@ -93,6 +96,8 @@ class _Step:
 
         If native code does not accept some of them, all follow once more in a form that it accepts.
         """
+        if self.made_anew is not None:
+            return self._made_anew(self.made_anew, values)
         for cell, value in zip(self.inputs, values, strict=True):
             cell[0] = value
         for cell in self.computed:
@@ -114,6 +119,17 @@ class _Step:
         if all(map(is_, results, plain)):
             return tuple(results)
         return (*results, *plain)
+
+    def _made_anew(
+        self, make: Callable[..., tuple[Any, ...]], values: Sequence[Any]
+    ) -> tuple[Any, ...]:
+        try:
+            return make(*values)
+        except Exception as error:
+            for cell, value in zip(self.inputs, values, strict=True):
+                cell[0] = value
+            diagnosis.explain_failure(error, self.node, self.storage_map)
+            raise
 
 
 class Machine:

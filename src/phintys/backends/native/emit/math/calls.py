@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from phintys._base.errors import MethodNotDefinedError
 from phintys.backends.native.emit.builder import Builder
 from phintys.backends.native.emit.math.registry import FLOAT_FUNCTIONS
 from phintys.backends.native.emit.values import Value
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from phintys.backends.native.emit.types import Type
 
 __all__ = [
     "COLUMNS",
@@ -17,6 +22,7 @@ __all__ = [
     "VECTOR_PARTS",
     "MathSymbol",
     "float_math",
+    "outlined",
 ]
 
 COLUMNS = "columns"
@@ -84,7 +90,28 @@ def float_math(b: Builder, name: str, *values: Value) -> Value:
         raise MethodNotDefinedError(msg)
     if b.inline or not function.outlined:
         return function.emit(b, *values)
-    type = values[0].type
-    symbol = MathSymbol(name, type.name, type.lanes).symbol
+    return outlined(b, name, values[0].type, values)
+
+
+def outlined(b: Builder, name: str, returns: Type, values: Sequence[Value]) -> Value:
+    """Call an outlined function, once for each part of the lanes that fills a vector register.
+
+    Parameters
+    ----------
+    b
+        The builder.
+    name
+        Name of the function.
+    returns
+        The type of all results.
+    values
+        The arguments, of as many lanes.
+    """
+    # Arguments of up to twice the width stay in registers.
+    widest = max(x.type.itemsize for x in values)
+    lanes = min(returns.lanes, b.target.lanes(returns), 2 * b.target.vector_bytes // widest)
+    symbol = MathSymbol(name, returns.name, lanes).symbol
     b.module.math_functions.add(symbol)
-    return b.call(symbol, type, values, convention=b.target.convention)
+    type, convention = returns.of(lanes), b.target.convention
+    parts = [[b.part(x, at, lanes) for x in values] for at in range(0, returns.lanes, lanes)]
+    return b.join([b.call(symbol, type, part, convention=convention) for part in parts])
