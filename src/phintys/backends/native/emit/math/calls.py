@@ -10,18 +10,24 @@ from phintys.backends.native.emit.math.registry import FLOAT_FUNCTIONS
 from phintys.backends.native.emit.values import Value
 
 __all__ = [
+    "BY_ROWS",
     "COLUMNS",
+    "LU",
     "PRODUCT",
     "PRODUCT_PARTS",
     "RANDOM_BITS",
+    "TRIANGLE",
     "VECTOR_PARTS",
     "MathSymbol",
     "float_math",
 ]
 
-COLUMNS = "columns"
-"""Name of the outlined function that multiplies small matrices by vectors, in place of a name of
+BY_ROWS, COLUMNS = "rows", "columns"
+"""Names of the outlined functions that multiply small matrices by vectors, in place of names of
 vector math."""
+
+LU, TRIANGLE = "lu", "triangle"
+"""The same for factors of small matrices, and for their systems."""
 
 PRODUCT = "product"
 """The same for small products."""
