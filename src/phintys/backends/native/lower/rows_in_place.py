@@ -8,7 +8,7 @@ accesses the result then accesses the row.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from phintys._base.records import record
 from phintys.backends.native.dependence import (
@@ -20,7 +20,7 @@ from phintys.backends.native.dependence import (
 from phintys.backends.native.expressions import Index, Statement
 from phintys.backends.native.routines.products import Product
 from phintys.backends.native.steps.call import LibraryCall
-from phintys.backends.native.values import Place
+from phintys.backends.native.values import Array, Place
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.lower.view import View
     from phintys.backends.native.program import Step
     from phintys.backends.native.sizes import Size, Sizes
-    from phintys.backends.native.values import Array
 
 __all__ = ["RowCopy", "written_in_place"]
 
@@ -76,22 +75,33 @@ def written_in_place(
     sizes
         The sizes of the program.
     """
-    found = list(steps)
-    written = {array for step in steps for array in arrays_written(step)}
     made = {
         step.outputs[0]
         for step in steps
         if isinstance(step, LibraryCall) and isinstance(step.routine, Product)
     }
-    for copy in copies:
+    wanted = [copy for copy in copies if copy.value.array in made - set(kept)]
+    if not wanted:
+        return list(steps)
+    found = [_Touched(step, set(arrays_read(step)), set(arrays_written(step))) for step in steps]
+    written = set[Array]().union(*(one.writes for one in found))
+    for copy in wanted:
         array = copy.value.array
-        if array not in made or array in kept or not _is_row(copy, written, sizes):
+        if array not in made or not _is_row(copy, written, sizes):
             continue
         moved = _moved(found, copy, sizes)
         if moved is not None:
             found = moved
             made.discard(array)
-    return found
+    return [one.step for one in found]
+
+
+class _Touched(NamedTuple):
+    """A step, with the memory that it reads and writes."""
+
+    step: Step | Statement
+    reads: set[Array]
+    writes: set[Array]
 
 
 def _is_row(copy: RowCopy, written: Collection[Array], sizes: Sizes) -> bool:
@@ -109,30 +119,28 @@ def _is_row(copy: RowCopy, written: Collection[Array], sizes: Sizes) -> bool:
     )
 
 
-def _moved(
-    steps: Sequence[Step | Statement], copy: RowCopy, sizes: Sizes
-) -> list[Step | Statement] | None:
+def _moved(steps: Sequence[_Touched], copy: RowCopy, sizes: Sizes) -> list[_Touched] | None:
     """Return the steps with a value in its row; ``None`` if one of them cannot be changed."""
     array = copy.value.array
-    found: list[Step | Statement] = []
+    found: list[_Touched] = []
     is_written = False
-    for step in steps:
-        if step is copy.statement:
+    for one in steps:
+        if one.step is copy.statement:
             continue
-        reads, writes = array in set(arrays_read(step)), array in set(arrays_written(step))
-        if reads and not is_written:  # it is made outside
+        if array not in one.reads and array not in one.writes:
+            found.append(one)
+            continue
+        if array in one.reads and not is_written:  # it is made outside
             return None
-        if reads or writes:
-            is_written = True
-            changed = _in_row(step, copy, sizes)
-            if changed is None:
-                return None
-            step = changed
-        found.append(step)
+        is_written = True
+        changed = _in_row(one.step, copy, sizes)
+        if changed is None:
+            return None
+        found.append(changed)
     return found
 
 
-def _in_row(step: Step | Statement, copy: RowCopy, sizes: Sizes) -> Step | Statement | None:
+def _in_row(step: Step | Statement, copy: RowCopy, sizes: Sizes) -> _Touched | None:
     """Return a step that accesses the row in place of the value."""
     array = copy.value.array
     if isinstance(step, Statement):
@@ -141,8 +149,8 @@ def _in_row(step: Step | Statement, copy: RowCopy, sizes: Sizes) -> Step | State
         changed = _product_in_row(step, copy, sizes)
     else:
         return None
-    is_left = array in {*arrays_read(changed), *arrays_written(changed)}
-    return None if is_left else changed
+    found = _Touched(changed, set(arrays_read(changed)), set(arrays_written(changed)))
+    return None if array in found.reads or array in found.writes else found
 
 
 def _product_in_row(call: LibraryCall[Any], copy: RowCopy, sizes: Sizes) -> LibraryCall[Any]:
