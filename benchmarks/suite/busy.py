@@ -1,10 +1,13 @@
 """Measure programs in 1, 2 and 4 processes at once, as samplers run chains.
 
-python -m benchmarks.suite.busy [--only TEXT] [--variants A;B] [--seconds SECONDS] [--write FILE]
+python -m benchmarks.suite.busy [--only TEXT] [--variants A;B] [--processes 1;4]
+    [--seconds SECONDS] [--write FILE]
 
-All processes compile, then wait for each other, then call for some seconds. Figures are of all
-their calls together: the median, the 99th percentile, and the calls in a second. Without ``--only``
-and ``--write`` the tables become the chapter "Several processes at once" of benchmarks/RESULTS.md.
+All processes compile and warm up, since some code is compiled again in the background, then wait
+for each other, then call for some seconds. Figures are of all their calls together: the median, the
+99th percentile, the calls in a second, and the processors' time of a call, which depends least on
+what else runs. If all programs are measured, and nothing else is asked for, the tables become the
+chapter "Several processes at once" of benchmarks/RESULTS.md.
 """
 
 from __future__ import annotations
@@ -19,12 +22,15 @@ import tempfile
 import time
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from benchmarks.suite.results import ROOT, search_path, seconds_text, versions, write_chapter
 from benchmarks.suite.workloads import SIDE_BY_SIDE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 CHAPTER = "## Several processes at once"
 VARIANTS = {"Phintys": "phintys", "JAX": "jax", "PyTensor": "pytensor", "NumPy": "numpy"}
@@ -32,6 +38,7 @@ PROCESSES = (1, 2, 4)
 SECONDS = 3.0
 TIMEOUT = 300
 WARM_UP = 20
+WARM_UP_SECONDS = 2.0
 MOST_TIMES = 200_000
 
 Figures = dict[str, float]
@@ -43,12 +50,17 @@ def work(framework: str, name: str, seconds: float) -> None:
     module = importlib.import_module(f"benchmarks.suite.in_{framework}")
     arrays: list[Any] = workload.inputs(np.random.default_rng(0))
     function = getattr(module, workload.program)(arrays, workload.size)
+    warm = time.process_time() + WARM_UP_SECONDS
+    latest = time.perf_counter() + 5 * WARM_UP_SECONDS
     for _ in range(WARM_UP):
+        function(*arrays)
+    while time.process_time() < warm and time.perf_counter() < latest:
         function(*arrays)
     sys.stdout.write("ready\n")
     sys.stdout.flush()
     sys.stdin.readline()
     times: list[float] = []
+    began = time.process_time()
     now = time.perf_counter()
     end = now + seconds
     while now < end:
@@ -56,8 +68,10 @@ def work(framework: str, name: str, seconds: float) -> None:
         function(*arrays)
         now = time.perf_counter()
         times.append(now - before)
+    busy = time.process_time() - began
     every = -(-len(times) // MOST_TIMES)
-    sys.stdout.write(json.dumps({"calls": len(times), "times": times[::every]}) + "\n")
+    found = {"calls": len(times), "busy": busy, "times": times[::every]}
+    sys.stdout.write(json.dumps(found) + "\n")
 
 
 def measure(framework: str, name: str, processes: int, seconds: float) -> Figures | None:
@@ -91,10 +105,12 @@ def measure(framework: str, name: str, processes: int, seconds: float) -> Figure
                 process.kill()
                 process.wait()
     times = np.concatenate([answer["times"] for answer in answers])
+    calls = sum(answer["calls"] for answer in answers)
     return {
         "p50": float(np.median(times)),
         "p99": float(np.percentile(times, 99)),
-        "rate": sum(answer["calls"] for answer in answers) / seconds,
+        "rate": calls / seconds,
+        "busy": sum(answer["busy"] for answer in answers) / calls,
     }
 
 
@@ -112,10 +128,15 @@ def _answers(started: list[subprocess.Popen[str]]) -> list[dict[str, Any]]:
     return [json.loads(process.communicate(timeout=TIMEOUT)[0]) for process in started]
 
 
-def table(title: str, key: str, results: dict[str, dict[str, list[Figures | None]]]) -> list[str]:
+def table(
+    title: str,
+    key: str,
+    counts: Sequence[int],
+    results: dict[str, dict[str, list[Figures | None]]],
+) -> list[str]:
     """Return a table of one figure: for each framework a column for each number of processes."""
     variants = list(next(iter(results.values())))
-    columns = [f"{variant}, {count}" for variant in variants for count in PROCESSES]
+    columns = [f"{variant}, {count}" for variant in variants for count in counts]
     lines = [f"### {title}", "", f"| | {' | '.join(columns)} |", "|---" * (len(columns) + 1) + "|"]
     for name, row in results.items():
         cells = [figures for variant in variants for figures in row[variant]]
@@ -134,6 +155,7 @@ def main() -> None:
     parser.add_argument("--work", nargs=2, help=argparse.SUPPRESS)
     parser.add_argument("--only", default="", help="only programs whose name contains this")
     parser.add_argument("--variants", default="", help="only these columns, separated by ';'")
+    parser.add_argument("--processes", default="", help="only these numbers, separated by ';'")
     parser.add_argument("--seconds", type=float, default=SECONDS, help="how long each is called")
     parser.add_argument("--write", type=Path, help="a Markdown file for the tables")
     options = parser.parse_args()
@@ -148,6 +170,7 @@ def main() -> None:
         for name, framework in VARIANTS.items()
         if find_spec(framework) and (not wanted or name in wanted)
     }
+    counts = [int(count) for count in options.processes.split(";") if count] or PROCESSES
     results: dict[str, dict[str, list[Figures | None]]] = {}
     for name in SIDE_BY_SIDE:
         if options.only not in name:
@@ -155,12 +178,12 @@ def main() -> None:
         results[name] = {}
         for variant, framework in variants.items():
             row = results[name][variant] = []
-            for count in PROCESSES:
+            for count in counts:
                 figures = measure(framework, name, count, options.seconds)
                 row.append(figures)
                 shown = (
                     f"{seconds_text(figures['p50']):>10} {seconds_text(figures['p99']):>10} "
-                    f"{figures['rate']:12,.0f}"
+                    f"{figures['rate']:12,.0f} {seconds_text(figures['busy']):>10}"
                     if figures
                     else "failed"
                 )
@@ -168,14 +191,15 @@ def main() -> None:
                 sys.stdout.flush()
 
     lines = [CHAPTER, "", versions(), "", "Columns: the framework, and how many processes.", ""]
-    lines += table("Median of a call", "p50", results)
-    lines += table("99th percentile", "p99", results)
-    lines += table("Calls in a second, of all processes", "rate", results)
+    lines += table("Median of a call", "p50", counts, results)
+    lines += table("99th percentile", "p99", counts, results)
+    lines += table("Calls in a second, of all processes", "rate", counts, results)
+    lines += table("Processors' time of a call", "busy", counts, results)
     text = "\n".join(lines)
     sys.stdout.write(text)
     if options.write:
         options.write.write_text(text, encoding="utf-8")
-    elif not options.only:
+    elif not (options.only or wanted or options.processes):
         write_chapter(CHAPTER, text)
 
 

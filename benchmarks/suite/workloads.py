@@ -232,9 +232,6 @@ SIDE_BY_SIDE: dict[str, Workload] = {
     "sum, n=1e6": Workload("total", _normal(10**6)),
     "softmax, 1000x1000": Workload("softmax", _normal(1000, 1000)),
     "scalar multiply": Workload("multiply", _normal(count=2)),
-    "loop: network of 16, 200 steps, gradient": Workload("recurrent_gradient", _network),
-    "loop in a loop, 50x50": Workload("nested_loops", _normal(8, count=2), size=50),
-    "loop: hidden Markov model, gradient": Workload("hidden_markov", _markov),
-    "loop: Kalman filter, gradient": Workload("kalman", _state_space),
+    **{name: workload for name, workload in WORKLOADS.items() if name.startswith("loop")},
 }
 """What is measured in several processes at once."""

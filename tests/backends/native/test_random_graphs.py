@@ -17,7 +17,7 @@ from phintys.backends.native.verify import verify_program
 from phintys.backends.reference import VM
 from phintys.graph.fgraph import FunctionGraph
 from tools.fuzz import check, draw, shrunk
-from tools.fuzz.kinds import WHOLE
+from tools.fuzz.kinds import GENERAL
 from tools.fuzz.modes import Variant
 from tools.native_programs import compile_program
 
@@ -215,4 +215,4 @@ def test_programs_mean_what_graphs_mean(interpreter, start, most_statements, pip
     first = start + 200 * (most_statements or 0)
     for seed in range(first, first + 40):
         found = check(draw(seed), [variant])
-        assert found is None, str(shrunk(found, WHOLE))
+        assert found is None, str(shrunk(found, GENERAL))

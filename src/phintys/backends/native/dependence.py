@@ -37,6 +37,7 @@ __all__ = [
     "is_loop",
     "loads_of",
     "may_fail",
+    "moved_into",
     "needs_of",
     "reads_of",
     "renamed",
@@ -246,6 +247,32 @@ def renamed(statement: Statement, loops: Sequence[LoopVariable]) -> Statement:
 def reading(statement: Statement, arrays: Mapping[Array, Array]) -> Statement:
     """Return the statement with some arrays read in place of others, at the same indices."""
     return replace(statement, value=_renamed(statement.value, arrays))
+
+
+def moved_into(statement: Statement, array: Array, rows: Array, place: Index) -> Statement:
+    """Return the statement with a row of another array in place of a whole one."""
+
+    def moved(expression: Expression) -> Expression:
+        if isinstance(expression, Load):
+            indices = tuple(map(moved_index, expression.indices))
+            if expression.array is array:
+                return Load(rows, (place, *indices))
+            return Load(expression.array, indices)
+        if isinstance(expression, Operation):
+            arguments = tuple(map(moved, expression.arguments))
+            return Operation(expression.op, arguments, expression.dtype)
+        if isinstance(expression, Cast | IndexCheck):
+            return replace(expression, argument=moved(expression.argument))
+        return expression
+
+    def moved_index(index: Index) -> Index:
+        return index if index.dynamic is None else replace(index, dynamic=moved(index.dynamic))
+
+    indices = tuple(map(moved_index, statement.indices))
+    if statement.target is not array:
+        return replace(statement, indices=indices, value=moved(statement.value))
+    indices = (place, *indices)
+    return replace(statement, target=rows, indices=indices, value=moved(statement.value))
 
 
 # ---- comparing indices -------------------------------------------------------------------------

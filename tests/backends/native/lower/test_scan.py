@@ -8,6 +8,7 @@ import phintys.tensor as pt
 from phintys._base.errors import ArgumentError, ShapeError
 from phintys.backends.native.lower.graph import lower_program
 from phintys.backends.native.program import walk_steps
+from phintys.backends.native.steps.call import LibraryCall
 from phintys.backends.native.steps.callback import Callback
 from phintys.backends.native.steps.check import Check
 from phintys.backends.native.steps.kernel import Kernel
@@ -148,6 +149,55 @@ PROGRAMS = {
         loop(lambda t, row, w: [w @ row * t, row.sum()], n, [X], captured=[W], stacked=2),
         [draw(6, 3), draw(2, 3)],
     ),
+    "products that are rows": (
+        [n, A, W, h],
+        loop(
+            lambda t, p, w, v: [w @ p, p @ w.T, w @ p @ v, (w @ p @ v).sum(), w @ v],
+            n,
+            carried=[(A[:1], [-1])],
+            captured=[W, h],
+            stacked=4,
+        ),
+        [draw(2, 3, 3), draw(3, 3), draw(3)],
+    ),
+    "products that are rows and states": (
+        [n, W, H, h],
+        loop(
+            lambda t, p, v, w: [w @ p, w @ v, w @ p, w @ p, p],
+            n,
+            untraced=[H, h],
+            captured=[W],
+            stacked=3,
+        ),
+        [draw(3, 3), draw(3, 2), draw(3)],
+    ),
+    "products that are rows, and are added to": (
+        [n, A, W, X],
+        loop(
+            lambda t, p, w, x: [x + w @ p, x - 2 * (w @ p), p.T @ (x + w @ p)],
+            n,
+            carried=[(A[:2], [-2])],
+            captured=[W, X],
+            stacked=2,
+        ),
+        [draw(2, 3, 2), draw(3, 3), draw(3, 2)],
+    ),
+    "products that are rows, and are read in parts": (
+        [n, A, W],
+        loop(
+            lambda t, p, w: [
+                w @ p,
+                (w @ p)[t % 3],
+                (w @ p).reshape((-1,)),
+                IfElse(1)(pt.gt(p[0, 0], 0), (w @ p).sum(), (w @ p)[0, 0]),
+            ],
+            n,
+            carried=[(A[:1], [-1])],
+            captured=[W],
+            stacked=3,
+        ),
+        [draw(1, 3, 3), draw(3, 3)],
+    ),
     "no inputs": ([n], loop(lambda t: [t * t], n, stacked=1), []),
     "integers": (
         [n, i],
@@ -267,6 +317,31 @@ def test_rows_are_written_where_they_are_returned():
     (kernel,) = body_of([n, H], outputs)
     (written,) = kernel.writes()
     assert written in list(kernel.reads())
+
+
+def test_products_are_written_where_they_are_returned():
+    def step(t, p, w):
+        turned = p @ w.T
+        return [w @ p, turned, turned[0] @ w]
+
+    outputs = loop(step, n, carried=[(A, [-1])], captured=[W], stacked=2)
+    body = body_of([n, A, W], outputs)
+    assert len(body) == 3
+    assert all(isinstance(step, LibraryCall) for step in body)
+
+
+def test_half_of_a_symmetric_product_is_written_to_its_row():
+    outputs = loop(lambda t, x: [x @ x.T], n, [A], stacked=1)
+    value = draw(2, 260, 70)
+    f = phintys.function([n, A], outputs, mode="native")
+    np.testing.assert_allclose(f(2, value)[0], value @ value.mT, rtol=1e-9)
+
+
+def test_a_product_of_another_length_than_the_rows_before_is_refused():
+    outputs = loop(lambda t, p, w: [w @ p], n, carried=[(A, [-1])], captured=[W])
+    f = phintys.function([n, A, W], outputs, mode="native")
+    with pytest.raises(ShapeError, match=r"the shape \(5, 3\); it had \(3, 3\) before"):
+        f(3, draw(1, 3, 3), draw(5, 3))
 
 
 def test_old_values_are_kept_until_they_have_been_read(compare):

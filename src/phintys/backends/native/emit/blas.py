@@ -41,6 +41,7 @@ from phintys.backends.native.emit.products import (
     product_symbol,
 )
 from phintys.backends.native.emit.routines import Matrix, Routines, product_routine
+from phintys.backends.native.emit.rows import MOST_BY_ROWS, rows_symbol
 from phintys.backends.native.emit.types import INT64, VOID, type_of
 from phintys.backends.native.emit.values import Value
 from phintys.backends.native.values import Array
@@ -335,6 +336,10 @@ class GemmCall(BlasCall):
         return most_in_tiles(self.b.target, self.type, known, is_repeated=is_repeated)
 
 
+_Outlined = tuple[str, int, tuple[Value, Value], tuple[Value, ...]]
+"""A function for small products, up to how many elements, the matrix, and where the result is."""
+
+
 class GemvCall(BlasCall):
     """A product of a matrix and a vector."""
 
@@ -345,31 +350,43 @@ class GemvCall(BlasCall):
         x = (self.at["x"], self.size("x_step", 1))
         y = (self.at["y"], self.size("y_step", 1))
         matrix = self._matrix("a")
-        columns = self._columns(matrix)
-        if columns is None or y[1].text != "1":
+        found = self._columns(matrix, y) or self._rows(matrix, y)
+        if found is None:
             self._times_vector((matrix, m, n), x, y)
             return
         b = self.b
-        address, along = columns
+        symbol, most, parts, out = found
         with self.writer.before(self.writer.home_of_sizes(self.options["m"], self.options["n"])):
-            is_small = m * n <= MOST_BY_COLUMNS
+            is_small = m * n <= most
         small, large, after = (b.new_block(name) for name in ("small", "large", "after"))
         b.branch(is_small, small, large)
         b.begin(small)
-        symbol = columns_symbol(b.target, self.type)
         b.module.math_functions.add(symbol)
-        b.call(symbol, VOID, [m, n, address, along, *x, y[0], *self._in_registers()])
+        b.call(symbol, VOID, [m, n, *parts, *x, *out, *self._in_registers()])
         b.jump(after)
         b.begin(large)
         self._times_vector((matrix, m, n), x, y)
         b.jump(after)
         b.begin(after)
 
-    def _columns(self, matrix: Matrix) -> tuple[Value, Value] | None:
-        """Return the address of contiguous columns, and their distance, in a loop of steps."""
-        if not self.writer.open_loops or not has_tiles(self.b.target, self.type):
+    def _columns(self, matrix: Matrix, y: tuple[Value, Value]) -> _Outlined | None:
+        """Return the function for contiguous columns, if there are any, in a loop of steps."""
+        if not self._is_repeated() or y[1].text != "1":
             return None
         packed = self.options.get("packed")
         if packed is not None:
-            return self.writer.pointer(packed), self.size("m")
-        return (matrix.pointer, matrix.along) if matrix.down.text == "1" else None
+            parts = self.writer.pointer(packed), self.size("m")
+        elif matrix.down.text == "1":
+            parts = matrix.pointer, matrix.along
+        else:
+            return None
+        return columns_symbol(self.b.target, self.type), MOST_BY_COLUMNS, parts, y[:1]
+
+    def _rows(self, matrix: Matrix, y: tuple[Value, Value]) -> _Outlined | None:
+        """Return the function for contiguous rows, if there are any, in a loop of steps."""
+        if not self._is_repeated() or matrix.along.text != "1":
+            return None
+        return rows_symbol(self.type), MOST_BY_ROWS, (matrix.pointer, matrix.down), y
+
+    def _is_repeated(self) -> bool:
+        return bool(self.writer.open_loops) and has_tiles(self.b.target, self.type)

@@ -172,6 +172,12 @@ class Evaluator:
 
     # ---- reading and writing -----------------------------------------------------------------
 
+    def read(self, access: Access, scope: Scope) -> Value:
+        """Return an element of real numbers at this place."""
+        value = self._read(access, scope)
+        assert isinstance(value, Value)
+        return value
+
     def _read(self, access: Access, scope: Scope) -> Number:
         type, lanes = type_of(access.array.dtype), scope.lanes
         found = scope.find("loaded", (access, lanes))

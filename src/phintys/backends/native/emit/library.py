@@ -13,10 +13,13 @@ from phintys._base.late import LateModule
 from phintys.backends.native.emit.builder import Builder
 from phintys.backends.native.emit.math import FLOAT_FUNCTIONS, MathSymbol
 from phintys.backends.native.emit.math.calls import (
+    BY_ROWS,
     COLUMNS,
+    LU,
     PRODUCT,
     PRODUCT_PARTS,
     RANDOM_BITS,
+    TRIANGLE,
     VECTOR_PARTS,
 )
 from phintys.backends.native.emit.module import Module
@@ -24,20 +27,32 @@ from phintys.backends.native.emit.target import Target
 from phintys.backends.native.emit.types import type_of
 
 if TYPE_CHECKING:
-    from phintys.backends.native.emit import columns, product_parts, products, random
+    from phintys.backends.native.emit import (
+        columns,
+        product_parts,
+        products,
+        random,
+        rows,
+        small_systems,
+    )
 else:
     columns = LateModule("phintys.backends.native.emit.columns")
     product_parts = LateModule("phintys.backends.native.emit.product_parts")
     products = LateModule("phintys.backends.native.emit.products")
     random = LateModule("phintys.backends.native.emit.random")
+    rows = LateModule("phintys.backends.native.emit.rows")
+    small_systems = LateModule("phintys.backends.native.emit.small_systems")
 
 __all__ = ["is_outlined", "library"]
 
 _OTHERS = {
+    BY_ROWS: (rows, "write_rows"),
     COLUMNS: (columns, "write_columns"),
+    LU: (small_systems, "write_lu"),
     PRODUCT: (products, "write_product"),
     PRODUCT_PARTS: (product_parts, "write_product_parts"),
     RANDOM_BITS: (random, "write_random_bits"),
+    TRIANGLE: (small_systems, "write_triangle"),
     VECTOR_PARTS: (product_parts, "write_vector_parts"),
 }
 """Where the functions are written that are not vector math."""

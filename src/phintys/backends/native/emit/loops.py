@@ -12,6 +12,7 @@ from phintys.backends.native.emit.accumulators import State as Carried
 from phintys.backends.native.emit.control import lane_mask, leaving, loop, when
 from phintys.backends.native.emit.evaluation import Evaluator
 from phintys.backends.native.emit.frame import EXCEPTION
+from phintys.backends.native.emit.previous import Previous, previous_elements
 from phintys.backends.native.emit.scope import Prelude, Scope, State, Status
 from phintys.backends.native.emit.types import INT32, INT64, PTR
 from phintys.backends.native.emit.values import Value
@@ -136,6 +137,10 @@ class LoopWriter(ABC):
             self._kept(nest, number + 1, self.entered_all(nest, number, [scope], places))
 
         if not level.is_vector:
+            previous = self._previous(nest, number)
+            if previous:
+                self._passing_on(nest, number, scope, previous)
+                return
             with loop(self.b, *self.bounds(level)) as single:
                 inside([(single.index, None)])
                 self._poll_outside(level, single.index)
@@ -147,6 +152,34 @@ class LoopWriter(ABC):
                 self.vectors(nest, self.bounds(level), unroll, inside)
                 return
             self._long_rows(nest, level, unroll, inside)
+
+    def _previous(self, nest: NestPlan, number: int) -> list[Previous]:
+        """Return what iterations of a level pass on, if it is the innermost one."""
+        if nest.reductions or number + 1 != len(nest.kept):
+            return []
+        return previous_elements(nest, nest.kept[number], self.plan.addressing.polynomials)
+
+    def _passing_on(
+        self, nest: NestPlan, number: int, scope: Scope, previous: Sequence[Previous]
+    ) -> None:
+        """Write an innermost loop whose iterations read what the one before has written."""
+        b, level = self.b, nest.kept[number]
+        start, stop = self.bounds(level)
+        begin, after = b.new_block("begin"), b.new_block("after")
+        b.branch(start < stop, begin, after)
+        b.begin(begin)
+        (first,) = self.entered_all(nest, number, [scope], [(start, None)])
+        given = [self.ev.read(one.access, first) for one in previous]
+        with loop(b, start, stop, carried=given, runs=True) as single:
+            (inner,) = self.entered_all(nest, number, [scope], [(single.index, None)])
+            for one, value in zip(previous, single.carried, strict=True):
+                inner.loaded[one.access, inner.lanes] = value
+            self._kept(nest, number + 1, [inner])
+            written = [inner.arrays[one.statement.target, inner.lanes] for one in previous]
+            single.next(*(value for value in written if isinstance(value, Value)))
+            self._poll_outside(level, single.index)
+        b.jump(after)
+        b.begin(after)
 
     def _long_rows(
         self, nest: NestPlan, level: Level, unroll: int, body: Callable[[Places], None]

@@ -16,8 +16,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from phintys._base.config import config
+from phintys._base.records import record
 from phintys.backends.native.emit.builder import Builder
-from phintys.backends.native.emit.control import lane_mask, loop, when
+from phintys.backends.native.emit.control import lane_mask, leaving, loop, when
 from phintys.backends.native.emit.math import MathSymbol
 from phintys.backends.native.emit.math.calls import PRODUCT
 from phintys.backends.native.emit.memory import load, store
@@ -50,6 +51,9 @@ MANY = 32**3
 
 ALL = 1 << 40
 """More multiplications than any product in tiles has."""
+
+_NARROW = (4, 2)
+"""Columns for which there is code without masks."""
 
 _LONGEST = 4096
 """Maximum length of each axis of a small product, so that its work is a small number."""
@@ -128,6 +132,25 @@ def write_product(module: Module, key: MathSymbol) -> None:
     _Product(Builder(module.function(key.symbol, VOID, parameters)), type, key.lanes).write()
 
 
+@record(frozen=True)
+class _Width:
+    """How many columns a tile has.
+
+    Attributes
+    ----------
+    lanes
+        The lanes of a vector.
+    is_exact
+        Whether the matrix has as many columns; otherwise the last vector has a mask.
+    is_apart
+        Whether the elements of a row of the second matrix are not neighbours.
+    """
+
+    lanes: int
+    is_exact: bool = False
+    is_apart: bool = False
+
+
 class _Product:
     """Writes the function."""
 
@@ -146,7 +169,8 @@ class _Product:
             small, large = b.new_block("small"), b.new_block("large")
             b.branch(self._is_small(), small, large)
             b.begin(small)
-            self._tiles(self._packed())
+            self._narrow()
+            self._tiles(self._packed(), _Width(self.lanes))
             b.ret()
             b.begin(large)
         self._large()
@@ -159,6 +183,24 @@ class _Product:
         return short & little_work & (self.n * self.k <= _PACKED)
 
     # ---- small products ----------------------------------------------------------------------
+
+    def _narrow(self) -> None:
+        """Compute matrices with as many columns as a narrower vector has lanes, without masks.
+
+        What has just been written under a mask, or number by number, is slow to read as a vector.
+        """
+        b = self.b
+        is_apart = b.ne(self.second.along, 1)
+        done, others = b.new_block("done"), b.new_block("others")
+        for lanes in _NARROW:
+            with leaving(b, b.eq(self.n, lanes), done):
+                with leaving(b, is_apart, done):
+                    self._tiles(self.second, _Width(lanes, is_exact=True, is_apart=True))
+                self._tiles(self.second, _Width(lanes, is_exact=True))
+        b.jump(others)
+        b.begin(done)
+        b.ret()
+        b.begin(others)
 
     def _packed(self) -> Matrix:
         """Return the second matrix with contiguous rows."""
@@ -175,37 +217,52 @@ class _Product:
             b.constant(INT64, 1),
         )
 
-    def _tiles(self, second: Matrix) -> None:
+    def _tiles(self, second: Matrix, width: _Width) -> None:
         """Compute tile by tile; missing rows of a tile repeat the last row."""
-        b, type = self.b, self.type
-        wide = type.of(self.lanes)
+        b, type, lanes = self.b, self.type, width.lanes
+        wide = type.of(lanes)
         last = self.m - 1
-        alpha, adds = b.splat(self.alpha, self.lanes), b.ne(self.adds, 0)
-        with loop(b, 0, self.n, self.lanes) as column:
-            mask = lane_mask(b, self.n - column.index, self.lanes)
-            read = mask & b.splat(adds, self.lanes)
+        alpha, adds = b.splat(self.alpha, lanes), b.splat(b.ne(self.adds, 0), lanes)
+        zero = b.constant(wide, 0.0)
+        with loop(b, 0, lanes if width.is_exact else self.n, lanes) as column:
+            mask = None if width.is_exact else lane_mask(b, self.n - column.index, lanes)
             with loop(b, 0, self.m, ROWS) as block:
                 rows = [b.minimum_number(block.index + at, last) for at in range(ROWS)]
                 starts = [b.offset(self.first.pointer, row * self.first.down, type) for row in rows]
-                carried = [b.constant(INT64, 0), column.index, *[b.constant(wide, 0.0)] * ROWS]
+                carried = [b.constant(INT64, 0), column.index, *[zero] * ROWS]
                 with loop(b, 0, self.k, carried=carried) as inner:
                     along, at, *totals = inner.carried
-                    right = load(b, wide, b.offset(second.pointer, at, type), mask)
-                    assert isinstance(right, Value)
+                    right = self._right(second, at, width, mask)
                     lefts = [b.load(type, b.offset(start, along, type)) for start in starts]
                     totals = [
-                        b.madd(b.splat(left, self.lanes), right, total)
+                        b.madd(b.splat(left, lanes), right, total)
                         for left, total in zip(lefts, totals, strict=True)
                     ]
                     inner.next(along + self.first.along, at + second.down, *totals)
                 results: list[tuple[Value, Value]] = []
                 for row, total in zip(rows, inner.results[2:], strict=True):
                     place = b.offset(self.c, row * self.c_down + column.index, type)
-                    before = load(b, wide, place, read)
+                    before = load(b, wide, place, None if mask is None else mask & adds)
                     assert isinstance(before, Value)
+                    if mask is None:
+                        before = b.select(adds, before, zero)
                     results.append((before + total * alpha, place))
                 for result, place in results:
                     store(b, result, place, mask)
+
+    def _right(self, second: Matrix, at: Value, width: _Width, mask: Value | None) -> Value:
+        """Return a vector of a row of the second matrix."""
+        b, type = self.b, self.type
+        place = b.offset(second.pointer, at, type)
+        if not width.is_apart:
+            row = load(b, type.of(width.lanes), place, mask)
+            assert isinstance(row, Value)
+            return row
+        row = b.undefined(type.of(width.lanes))
+        for lane in range(width.lanes):
+            element = b.load(type, b.offset(place, second.along * lane, type))
+            row = b.insert(row, element, lane)
+        return row
 
     # ---- others ------------------------------------------------------------------------------
 

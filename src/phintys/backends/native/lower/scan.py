@@ -10,13 +10,20 @@ import numpy as np
 from phintys import scalar as ps
 from phintys._base.errors import ArgumentError
 from phintys.backends.native.dependence import arrays_written, varies
-from phintys.backends.native.expressions import Expression, Literal, Operation, SizeValue
+from phintys.backends.native.expressions import (
+    Expression,
+    Literal,
+    Operation,
+    SizeValue,
+    Statement,
+)
 from phintys.backends.native.failures import Failure, StepsFailure
 from phintys.backends.native.fuse import fuse
 from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.lowering import Lowering, NotLowered, require_lengths_before
 from phintys.backends.native.lower.nodes import lower_nodes
 from phintys.backends.native.lower.pruning import prune
+from phintys.backends.native.lower.rows_in_place import RowCopy, written_in_place
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.steps.kernel import Kernel
 from phintys.backends.native.steps.loop import Loop
@@ -105,6 +112,8 @@ class _Steps:
         """For carried numbers the last ones, latest first; empty for other rows."""
         self.states: list[View] = []
         self.stacks: list[View] = []
+        self.copies: list[RowCopy] = []
+        """The copies of rows in a step."""
 
     def lower(self) -> None:
         """Add the steps of the loop, and bind its outputs."""
@@ -129,7 +138,8 @@ class _Steps:
             kept = {view.array for view in (*self.traces, *self.states, *self.stacks)}
             kept |= {view.array for latest in self.latest for view in latest}
             kept |= {view.array for view in (ran, until) if view is not None}
-            body = fuse(prune(steps, kept), self.sizes, kept)
+            placed = written_in_place(prune(steps, kept), self.copies, kept, self.sizes)
+            body = fuse(placed, self.sizes, kept)
         made_once = _made_once(body, self._carried())
         body = [step for step in body if step not in made_once]
         loop = Loop(
@@ -211,6 +221,12 @@ class _Steps:
         loops = lowering.loops(target.sizes)
         lowering.store(target, lowering.load(source, loops), loops, nodes=(self.node,))
 
+    def _copy_row(self, row: View, target: View, place: Size) -> None:
+        self._copy(row, target)
+        statement = self.lowering.steps[-1]
+        if isinstance(statement, Statement) and statement.target is target.array:
+            self.copies.append(RowCopy(statement, row, target.array, place))
+
     # ---- a step ----------------------------------------------------------------------------------
 
     def _bind(self, inner: StepInputs[Variable]) -> None:
@@ -256,14 +272,14 @@ class _Steps:
             place = sizes.add(number, sizes.fixed(arguments.depths[at]))
             target = trace.picked(0, place, sizes)
             self._check_alike(row, target.sizes, f"the row of carried argument {at}")
-            self._copy(row, target)
+            self._copy_row(row, target, place)
         for row, variable in zip(made.stacked, self.results.stacked, strict=True):
             array = self.lowering.array(
                 variable.type.numpy_dtype, (self.count, *row.sizes), variable=variable
             )
             stack = View.of(array, sizes)
             self.stacks.append(stack)
-            self._copy(row, stack.picked(0, number, sizes))
+            self._copy_row(row, stack.picked(0, number, sizes), number)
         for at, (value, state) in enumerate(zip(made.untraced, self.states, strict=True)):
             self._check_alike(value, state.sizes, f"untraced value {at}")
         pairs = [

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from phintys.backends.native.emit.control import loop, when
+from phintys.backends.native.emit.small_systems import lu_symbol, triangle_symbol
 from phintys.backends.native.emit.types import INT32, INT64, VOID, Type, type_of
 from phintys.backends.native.routines.lanes import LaneMatrix, Lanes
 from phintys.backends.native.routines.small_factors import (
@@ -180,13 +181,38 @@ class _Trsm(StackRoutine):
             else:
                 arguments = [side, triangle, turn, unit, columns, order, one]
                 code.blas("trsm", [*arguments, place, distance, out, width])
-            if status is None or not options["nan"]:
-                return status
-            with when(b, b.ne(status, 0)):
-                code.fill_with_nan(out, n * k)
-            return None
+            return None if status is None else self._reported(code, status, out, n * k)
 
         return write
+
+    def repeated(self, code: MatrixCall) -> Callable[[Value], Value | None]:
+        """Solve a small system."""
+        b, options = code.b, code.call.options
+        (a,), (x,) = code.call.inputs, code.call.outputs
+        n, k = code.size(options["n"]), code.size(options["k"])
+        place = code.item(a, options["a_move"], options["a_offset"])
+        right = code.item(x, options["x_move"])
+        steps = [code.size(options["a_stride"]), b.constant(INT64, 1)]
+        if options["a_transposed"]:
+            steps.reverse()
+        flags = [b.constant(INT64, int(options[name])) for name in ("lower", "unit")]
+        symbol = triangle_symbol(code.type)
+
+        def write(index: Value) -> Value | None:
+            b.module.math_functions.add(symbol)
+            out = right(index)
+            status = b.call(symbol, INT64, [n, k, place(index), *steps, out, *flags])
+            return None if options["unit"] else self._reported(code, status, out, n * k)
+
+        return write
+
+    def _reported(self, code: MatrixCall, status: Value, out: Value, count: Value) -> Value | None:
+        """Return a status, unless the solution becomes NaN instead."""
+        if not code.call.options["nan"]:
+            return status
+        with when(code.b, code.b.ne(status, 0)):
+            code.fill_with_nan(out, count)
+        return None
 
     def has_lanes(self, type: Type) -> bool:
         """Real systems are solved in lanes."""
@@ -246,6 +272,19 @@ class _Getrf(StackRoutine):
                 b.store(its, here)
                 b.store(mine, there)
             return None
+
+        return write
+
+    def repeated(self, code: MatrixCall) -> Callable[[Value], Value | None]:
+        """Factorize a small matrix."""
+        b, options = code.b, code.call.options
+        n = code.size(options["n"])
+        places = [code.array(array) for array in code.call.outputs]
+        symbol = lu_symbol(code.type)
+
+        def write(index: Value) -> None:
+            b.module.math_functions.add(symbol)
+            b.call(symbol, VOID, [n, *places])
 
         return write
 

@@ -14,6 +14,7 @@ from phintys.backends.native.emit.blas_threads import one_thread
 from phintys.backends.native.emit.builder import Builder
 from phintys.backends.native.emit.control import leaving, loop, when
 from phintys.backends.native.emit.frame import GRAIN_NANOSECONDS, PARALLEL_NANOSECONDS
+from phintys.backends.native.emit.small_systems import LARGEST_SYSTEM
 from phintys.backends.native.emit.types import INT64, PTR, VOID, Type, type_of
 from phintys.backends.native.emit.values import Value
 from phintys.backends.native.routines.lanes import LARGEST, UNROLLED, Lanes
@@ -72,6 +73,11 @@ class RangeFunction:
         self._taken: dict[str, Value] = {}
         self._entry, self._body = self.b.block, self.b.new_block("body")
         self.b.begin(self._body)
+
+    @property
+    def is_repeated(self) -> bool:
+        """Whether a loop of steps repeats the call."""
+        return bool(self._writer.open_loops)
 
     def size(self, size: Size) -> Value:
         """Return the value of a size."""
@@ -348,7 +354,7 @@ class StackRoutine(Routine):
         b = code.b
         lengths = _small_lengths(code.call)
         if not lengths or not self.has_lanes(code.type):
-            code.one_by_one(self.item(code))
+            self._write_alone(code)
             return
         unknown = [size for size in lengths if size.known is None]
         if not unknown:
@@ -363,6 +369,31 @@ class StackRoutine(Routine):
         code.one_by_one(self.item(code))
         b.jump(after)
         b.begin(after)
+
+    def _write_alone(self, code: MatrixCall) -> None:
+        """Write calls one by one; that of a small matrix is of an outlined function in a loop."""
+        b = code.b
+        small = self.repeated(code) if _is_repeated_alone(code) else None
+        if small is None:
+            code.one_by_one(self.item(code))
+            return
+        after = b.new_block("after")
+        sizes = dict.fromkeys(_lengths(code.call), LARGEST_SYSTEM)
+        with leaving(b, code.all(b.le, sizes), after):
+            zero = b.constant(INT64, 0)
+            status = small(zero)
+            if status is not None:
+                code.report(status, zero)
+        code.one_by_one(self.item(code))
+        b.jump(after)
+        b.begin(after)
+
+    def repeated(self, code: MatrixCall) -> Callable[[Value], Value | None] | None:
+        """Return the like of :meth:`item` for a small matrix of floats, without a library.
+
+        ``None`` if there is no such code.
+        """
+        return None
 
     def has_lanes(self, type: Type) -> bool:
         """Return whether :meth:`group` has code for small matrices of a type."""
@@ -390,8 +421,24 @@ def _usual(lengths: Sequence[Size]) -> Iterator[dict[Size, int]]:
                 yield {n: rows, k: column}
 
 
+def _lengths(call: LibraryCall[Any]) -> list[Size]:
+    """Return the lengths of a matrix and its right sides."""
+    return [call.options[name] for name in ("n", "k") if name in call.options]
+
+
+def _is_repeated_alone(code: MatrixCall) -> bool:
+    """Return whether there is one matrix of floats, maybe a small one, in a loop of steps."""
+    known = [size.known for size in _lengths(code.call)]
+    return (
+        code.ranges.is_repeated
+        and code.type.kind == "f"
+        and code.call.options["count"].known == 1
+        and all(length is None or length <= LARGEST_SYSTEM for length in known)
+    )
+
+
 def _small_lengths(call: LibraryCall[Any]) -> list[Size]:
     """Return the lengths of the matrices of a call, unless one is large or there is one matrix."""
-    lengths = [call.options[name] for name in ("n", "k") if name in call.options]
+    lengths = _lengths(call)
     is_large = any((size.known or 0) > LARGEST for size in lengths)
     return [] if is_large or call.options["count"].known == 1 else lengths

@@ -61,6 +61,8 @@ def _write_half(call: LibraryCall[Any], writer: StepWriter) -> None:
     start = b.offset(ranges.pointer(call.inputs[0]), ranges.size(options["a_offset"]), type_)
     steps = (one, stride) if options["a_transposed"] else (stride, one)
     factor, c = Matrix(start, *steps), ranges.pointer(call.outputs[0])
+    if "c_offset" in options:
+        c = b.offset(c, ranges.size(options["c_offset"]), type_)
     blas = Routines(b, type_)
     with one_thread(b), loop(b, ranges.begin, ranges.end) as block:
         first = block.index * _BLOCK

@@ -15,19 +15,25 @@ if TYPE_CHECKING:
     from phintys.backends.native.emit.types import Type
 
 __all__ = [
+    "BY_ROWS",
     "COLUMNS",
+    "LU",
     "PRODUCT",
     "PRODUCT_PARTS",
     "RANDOM_BITS",
+    "TRIANGLE",
     "VECTOR_PARTS",
     "MathSymbol",
     "float_math",
     "outlined",
 ]
 
-COLUMNS = "columns"
-"""Name of the outlined function that multiplies small matrices by vectors, in place of a name of
+BY_ROWS, COLUMNS = "rows", "columns"
+"""Names of the outlined functions that multiply small matrices by vectors, in place of names of
 vector math."""
+
+LU, TRIANGLE = "lu", "triangle"
+"""The same for factors of small matrices, and for their systems."""
 
 PRODUCT = "product"
 """The same for small products."""

@@ -1,0 +1,169 @@
+"""Rows of loops that products write where they are returned, without a copy of each.
+
+The result of a product in the body of a loop is an array of its own, and its row in memory of the
+loop a copy. A product takes addresses with an offset, so it can write the row itself; what else
+accesses the result then accesses the row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from phintys._base.records import record
+from phintys.backends.native.dependence import (
+    arrays_read,
+    arrays_written,
+    moved_into,
+    varies,
+)
+from phintys.backends.native.expressions import Index, Statement
+from phintys.backends.native.routines.products import Product
+from phintys.backends.native.steps.call import LibraryCall
+from phintys.backends.native.values import Array, Place
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from phintys.backends.native.lower.view import View
+    from phintys.backends.native.program import Step
+    from phintys.backends.native.sizes import Size, Sizes
+
+__all__ = ["RowCopy", "written_in_place"]
+
+_LETTERS = {"gemm": "abc", "syrk": "abc", "gemv": "axy"}
+
+
+@record(eq=False)
+class RowCopy:
+    """A statement that copies a value of a step to its row.
+
+    Attributes
+    ----------
+    statement
+        The statement.
+    value
+        The value.
+    rows
+        The memory of all rows.
+    place
+        The number of the row.
+    """
+
+    statement: Statement
+    value: View
+    rows: Array
+    place: Size
+
+
+def written_in_place(
+    steps: Sequence[Step | Statement],
+    copies: Sequence[RowCopy],
+    kept: Collection[Array],
+    sizes: Sizes,
+) -> list[Step | Statement]:
+    """Return the steps in the body of a loop, without the copies of rows that need none.
+
+    Parameters
+    ----------
+    steps
+        The steps and statements, in order.
+    copies
+        The statements among them that copy rows.
+    kept
+        The memory that is read by the next pass of the loop, or after it.
+    sizes
+        The sizes of the program.
+    """
+    made = {
+        step.outputs[0]
+        for step in steps
+        if isinstance(step, LibraryCall) and isinstance(step.routine, Product)
+    }
+    wanted = [copy for copy in copies if copy.value.array in made - set(kept)]
+    if not wanted:
+        return list(steps)
+    found = [_Touched(step, set(arrays_read(step)), set(arrays_written(step))) for step in steps]
+    written = set[Array]().union(*(one.writes for one in found))
+    for copy in wanted:
+        array = copy.value.array
+        if array not in made or not _is_row(copy, written, sizes):
+            continue
+        moved = _moved(found, copy, sizes)
+        if moved is not None:
+            found = moved
+            made.discard(array)
+    return [one.step for one in found]
+
+
+class _Touched(NamedTuple):
+    """A step, with the memory that it reads and writes."""
+
+    step: Step | Statement
+    reads: set[Array]
+    writes: set[Array]
+
+
+def _is_row(copy: RowCopy, written: Collection[Array], sizes: Sizes) -> bool:
+    """Return whether a value is an array of its own, laid out as its row is.
+
+    The checks of its lengths run before everything else if they do not depend on the body.
+    """
+    array, (_, *lengths) = copy.value.array, copy.rows.sizes
+    return (
+        array.place == Place.BUFFER
+        and array.alias is None
+        and array.dtype == copy.rows.dtype
+        and copy.value.is_whole(sizes)
+        and not any(varies(size, written) for size in (*array.sizes, *lengths))
+    )
+
+
+def _moved(steps: Sequence[_Touched], copy: RowCopy, sizes: Sizes) -> list[_Touched] | None:
+    """Return the steps with a value in its row; ``None`` if one of them cannot be changed."""
+    array = copy.value.array
+    found: list[_Touched] = []
+    is_written = False
+    for one in steps:
+        if one.step is copy.statement:
+            continue
+        if array not in one.reads and array not in one.writes:
+            found.append(one)
+            continue
+        if array in one.reads and not is_written:  # it is made outside
+            return None
+        is_written = True
+        changed = _in_row(one.step, copy, sizes)
+        if changed is None:
+            return None
+        found.append(changed)
+    return found
+
+
+def _in_row(step: Step | Statement, copy: RowCopy, sizes: Sizes) -> _Touched | None:
+    """Return a step that accesses the row in place of the value."""
+    array = copy.value.array
+    if isinstance(step, Statement):
+        changed = moved_into(step, array, copy.rows, Index((), copy.place))
+    elif isinstance(step, LibraryCall) and isinstance(step.routine, Product):
+        changed = _product_in_row(step, copy, sizes)
+    else:
+        return None
+    found = _Touched(changed, set(arrays_read(changed)), set(arrays_written(changed)))
+    return None if array in found.reads or array in found.writes else found
+
+
+def _product_in_row(call: LibraryCall[Any], copy: RowCopy, sizes: Sizes) -> LibraryCall[Any]:
+    array = copy.value.array
+    offset = copy.place
+    for length in copy.rows.sizes[1:]:
+        offset = sizes.mul(offset, length)
+    options = dict(call.options)
+    operands = [*call.inputs[:2], *call.outputs]
+    for at, letter in enumerate(_LETTERS[call.routine.name]):
+        if operands[at] is array:
+            operands[at] = copy.rows
+            before = options.get(f"{letter}_offset", sizes.fixed(0))
+            options[f"{letter}_offset"] = sizes.add(before, offset)
+    inputs = (*operands[:2], *call.inputs[2:])
+    return replace(call, inputs=inputs, outputs=tuple(operands[2:]), options=options)
