@@ -1,8 +1,8 @@
 """Orders of long vectors, in fewer passes over memory than NumPy's.
 
-Indices are found by sorting integers that hold both a value, in their leading bits, and its index in
-the others: sorting values moves memory in order, where sorting indices by the values that they stand
-for does not.
+Indices are found by sorting integers that hold both a value, in their leading bits, and its index
+in the others: sorting values moves memory in order, where sorting indices by the values that they
+stand for does not.
 """
 
 from __future__ import annotations
