@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 import phintys.tensor as pt
 from phintys.testing import Argument, Example, OpRecord
-from phintys.testing.strategies import arrays_for, axes, shapes
+from phintys.testing.strategies import arrays_for, axes, same, shapes
 
 REAL = (Argument(dtypes=("bool", "int64", "float32", "float64"), extremes=False),)
 FEW = (Argument(dtypes=("int64", "uint8", "float64"), interval=(0, 4), extremes=False),)
@@ -155,6 +155,13 @@ RECORDS = [
     ),
     _record(
         "lexsort", lambda *k, axis: pt.lexsort(k, axis), lambda *k, axis: np.lexsort(k, axis), _keys
+    ),
+    OpRecord(
+        name="sort_complex",
+        build=pt.sort_complex,
+        reference=np.sort_complex,
+        arguments=(Argument(dtypes=("int8", "int64", "float64", "complex64"), extremes=False),),
+        shapes=same(min_dims=1, max_dims=2),
     ),
     _record("topk", pt.topk, _topk, _ordered(_top)),
     _record("argtopk", pt.argtopk, _argtopk, _ordered(_top)),

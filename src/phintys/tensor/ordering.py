@@ -27,6 +27,7 @@ __all__ = [
     "argtopk",
     "lexsort",
     "partition",
+    "sort_complex",
     "top_k",
     "topk",
     "topk_and_argtopk",
@@ -190,6 +191,38 @@ def lexsort(keys: Any, axis: int = -1) -> TensorVariable:
         later = argsort(take_along_axis(key, order, axis), axis, stable=True)
         order = take_along_axis(order, later, axis)
     return order
+
+
+def sort_complex(a: Any) -> TensorVariable:
+    """Return the elements as complex numbers, sorted along the last axis.
+
+    Parameters
+    ----------
+    a
+        A tensor.
+
+    Returns
+    -------
+    TensorVariable
+        Ordered by real, then imaginary parts: complex64 for integers of 8 and 16 bits and for
+        complex64, complex128 for all others.
+
+    Raises
+    ------
+    ShapeError
+        ``a`` has no dimensions.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.sort_complex([2.0, 1.0]).eval()
+    array([1.+0.j, 2.+0.j])
+    """
+    found = sort(a)
+    if found.type.numpy_dtype.kind == "c":
+        return found
+    is_short = found.dtype in {"int8", "int16", "uint8", "uint16"}
+    return math.cast(found, "complex64" if is_short else "complex128")
 
 
 # ---- the largest elements ------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from phintys._base.errors import ArgumentError, DtypeError
 from phintys.random.distributions.base import DISTRIBUTIONS, LISTENERS, Distribution
 from phintys.random.distributions.checks import checked
 from phintys.random.generators.numpy_generators import NumpyGeneratorVariable
+from phintys.random.generators.shorthands import SHORTHANDS, Shorthand
 from phintys.tensor import math
 from phintys.tensor.creation import as_sizes, check_sizes
 from phintys.tensor.known import known_int
@@ -125,17 +126,17 @@ def has_draws(cls: _Holder) -> _Holder:
     """Add to a class with a method ``draw`` one method for each distribution that it lacks."""
     own = set(vars(cls))
 
-    def add(name: str, distribution: type[Distribution]) -> None:
+    def add(name: str, distribution: type[Distribution] | Shorthand) -> None:
         if name not in own:
             setattr(cls, name, _method(name, distribution))
 
-    for each in DISTRIBUTIONS.items():
+    for each in [*DISTRIBUTIONS.items(), *SHORTHANDS.items()]:
         add(*each)
     LISTENERS.append(add)
     return cls
 
 
-def _method(name: str, distribution: type[Distribution]) -> Callable[..., Any]:
+def _method(name: str, distribution: type[Distribution] | Shorthand) -> Callable[..., Any]:
     def method(
         self: Any,
         *parameters: Any,
@@ -152,7 +153,7 @@ def _method(name: str, distribution: type[Distribution]) -> Callable[..., Any]:
     return documented(method, name, about(distribution), {**parameters, **options})
 
 
-def about(distribution: type[Distribution]) -> str:
+def about(distribution: type[Distribution] | Shorthand) -> str:
     """Return the first line of the description of what draws from a distribution."""
     meaning = (inspect.getdoc(distribution) or "").partition("\n")[0]
     return f"Draw from :class:`~phintys.random.{distribution.__name__}`: {meaning}"

@@ -258,9 +258,7 @@ def histogram(
     edges = histogram_bin_edges(a, bins, range, weights)
     flat = flatten(a)
     count = sizes_of(edges)[0] - 1
-    place = searchsorted(edges, flat, "right") - 1
-    place = math.switch(math.eq(flat, edges[-1]), count - 1, place)
-    inside = math.and_(math.ge(flat, edges[0]), math.le(flat, edges[-1]))
+    place, inside = places_in(edges, flat)
     place = math.switch(inside, place, count)  # the last number is not returned
     if weights is None:
         counts = bincount(place, minlength=count + 1)[:count]
@@ -274,6 +272,14 @@ def histogram(
     if density:
         counts = counts / math.cast(diff(edges), "float64") / sum(counts)
     return counts, edges
+
+
+def places_in(edges: Any, x: Any) -> tuple[Any, Any]:
+    """Return the numbers of the bins that elements are in, and whether they are in one at all."""
+    last = sizes_of(edges)[0] - 2
+    place = searchsorted(edges, x, "right") - 1
+    place = math.switch(math.eq(x, edges[-1]), last, place)  # the last edge belongs to its bin
+    return place, math.and_(math.ge(x, edges[0]), math.le(x, edges[-1]))
 
 
 def histogram_bin_edges(
