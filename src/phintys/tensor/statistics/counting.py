@@ -193,8 +193,9 @@ def bincount(
     least = math.cast(as_tensor_variable(minlength), "int64")
     message = "bincount: numbers and minlength must not be negative"
     valid = math.and_(all(math.ge(x, 0)), math.ge(least, 0))
-    x = CheckAndRaise(DomainError, message)(x, valid)
     length = max(concatenate([x, (least - 1)[None]])) + 1
+    # The length is checked, not the numbers, so that one pass finds the largest one and checks all.
+    length = CheckAndRaise(DomainError, message)(length, valid)
     if weights is None:
         return inc_subtensor(zeros(length, dtype="int64")[x], 1)
     weights = as_tensor_variable(weights)
