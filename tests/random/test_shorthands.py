@@ -63,3 +63,12 @@ def test_as_rng_takes_generators_and_seeds():
         assert draw.eval() == random.default_rng(5).normal()[1].eval()
     with pytest.raises(ArgumentError, match="default_rng"):
         random.as_rng(pt.lscalar("seed"))
+
+
+def test_sizes_are_vectors_or_none():
+    n = pt.lscalar("n")
+    size = random.normalize_size_param([n, 2])
+    assert (size.type.dtype, size.type.shape) == ("int64", (2,))
+    assert size.eval({n: 3}).tolist() == [3, 2]
+    assert random.normalize_size_param(()).eval().shape == (0,)
+    assert random.normalize_size_param(None).data is None

@@ -139,7 +139,7 @@ from phintys.random.generators.numpy_generators import (
 from phintys.random.generators.numpy_generators import RandomGeneratorType, random_generator_type
 from phintys.random.generators.shorthands import SHORTHANDS
 from phintys.random.generators.streams import RandomStream, as_rng, default_rng, rng, shared_rng
-from phintys.random.generators.variables import RandomVariable
+from phintys.random.generators.variables import RandomVariable, normalize_size_param
 
 __all__ = [
     "LKJ",
@@ -241,6 +241,7 @@ __all__ = [
     "logp",
     "logsf",
     "mean",
+    "normalize_size_param",
     "philox",
     "random_generator_type",
     "random_type",
