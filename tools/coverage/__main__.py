@@ -23,7 +23,8 @@ matrices, convolutions, layers of networks, labelled dimensions and typed lists 
 
 def table(title: str, counts: dict[str, Counter[str]]) -> str:
     """Return counts of names, one row a group."""
-    head = f"| {title} | names | present | other | no meaning | missing, 1 | 2 | 3 |\n|---{'|--:' * 7}|\n"
+    head = f"| {title} | names | present | other | no meaning | missing, 1 | 2 | 3 |\n"
+    head += f"|---{'|--:' * 7}|\n"
     rows = [
         f"| {group} | {sum(count.values())} | {' | '.join(str(count[c]) for c in COLUMNS)} |\n"
         for group, count in sorted(counts.items())
