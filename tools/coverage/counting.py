@@ -66,7 +66,7 @@ class Name:
 
     @property
     def status(self) -> str:
-        """Return "present", "other" (under another name), "meaningless" (in graphs) or "missing"."""
+        """Return "present", "other" (under another name), "meaningless" in graphs, "missing"."""
         if _is_there(self.name):
             return "present"
         if self.name.removeprefix("pt.") in _MEANINGLESS:

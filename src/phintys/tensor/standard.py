@@ -88,7 +88,7 @@ def ascontiguousarray(a: Any, dtype: Any = None) -> TensorVariable:
     >>> pt.ascontiguousarray(3.0).eval()
     array([3.])
     """
-    found = asarray(a, dtype)
+    found: Any = asarray(a, dtype)
     return shape_padleft(found) if found.ndim == 0 else found
 
 

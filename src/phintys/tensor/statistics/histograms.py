@@ -198,8 +198,8 @@ def _for_each(given: Any, dims: int, name: str) -> list[Any]:
 def _density(counts: Any, edges: Sequence[Any]) -> Any:
     total = sum(counts)
     for axis, ends in enumerate(edges):
-        pattern = ["x"] * counts.ndim
-        pattern[axis] = 0  # pyright: ignore[reportArgumentType, reportCallIssue]
+        pattern: list[Any] = ["x"] * counts.ndim
+        pattern[axis] = 0
         counts = counts / dimshuffle(math.cast(diff(ends), "float64"), *pattern)
     return counts / total
 
