@@ -243,8 +243,8 @@ def unwrap(
     Examples
     --------
     >>> import phintys.tensor as pt
-    >>> pt.unwrap([0, 3, 1, -1], period=4).eval()
-    array([ 0, -1,  1, -1])
+    >>> pt.unwrap([0, 3, 2, 3], period=4).eval()
+    array([ 0, -1, -2, -1])
     """
     p = as_tensor_variable(p)
     if "complex" in p.dtype:

@@ -32,10 +32,10 @@ class Shorthand:
 
     Examples
     --------
-    >>> from phintys.random.distributions import Normal
+    >>> from phintys.random.distributions import StudentT
     >>> from phintys.random.generators.shorthands import Shorthand
-    >>> Shorthand(Normal, {})()
-    Normal(loc=0.0, scale=1.0)
+    >>> Shorthand(StudentT, {"df": 1.0})(3.0).parameters["df"].data
+    array(3.)
     """
 
     def __init__(
