@@ -1120,6 +1120,57 @@ ARRAYS = {
     "segments of a number": Case(
         "pt.segment_sum(pt.dscalar('x'), pt.lvector('ids'))", ShapeError, ["takes rows"]
     ),
+    "a histogram of an unknown number of dimensions": Case(
+        "pt.histogramdd(pt.dmatrix('X'))",
+        ShapeError,
+        ["known number of columns", "X of type Matrix", "pt.specify_shape"],
+    ),
+    "bins for two of three dimensions": Case(
+        "pt.histogramdd([[0.0], [1.0], [2.0]], bins=[1, 2])",
+        ArgumentError,
+        ["bins has one entry for each of the 3 dimensions", "[1, 2]"],
+    ),
+    "complex coordinates": Case(
+        "pt.histogram2d(pt.zvector('z'), [1.0])", DtypeError, ["real", "z of dtype complex128"]
+    ),
+    "a matrix of coordinates": Case(
+        "pt.histogram2d(pt.dmatrix('X'), [1.0])", ShapeError, ["are vectors", "Flatten"]
+    ),
+    "floats packed as bits": Case(
+        "pt.packbits(pt.dvector('x'))", DtypeError, ["bools and integers", "Compare it with 0"]
+    ),
+    "an unknown order of bits": Case(
+        "pt.packbits(pt.bvector('b'), bitorder='middle')", ArgumentError, ['"little"', "'middle'"]
+    ),
+    "bits of long integers": Case(
+        "pt.unpackbits(pt.lvector('n'))", DtypeError, ["uint8", "n of dtype int64", "Cast it"]
+    ),
+    "fewer bits than none": Case(
+        "pt.unpackbits(np.zeros(1, 'uint8'), count=-9)", ShapeError, ["at least 9, got 8"]
+    ),
+    "a symbolic number of bits": Case(
+        "pt.unpackbits(pt.vector('b', dtype='uint8'), count=pt.lscalar('n'))",
+        ArgumentError,
+        ["Python integer", "got n"],
+    ),
+    "complex angles": Case(
+        "pt.unwrap(pt.zvector('z'))", DtypeError, ["real angles", "z of dtype complex128"]
+    ),
+    "zeros trimmed at the left": Case(
+        "pt.trim_zeros(pt.dvector('x'), 'l')", ArgumentError, ['"f", "b" or "fb"', "'l'"]
+    ),
+    "a negative size": Case(
+        "pt.resize(pt.dvector('x'), (2, -1))", ShapeError, ["must not be negative", "-1"]
+    ),
+    "classes that are floats": Case(
+        "pt.to_one_hot(pt.dvector('y'), 3)", DtypeError, ["integers", "float64", "Cast"]
+    ),
+    "a permutation of floats": Case(
+        "pt.inverse_permutation(pt.dvector('p'))", DtypeError, ["has integers", "float64"]
+    ),
+    "a number as a permutation": Case(
+        "pt.permute_row_elements(pt.dmatrix('X'), 1)", ShapeError, ["is a vector"]
+    ),
     "limits of integers asked of floats": Case(
         "pt.iinfo('float32')", DtypeError, ["integer dtype", "pt.finfo"]
     ),

@@ -87,6 +87,37 @@ def _counts(function):
     return lambda a, weights=None, **params: function(a, weights=weights, **params)[0]
 
 
+def _points(dims):
+    """Draw points and the bins of each dimension."""
+
+    def draw_example(draw, smooth):
+        count = draw(st.integers(0, 6))
+        points = arrays_for(draw, FINITE * dims, [(count,)] * dims, smooth)
+        weights = arrays_for(draw, WEIGHTS, [(count,)], smooth) if draw(st.booleans()) else []
+        given = st.sampled_from((1, 3, [-1.0, 0.0, 0.5, 2.0], [-2, 1, 3]))
+        params = {
+            "bins": draw(st.integers(1, 3)) if draw(st.booleans()) else [draw(given)] * dims,
+            "range": draw(st.sampled_from((None, [(-1.0, 2.0)] * dims)))
+            if count
+            else [(0, 1)] * dims,
+        }
+        return Example((*points, *weights), params)
+
+    return draw_example
+
+
+def _histogram2d(function):
+    return lambda x, y, weights=None, **params: function(x, y, weights=weights, **params)
+
+
+def _histogramdd(function, stack):
+    def counts_and_edges(x, y, z, weights=None, **params):
+        counts, edges = function(stack([x, y, z], axis=1), weights=weights, **params)
+        return (counts, *edges)
+
+    return counts_and_edges
+
+
 def _array_of(function):
     return lambda *values, **params: np.asarray(function(*values, **params))
 
@@ -122,4 +153,18 @@ RECORDS = [
         tolerance=ADDED,
     ),
     _record("histogram", _counts(pt.histogram), _counts(np.histogram), _histogram, tolerance=ADDED),
+    _record(
+        "histogram2d",
+        _histogram2d(pt.histogram2d),
+        _histogram2d(np.histogram2d),
+        _points(2),
+        tolerance=ADDED,
+    ),
+    _record(
+        "histogramdd",
+        _histogramdd(pt.histogramdd, pt.stack),
+        _histogramdd(np.histogramdd, np.stack),
+        _points(3),
+        tolerance=ADDED,
+    ),
 ]

@@ -5,8 +5,9 @@ from hypothesis import strategies as st
 
 import phintys.tensor as pt
 from phintys.testing import Argument, Example, OpRecord, Tolerance
-from phintys.testing.strategies import arrays_for, axes, same
+from phintys.testing.strategies import arrays_for, axes, same, shapes
 
+ANGLES = (Argument(dtypes=("int64", "float32", "float64"), interval=(-9, 9), extremes=False),)
 NUMBERS = (Argument(dtypes=("int64", "float64"), special=False, extremes=False),)
 SUMMED = Tolerance("sums are taken in another order", ulps=64, normwise=True)
 
@@ -22,6 +23,16 @@ def _ends(draw, sizes):
 
 def _one_axis(draw, sizes):
     return {"axis": draw(axes(len(sizes[0]), several=False, none=False))}
+
+
+def _angles(draw, smooth):
+    shape = draw(shapes(min_dims=1, max_dims=2))
+    (p,) = arrays_for(draw, ANGLES, [shape], smooth)
+    period = draw(st.sampled_from((4, 5) if p.dtype.kind == "i" else (2 * np.pi, 1.5)))
+    params = {"axis": draw(axes(len(shape), several=False, none=False)), "period": period}
+    if draw(st.booleans()):
+        params["discont"] = period
+    return Example((p,), params)
 
 
 def _started(draw, sizes):
@@ -91,5 +102,6 @@ RECORDS = [
             ("cumulative_prod", np.cumprod, 1),
         )
     ),
+    _record("unwrap", pt.unwrap, np.unwrap, draw=_angles),
     _record("segment_sum", pt.segment_sum, _segment_sum, draw=_segments, differentiable=(0,)),
 ]

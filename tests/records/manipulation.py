@@ -190,7 +190,48 @@ def _padded(draw, smooth):
 
 PADDED = Tolerance("means and ramps are rounded in other steps", ulps=16, normwise=True)
 
+# ---- ends and sizes ------------------------------------------------------------------------------
+
+
+def _sides(draw, sizes):
+    axis = draw(axes(len(sizes[0])))
+    return {"trim": draw(st.sampled_from(("f", "b", "fb"))), "axis": axis}
+
+
+def _trimmed(filt, trim, axis):
+    """Slice as NumPy does from 2.2 on."""
+    every = range(filt.ndim)
+    chosen = every if axis is None else np.atleast_1d(axis) % filt.ndim
+    places = np.argwhere(filt)
+    first, last = (
+        (places.min(0), places.max(0) + 1) if len(places) else [np.zeros(filt.ndim, int)] * 2
+    )
+    kept = [
+        slice(
+            first[i] if "f" in trim or not len(places) else None,
+            last[i] if "b" in trim or not len(places) else None,
+        )
+        if i in chosen
+        else slice(None)
+        for i in every
+    ]
+    return filt[tuple(kept)]
+
+
+def _other_shape(draw, sizes):
+    return {"new_shape": draw(st.integers(0, 7) | shapes(max_dims=3).map(tuple))}
+
+
 RECORDS = [
+    _record(
+        "trim_zeros",
+        pt.trim_zeros,
+        _trimmed,
+        _sides,
+        arguments=(Argument(dtypes=("bool", "int64", "float64"), interval=(0, 2)),),
+        shapes=same(min_dims=1, max_dims=3),
+    ),
+    _record("resize", pt.resize, np.resize, _other_shape),
     _record("flip", pt.flip, np.flip, _some_axes),
     _record("fliplr", pt.fliplr, np.fliplr, shapes=same(min_dims=2)),
     _record("flipud", pt.flipud, np.flipud, shapes=same(min_dims=1)),

@@ -151,6 +151,7 @@ RECORDS = [
     _record("diff", pt.diff, np.diff, _axis_and_n, tolerance=SUMMED),
     _record("nonzero", pt.nonzero, np.nonzero, None, ops=(pt.Nonzero,)),
     _record("flatnonzero", pt.flatnonzero, np.flatnonzero, None, ops=(pt.Nonzero,)),
+    _record("nonzero_values", pt.nonzero_values, lambda x: x[np.nonzero(x)], None),
     _record(
         "nonzero as a matrix",
         lambda x: pt.nonzero(x, return_matrix=True),

@@ -4,8 +4,9 @@ import numpy as np
 from hypothesis import strategies as st
 
 import phintys.tensor as pt
+from phintys.tensor.partitioning import ArgPartitionOp, PartitionOp
 from phintys.testing import Argument, Example, OpRecord
-from phintys.testing.strategies import arrays_for, axes, shapes
+from phintys.testing.strategies import arrays_for, axes, same, shapes
 
 REAL = (Argument(dtypes=("bool", "int64", "float32", "float64"), extremes=False),)
 FEW = (Argument(dtypes=("int64", "uint8", "float64"), interval=(0, 4), extremes=False),)
@@ -52,10 +53,10 @@ def _finite_two(draw, smooth):
     return Example((np.nan_to_num(a), np.nan_to_num(b)))
 
 
-def _ordered(params):
+def _ordered(params, flat=True):
     def draw_example(draw, smooth):
         shape = tuple(max(1, n) for n in draw(shapes(min_dims=1, max_dims=3, max_side=4)))
-        axis = draw(axes(len(shape), several=False))
+        axis = draw(axes(len(shape), several=False, none=flat))
         length = int(np.prod(shape)) if axis is None else shape[axis]
         return Example((_few(draw, shape, smooth),), {"axis": axis, **params(draw, length)})
 
@@ -146,6 +147,20 @@ RECORDS = [
     ),
     _record("setdiff1d", pt.setdiff1d, np.setdiff1d, _two),
     _record("setxor1d", pt.setxor1d, np.setxor1d, _two),
+    _record(
+        "PartitionOp",
+        lambda x, axis, kth: PartitionOp(axis % x.ndim, (kth,))(x),
+        lambda x, axis, kth: np.partition(x, kth, axis),
+        _ordered(_kth, flat=False),
+        ops=(PartitionOp,),
+    ),
+    _record(
+        "ArgPartitionOp",
+        lambda x, axis, kth: ArgPartitionOp(axis % x.ndim, (kth,))(x),
+        lambda x, axis, kth: np.argpartition(x, kth, axis),
+        _ordered(_kth, flat=False),
+        ops=(ArgPartitionOp,),
+    ),
     _record("partition", _at_kth(pt.partition), _at_kth(np.partition), _ordered(_kth)),
     _record(
         "argpartition",
@@ -155,6 +170,13 @@ RECORDS = [
     ),
     _record(
         "lexsort", lambda *k, axis: pt.lexsort(k, axis), lambda *k, axis: np.lexsort(k, axis), _keys
+    ),
+    OpRecord(
+        name="sort_complex",
+        build=pt.sort_complex,
+        reference=np.sort_complex,
+        arguments=(Argument(dtypes=("int8", "int64", "float64", "complex64"), extremes=False),),
+        shapes=same(min_dims=1, max_dims=2),
     ),
     _record("topk", pt.topk, _topk, _ordered(_top)),
     _record("argtopk", pt.argtopk, _argtopk, _ordered(_top)),

@@ -16,6 +16,7 @@ def _record(name, build, reference, **facts):
 
 RECORDS = [
     _record("asarray", lambda x: pt.asarray(x, "complex128"), lambda x: x.astype("complex128")),
+    _record("ascontiguousarray", pt.ascontiguousarray, np.ascontiguousarray),
     _record("astype", lambda x: pt.astype(x, "complex64"), lambda x: x.astype("complex64")),
     _record(
         "concat",

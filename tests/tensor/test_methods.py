@@ -15,7 +15,7 @@ ARGUMENTS = {
     "argpartition": (1,),
     "partition": (1,),
 }
-TESTED_ELSEWHERE = {"device", "get_underlying_scalar_constant", "nonzero_values", "to_device"}
+TESTED_ELSEWHERE = {"device", "get_underlying_scalar_constant", "itemsize", "nbytes", "to_device"}
 METHODS = sorted(name for name in vars(FunctionMethods) if not name.startswith("_"))
 
 
@@ -38,6 +38,12 @@ def test_nonzero_values(evaluate):
     x = pt.dmatrix("x")
     a = np.array([[0.0, 3.0], [np.nan, 0.0]])
     np.testing.assert_array_equal(evaluate(x.nonzero_values(), {x: a}), a[a.nonzero()])
+
+
+def test_bytes(evaluate):
+    x = pt.fmatrix("x")
+    a = np.ones((2, 3), "float32")
+    assert (x.itemsize, evaluate(x.nbytes, {x: a})) == (a.itemsize, a.nbytes)
 
 
 def test_options_are_those_of_the_function(evaluate):

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 import phintys
 import phintys.tensor as pt
 from phintys._base.apart import run_whole
-from phintys._base.errors import OpContractError, ShapeError
+from phintys._base.errors import IndexingError, OpContractError, ShapeError
 from phintys.gradient import grad
-from phintys.tensor import sorting
-from phintys.tensor._long_sorts import LONG
+from phintys.tensor import partitioning, sorting
+from phintys.tensor._long_orders import LONG
 
 CASES = {"sort": (pt.sort, np.sort), "argsort": (pt.argsort, np.argsort)}
 KINDS = (None, "quicksort", "mergesort", "heapsort", "stable")
@@ -160,14 +160,40 @@ def test_long_vectors_are_sorted_as_numpy_does(name):
     kept = value.copy()
     x = pt.vector("x", dtype=value.dtype)
     f = phintys.function([x], [pt.sort(x), pt.argsort(x, kind="stable"), pt.argsort(x)])
-    with phintys.config.change_flags(num_threads=1):
-        alone = [result.copy() for result in f(value)]
-    with phintys.config.change_flags(num_threads=2):
-        ordered, stable, order = f(value)
+    ordered, stable, order = f(value)
     np.testing.assert_array_equal(value, kept)
     np.testing.assert_array_equal(ordered, np.sort(value))
     np.testing.assert_array_equal(stable, np.argsort(value, kind="stable"))
     np.testing.assert_array_equal(np.sort(order), np.arange(COUNT))
     np.testing.assert_array_equal(value[order], ordered)
-    for one, two in zip(alone, (ordered, stable, order), strict=True):
-        assert one.tobytes() == two.tobytes()
+
+
+def test_partitions_at_known_places_do_not_sort(evaluate):
+    x, k = pt.dvector("x"), pt.lscalar("k")
+    values = np.random.default_rng(5).permutation(np.arange(50.0))
+    for place in (7, -3, [4, 30]):
+        out = pt.partition(x, place)
+        assert type(out.owner.op).__name__ == "PartitionOp"
+        np.testing.assert_array_equal(evaluate(out, {x: values})[place], np.sort(values)[place])
+    assert type(pt.partition(x, k).owner.op).__name__ == "SortOp"
+    for function in (pt.partition, pt.argpartition):
+        with pytest.raises(IndexingError, match="no element kth"):
+            evaluate(function(x, 50), {x: values})
+
+
+def test_derivatives_of_partitions(check_derivatives):
+    value = np.random.default_rng(0).permutation(12.0 * np.arange(12)).reshape(3, 4)
+    check_derivatives(lambda x: pt.partition(x, 2, axis=1), [value], order=2)
+    check_derivatives(lambda x: pt.partition(x, [1, 5], axis=None), [value])
+
+
+def test_large_arrays_are_partitioned_elsewhere(monkeypatch):
+    monkeypatch.setattr(partitioning, "LARGE", 5)
+    x = pt.dmatrix("x")
+    f = phintys.function([x], [pt.partition(x, 1, axis=0), pt.argpartition(x, 1, axis=0)])
+    values = np.random.default_rng(0).normal(size=(4, 3))
+    kept = values.copy()
+    parted, places = f(values)
+    np.testing.assert_array_equal(values, kept)
+    np.testing.assert_array_equal(parted[1], np.sort(values, 0)[1])
+    np.testing.assert_array_equal(np.take_along_axis(values, places, 0)[1], parted[1])

@@ -13,13 +13,14 @@ import phintys.control
 import phintys.gradient
 import phintys.tensor as pt
 
-__all__ = ["PEERS", "Name", "by_family", "by_peer", "missing", "read_names"]
+__all__ = ["PEERS", "WITHOUT_MEANING", "Name", "by_family", "by_peer", "missing", "read_names"]
 
 NAMES = Path(__file__).with_name("names.tsv")
 PEERS = {"numpy": "NumPy", "array-api": "array API", "pytensor": "PyTensor"}
 
 _HOMES: dict[str, tuple[Any, ...]] = {
     "TensorVariable": (pt.dmatrix("x"),),
+    "dtype.info": (pt.__array_namespace_info__(),),
     "assumptions": (pt,),
     "dtype": (pt, phintys),
     "gradient": (phintys.gradient, phintys),
@@ -30,6 +31,24 @@ _HOMES: dict[str, tuple[Any, ...]] = {
     "phintys": (phintys,),
 }
 """First part of a name in the list -> the modules in which it is looked up."""
+
+
+_OF_MEMORY = (
+    "base byteswap ctypes data dump dumps flags flat getfield put resize setfield setflags strides "
+    "tobytes tofile tolist view __dlpack__ __dlpack_device__"
+)
+
+WITHOUT_MEANING = {
+    "memory, which a graph does not have; an array that a function returns has it": [
+        f"TensorVariable.{name}" for name in _OF_MEMORY.split()
+    ],
+    "a dtype that depends on values": ["real_if_close"],
+    "dates, which are no elements of tensors": ["isnat"],
+    "an iterator over values": ["broadcast"],
+}
+"""What names are about that mean nothing for symbolic arrays -> those names."""
+
+_MEANINGLESS = {name for names in WITHOUT_MEANING.values() for name in names}
 
 
 @dataclass(frozen=True)
@@ -47,9 +66,11 @@ class Name:
 
     @property
     def status(self) -> str:
-        """Return "present", "other" (under another name), or "missing"."""
+        """Return "present", "other" (under another name), "meaningless" in graphs, "missing"."""
         if _is_there(self.name):
             return "present"
+        if self.name.removeprefix("pt.") in _MEANINGLESS:
+            return "meaningless"
         return "other" if self.here and (self.here == "None" or _is_there(self.here)) else "missing"
 
 
@@ -69,11 +90,11 @@ def read_names() -> list[Name]:
 
 
 def _is_there(name: str) -> bool:
-    first, _, rest = name.partition(".")
-    inside = bool(rest) and first in _HOMES
-    homes = _HOMES[first] if inside else (phintys, phintys.control, pt)
-    path = (rest if inside else name).split(".")
-    return any(_has(home, path) for home in homes)
+    for first in ("dtype.info", name.partition(".")[0]):
+        rest = name.removeprefix(f"{first}.")
+        if rest != name and first in _HOMES:
+            return any(_has(home, rest.split(".")) for home in _HOMES[first])
+    return any(_has(home, name.split(".")) for home in (phintys, phintys.control, pt))
 
 
 def _has(thing: Any, path: list[str]) -> bool:

@@ -29,7 +29,6 @@ __all__ = [
     "is_imported_again",
     "run_whole",
     "start_thread",
-    "started",
 ]
 
 _Parameters = ParamSpec("_Parameters")
@@ -206,25 +205,6 @@ def run_whole(
     except RuntimeError:  # no threads available, or the interpreter is exiting
         return function(*args, **kwargs)
     return errand.result()
-
-
-def started(work: Callable[[], _Result]) -> Callable[[], _Result]:
-    """Start to call a function in another thread, and return a function that waits for its result.
-
-    Without threads it is called at once.
-
-    Examples
-    --------
-    >>> from phintys._base.apart import started
-    >>> length = started([1, 2].__len__)
-    >>> length()
-    2
-    """
-    try:
-        return _Errand(work, "phintys").result
-    except RuntimeError:  # no threads available, or the interpreter is exiting
-        value = work()
-        return lambda: value
 
 
 def import_whole(name: str) -> Any:

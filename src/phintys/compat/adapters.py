@@ -56,14 +56,11 @@ __all__ = [
     "input_list",
     "int_dtypes",
     "integer_dtypes",
-    "inverse_permutation",
     "iround",
     "log_softmax_of_rows",
     "matrix",
     "matrix_dot",
-    "nonzero_values",
     "patternbroadcast",
-    "permute_row_elements",
     "relu",
     "row",
     "scalar",
@@ -80,7 +77,6 @@ __all__ = [
     "tensor5",
     "tensor6",
     "tensor7",
-    "to_one_hot",
     "uint_dtypes",
     "unbroadcast",
     "var",
@@ -312,49 +308,9 @@ def iround(x: Any, mode: Any = "half_to_even") -> Any:
     return pt.cast(pt.round(x, mode=mode), "int64")
 
 
-def nonzero_values(x: Any) -> Any:
-    """Return the nonzero elements, as a vector."""
-    x = pt.as_tensor_variable(x)
-    return x.flatten()[pt.flatnonzero(x)]
-
-
 def matrix_dot(*factors: Any) -> Any:
     """Return the product of several matrices, evaluated from left to right."""
     return reduce(pt.dot, factors)
-
-
-def to_one_hot(y: Any, nb_class: Any, dtype: Any = None) -> Any:
-    """Return a one-hot row for each class index."""
-    y = pt.as_tensor_variable(y)
-    return pt.cast(pt.eq(y[:, None], pt.arange(nb_class)[None, :]), dtype or config.floatX)
-
-
-def inverse_permutation(perm: Any) -> Any:
-    """Return the inverse of the permutation ``perm``, with the same dtype."""
-    perm = pt.as_tensor_variable(perm)
-    return pt.cast(pt.argsort(perm), perm.dtype)
-
-
-def permute_row_elements(x: Any, y: Any, inverse: int = 0) -> Any:
-    """Return ``x`` with its last axis permuted by ``y``: one permutation for all rows, or one each.
-
-    The leading dimensions of ``x`` and ``y`` broadcast, so one row can be permuted in several ways.
-    """
-    x, order = pt.as_tensor_variable(x), pt.as_tensor_variable(y)
-    if inverse:
-        order = pt.argsort(order)
-    if order.ndim <= 1:
-        return x[..., order]
-    ndim = max(x.ndim, order.ndim)
-    x, order = (pt.shape_padleft(part, ndim - part.ndim) for part in (x, order))
-    places = [
-        # Dimensions of size 1 broadcast.
-        0
-        if x.type.shape[axis] == 1
-        else pt.arange(x.shape[axis]).dimshuffle(*["x"] * axis, 0, *["x"] * (ndim - axis - 1))
-        for axis in range(ndim - 1)
-    ]
-    return x[(*places, order)]
 
 
 def var(

@@ -72,7 +72,6 @@ METHODS: dict[str, Any] = {
     "flatten": adapters.flatten,
     "inc": adapters.inc_subtensor,
     "nonzero": pt.nonzero,
-    "nonzero_values": adapters.nonzero_values,
     "round": _round,
     "set": adapters.set_subtensor,
     "std": adapters.std,

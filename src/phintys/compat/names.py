@@ -68,9 +68,7 @@ _ERRORS: dict[str, str] = {
 }
 
 _RANDOM: list[Source] = [
-    _here(_STREAMS, "RandomStream RandomVariable custom_rng_deepcopy default_rng random"),
-    _here(_STREAMS, "standard_cauchy standard_exponential standard_gamma standard_normal"),
-    {"nbinom": "phintys.random:negative_binomial", "randint": "phintys.random:integers"},
+    _here(_STREAMS, "RandomStream RandomVariable custom_rng_deepcopy"),
     "phintys.random",
 ]
 
@@ -232,7 +230,7 @@ _TENSOR: list[Source] = [
         **_here(_OLD, "all_dtypes complex_dtypes continuous_dtypes discrete_dtypes"),
         **_here(_OLD, "float_dtypes int_dtypes integer_dtypes uint_dtypes"),
         **_here(_HELPERS, "largest smallest"),
-        **_here(_OLD, "inverse_permutation matrix_dot permute_row_elements to_one_hot"),
+        **_here(_OLD, "matrix_dot"),
         "as_tensor": f"{_TENSORS}:as_tensor_variable",
         "bool_": "phintys.scalar:bool_",
         "copy": "phintys.tensor:tensor_copy",
@@ -244,7 +242,6 @@ _TENSOR: list[Source] = [
         **_here(_TENSORS, "ravel_multi_index unravel_index"),
         "iround": f"{_OLD}:iround",
         "join": "phintys.tensor:join",
-        "nonzero_values": f"{_OLD}:nonzero_values",
         "norm": "phintys.tensor.linalg:norm",
         "patternbroadcast": f"{_OLD}:patternbroadcast",
         "round_half_away_from_zero": f"{_ELEMENTWISE}:round_half_away",

@@ -25,12 +25,6 @@ __all__ = [
     "RandomStreams",
     "RandomVariable",
     "custom_rng_deepcopy",
-    "default_rng",
-    "random",
-    "standard_cauchy",
-    "standard_exponential",
-    "standard_gamma",
-    "standard_normal",
 ]
 
 
@@ -323,46 +317,6 @@ class RandomVariable(new.RandomVariable):
             out = ",".join(f"o{axis}" for axis in range(supp))
             signature = f"{','.join(f'({one})' for one in sides)}->({out})"
         super().__init__(name, signature, dtype, inplace)
-
-
-def default_rng(seed: Any = None) -> Any:
-    """Return a generator with a seed, which is the same at each call of a function.
-
-    Examples
-    --------
-    >>> from phintys.compat.random_streams import default_rng
-    >>> draw = default_rng(32).normal(size=2)[1]
-    >>> bool((draw.eval() == draw.eval()).all())
-    True
-    """
-    if isinstance(seed, Variable):
-        return new.FoldIn()(new.state(0), seed)
-    return new.random_type.make_constant(new.state(seed))
-
-
-def random(*, size: Any = None, **options: Any) -> Any:
-    """Return uniform numbers between 0 and 1."""
-    return new.uniform(0.0, 1.0, size=size, **options)
-
-
-def standard_cauchy(*, size: Any = None, **options: Any) -> Any:
-    """Return numbers of the Cauchy distribution with location 0 and scale 1."""
-    return new.cauchy(0.0, 1.0, size=size, **options)
-
-
-def standard_exponential(*, size: Any = None, **options: Any) -> Any:
-    """Return exponential numbers with mean 1."""
-    return new.exponential(1.0, size=size, **options)
-
-
-def standard_gamma(shape: Any, *, size: Any = None, **options: Any) -> Any:
-    """Return numbers of gamma distributions with scale 1."""
-    return new.gamma(shape, 1.0, size=size, **options)
-
-
-def standard_normal(*, size: Any = None, **options: Any) -> Any:
-    """Return normal numbers with mean 0 and standard deviation 1."""
-    return new.normal(0.0, 1.0, size=size, **options)
 
 
 def custom_rng_deepcopy(rng: Any) -> Any:

@@ -134,9 +134,13 @@ from phintys.random.distributions import (
 )
 from phintys.random.generators.functions import function_named
 from phintys.random.generators.numpy_draws import NumpyDraw
+from phintys.random.generators.numpy_generators import (
+    NumpyGeneratorVariable as RandomGeneratorVariable,
+)
 from phintys.random.generators.numpy_generators import RandomGeneratorType, random_generator_type
-from phintys.random.generators.streams import RandomStream, rng, shared_rng
-from phintys.random.generators.variables import RandomVariable
+from phintys.random.generators.shorthands import SHORTHANDS
+from phintys.random.generators.streams import RandomStream, as_rng, default_rng, rng, shared_rng
+from phintys.random.generators.variables import RandomVariable, normalize_size_param
 
 __all__ = [
     "LKJ",
@@ -205,6 +209,7 @@ __all__ = [
     "Power",
     "RandomBits",
     "RandomGeneratorType",
+    "RandomGeneratorVariable",
     "RandomStream",
     "RandomType",
     "RandomVariable",
@@ -228,7 +233,9 @@ __all__ = [
     "Wishart",
     "ZeroInflated",
     "Zipf",
+    "as_rng",
     "cdf",
+    "default_rng",
     "entropy",
     "icdf",
     "isf",
@@ -236,6 +243,7 @@ __all__ = [
     "logp",
     "logsf",
     "mean",
+    "normalize_size_param",
     "philox",
     "random_generator_type",
     "random_type",
@@ -247,6 +255,7 @@ __all__ = [
     "variance",
 ]
 __all__ += list(DISTRIBUTIONS)  # pyright: ignore[reportUnsupportedDunderAll]
+__all__ += list(SHORTHANDS)  # pyright: ignore[reportUnsupportedDunderAll]
 
 __dir__ = public_dir(__name__)
 

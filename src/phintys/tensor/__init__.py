@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     )
     from phintys.tensor.applying import *
     from phintys.tensor.batching import Blockwise, vectorize, vectorize_graph
+    from phintys.tensor.bits import *
     from phintys.tensor.broadcasting import (
         broadcast_arrays,
         broadcast_shape,
@@ -176,6 +177,7 @@ if TYPE_CHECKING:
         Nonzero,
         flatnonzero,
         nonzero,
+        nonzero_values,
         where,
     )
     from phintys.tensor.observing import (
@@ -186,6 +188,7 @@ if TYPE_CHECKING:
         assert_op,
     )
     from phintys.tensor.ordering import *
+    from phintys.tensor.permutations import *
     from phintys.tensor.polynomials import *
     from phintys.tensor.products import (
         BatchedDot,
@@ -263,6 +266,7 @@ if TYPE_CHECKING:
     from phintys.tensor.standard import *
     from phintys.tensor.statistics.counting import *
     from phintys.tensor.statistics.covariances import *
+    from phintys.tensor.statistics.histograms import *
     from phintys.tensor.statistics.moments import (
         average,
         mean,
@@ -395,6 +399,7 @@ __all__ = [
     "min",
     "moveaxis",
     "nonzero",
+    "nonzero_values",
     "ones",
     "ones_like",
     "outer",
@@ -483,7 +488,7 @@ if not TYPE_CHECKING:
             "phintys.tensor.linear_algebra.assumptions": "assume",
             "phintys.tensor.linear_algebra.vectors": "cross matvec vecdot vecmat",
             "phintys.tensor.make_vectors": "MakeVector make_vector",
-            "phintys.tensor.nonzeros": "Nonzero flatnonzero nonzero where",
+            "phintys.tensor.nonzeros": "Nonzero flatnonzero nonzero nonzero_values where",
             "phintys.tensor.observing": "Assert Breakpoint CheckAndRaise Print assert_op",
             "phintys.tensor.products": """
                 BatchedDot Dot batched_dot batched_tensordot dot inner kron matmul outer
@@ -510,19 +515,21 @@ if not TYPE_CHECKING:
             "phintys.tensor.linalg": "",
             "phintys.tensor.special": "",
             "phintys.tensor.applying": "apply_along_axis apply_over_axes",
+            "phintys.tensor.bits": "packbits unpackbits",
             "phintys.tensor.combinations": """
                 chi2sf comb fresnel gammal gammau kn multigammaln perm sici
                 """,
             "phintys.tensor.convolution": "Convolve convolve correlate",
             "phintys.tensor.differences": """
-                cumulative_prod cumulative_sum ediff1d gradient trapezoid
+                cumulative_prod cumulative_sum ediff1d gradient trapezoid unwrap
                 """,
             "phintys.tensor.dtype_names": """
-                bool bool_ complex64 complex128 float16 float32 float64 int8 int16 int32 int64
-                uint8 uint16 uint32 uint64
+                bool bool_ cdouble complex64 complex128 complexfloating csingle double float16
+                float32 float64 floating inexact int8 int16 int32 int64 int_ integer number
+                signedinteger single uint uint8 uint16 uint32 uint64 unsignedinteger
                 """,
             "phintys.tensor.dtypes": """
-                can_cast finfo iinfo isdtype issubdtype promote_types result_type
+                can_cast finfo iinfo isdtype issubdtype min_scalar_type promote_types result_type
                 """,
             "phintys.tensor.indexing.along_axis": "put_along_axis take_along_axis",
             "phintys.tensor.indexing.choosing": """
@@ -539,13 +546,16 @@ if not TYPE_CHECKING:
             "phintys.tensor.manipulation.dimensions": """
                 atleast_1d atleast_2d atleast_3d atleast_Nd join_dims ravel split_dims
                 """,
-            "phintys.tensor.manipulation.editing": "delete insert",
+            "phintys.tensor.manipulation.editing": "delete insert resize trim_zeros",
             "phintys.tensor.manipulation.flipping": "flip fliplr flipud rot90",
             "phintys.tensor.manipulation.padding": "pad",
             "phintys.tensor.manipulation.stacking": """
                 append block column_stack concat_with_broadcast dstack pack unpack unstack
                 """,
             "phintys.tensor.mathematical_constants": "e euler_gamma inf nan newaxis pi",
+            "phintys.tensor.permutations": """
+                inverse_permutation permute_row_elements to_one_hot
+                """,
             "phintys.tensor.polynomials": """
                 poly polyadd polyder polydiv polyfit polyint polymul polysub polyval roots
                 """,
@@ -558,7 +568,8 @@ if not TYPE_CHECKING:
                 vander
                 """,
             "phintys.tensor.ordering": """
-                argpartition argtopk lexsort partition top_k topk topk_and_argtopk
+                argpartition argtopk lexsort partition sort_complex top_k topk
+                topk_and_argtopk
                 """,
             "phintys.tensor.sets": """
                 intersect1d isin setdiff1d setxor1d union1d unique unique_all unique_counts
@@ -571,13 +582,14 @@ if not TYPE_CHECKING:
                 common_type iscomplex iscomplexobj isreal isrealobj isscalar ndim
                 """,
             "phintys.tensor.standard": """
-                NamespaceInfo __array_namespace_info__ array asarray astype concat copy from_dlpack
-                permute_dims
+                NamespaceInfo __array_namespace_info__ array asarray ascontiguousarray astype concat
+                copy from_dlpack permute_dims
                 """,
             "phintys.tensor.statistics.counting": """
                 array_equal array_equiv bincount count_nonzero histogram histogram_bin_edges
                 """,
             "phintys.tensor.statistics.covariances": "corrcoef cov",
+            "phintys.tensor.statistics.histograms": "histogram2d histogramdd",
             "phintys.tensor.statistics.nans": """
                 nan_to_num nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmin
                 nanprod nanstd nansum nanvar

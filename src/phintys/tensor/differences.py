@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from phintys._base.errors import ArgumentError, ShapeError
+import numpy as np
+
+from phintys._base.errors import ArgumentError, DtypeError, ShapeError
 from phintys._base.public import public_dir
 from phintys.tensor import math
 from phintys.tensor._rules import is_discrete
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 
     from phintys.tensor.variable import TensorVariable
 
-__all__ = ["cumulative_prod", "cumulative_sum", "ediff1d", "gradient", "trapezoid"]
+__all__ = ["cumulative_prod", "cumulative_sum", "ediff1d", "gradient", "trapezoid", "unwrap"]
 
 
 @also_named
@@ -207,6 +209,66 @@ def _end(rows: Any, step: Any, next_step: Any, edge_order: int) -> Any:
         return first
     second = (rows[2] - rows[1]) / next_step
     return first - step * (second - first) / (step + next_step)
+
+
+def unwrap(
+    p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * np.pi
+) -> TensorVariable:
+    """Return angles without jumps by periods: neighbours differ by at most half of one.
+
+    Parameters
+    ----------
+    p
+        A real tensor.
+    discont
+        Smaller differences are left as they are; by default half of a period, which is the least
+        number that means anything.
+    axis
+        The dimension.
+    period
+        The period, a number.
+
+    Returns
+    -------
+    TensorVariable
+        In the shape of ``p``. Integers stay integers if the period is one.
+
+    Raises
+    ------
+    DtypeError
+        ``p`` is complex.
+    AxisError
+        ``axis`` is out of range.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.unwrap([0, 3, 2, 3], period=4).eval()
+    array([ 0, -1, -2, -1])
+    """
+    p = as_tensor_variable(p)
+    if "complex" in p.dtype:
+        msg = f"unwrap takes real angles, got {p} of dtype {p.dtype}."
+        raise DtypeError(msg)
+    axis = normalize_axis(axis, p.ndim)
+    steps = diff(p, axis=axis)
+    # Numbers of Python take the dtype of the angles.
+    weak = getattr(period, "dtype", period)
+    dtype = np.result_type(steps.dtype, weak).name
+    steps, whole = math.cast(steps, dtype), math.cast(as_tensor_variable(period), dtype)
+    half = math.floor_div(whole, 2) if is_discrete(steps) else whole / 2
+    wrapped = math.mod(steps + half, whole) - half
+    # A step of exactly half a period keeps its direction.
+    at_limit = math.and_(math.eq(wrapped, -half), math.gt(steps, 0))
+    if is_discrete(steps):
+        at_limit = math.and_(at_limit, math.eq(math.mod(whole, 2), 0))
+    wrapped = math.switch(at_limit, half, wrapped)
+    least = math.true_div(period, 2) if discont is None else discont
+    change = math.switch(math.lt(math.abs(steps), least), 0, wrapped - steps)
+    before = (slice(None),) * axis
+    p = math.cast(p, dtype)
+    later = p[(*before, slice(1, None))] + cumsum(change, axis)
+    return concatenate([p[(*before, slice(None, 1))], math.cast(later, dtype)], axis)
 
 
 def cumulative_sum(

@@ -18,6 +18,7 @@ __all__ = [
     "iinfo",
     "isdtype",
     "issubdtype",
+    "min_scalar_type",
     "promote_types",
     "result_type",
 ]
@@ -218,6 +219,35 @@ def isdtype(dtype: Any, kind: Any) -> bool:
     if isinstance(kind, str) and kind in _KINDS and kind not in DTYPES:
         return own.kind in _KINDS[kind]
     return own == _numpy_dtype(kind)
+
+
+def min_scalar_type(a: Any) -> str:
+    """Return the smallest dtype that holds a number, or the dtype of an array.
+
+    Parameters
+    ----------
+    a
+        A number; or an array or a variable, whose elements are not looked at.
+
+    Returns
+    -------
+    str
+        The name of the dtype.
+
+    Raises
+    ------
+    DtypeError
+        No dtype of tensors holds ``a``.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.min_scalar_type(300), pt.min_scalar_type(pt.fvector())
+    ('uint16', 'float32')
+    """
+    if isinstance(a, Variable) or np.ndim(a):
+        return _numpy_dtype(a).name
+    return normalize_dtype(np.min_scalar_type(a))
 
 
 def issubdtype(dtype: Any, parent: Any) -> bool:

@@ -40,6 +40,7 @@ from phintys.tensor.linear_algebra.tridiagonal import tridiagonal_lu_factor, tri
 from phintys.tensor.linear_algebra.vectors import cross, matvec, vecdot, vecmat
 from phintys.tensor.products import dot, inner, kron, matmul, outer, tensordot, vdot
 from phintys.tensor.reduce import sum
+from phintys.tensor.synonyms import also_named
 
 if TYPE_CHECKING:
     from phintys.tensor.variable import TensorVariable
@@ -156,6 +157,7 @@ def diagonal(x: Any, offset: int = 0, axis1: int = -2, axis2: int = -1) -> Tenso
     return diagonals.diagonal(x, offset, axis1, axis2)
 
 
+@also_named
 def trace(
     x: Any, offset: int = 0, axis1: int = -2, axis2: int = -1, dtype: Any = None
 ) -> TensorVariable:

@@ -58,6 +58,7 @@ class FunctionMethods:
     log10 = _method("log10")
     log1p = _method("log1p")
     log2 = _method("log2")
+    nonzero_values = _method("nonzero_values")
     partition = _method("partition")
     ptp = _method("ptp")
     rad2deg = _method("rad2deg")
@@ -76,10 +77,17 @@ class FunctionMethods:
         """Return the number that all elements are known to be; raise if it is not known."""
         return operators.namespace.get_underlying_scalar_constant_value(self)
 
-    def nonzero_values(self) -> Any:
-        """Return a vector of the elements that are not zero."""
+    @property
+    def itemsize(self) -> int:
+        """The number of bytes of an element."""
         array: Any = self
-        return array[array.nonzero()]
+        return array.type.numpy_dtype.itemsize
+
+    @property
+    def nbytes(self) -> Any:
+        """The number of bytes of all elements, symbolic."""
+        array: Any = self
+        return array.size * self.itemsize
 
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
         """Return ``phintys.tensor``, whose functions are those of the array API."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from phintys.graph.fgraph import FunctionGraph
     from phintys.tensor.variable import TensorVariable
 
-__all__ = ["Nonzero", "flatnonzero", "nonzero", "where"]
+__all__ = ["Nonzero", "flatnonzero", "nonzero", "nonzero_values", "where"]
 
 
 class Nonzero(Op):
@@ -114,6 +114,29 @@ def flatnonzero(x: Any) -> TensorVariable:
     array([0, 3])
     """
     return nonzero(flatten(x))[0]
+
+
+def nonzero_values(x: Any) -> TensorVariable:
+    """Return the nonzero elements, in row-major order.
+
+    Parameters
+    ----------
+    x
+        A tensor of any dtype.
+
+    Returns
+    -------
+    TensorVariable
+        A vector of the dtype of ``x``, whose length is known at run time.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.nonzero_values([[3, 0], [0, 5]]).eval()
+    array([3, 5])
+    """
+    x = as_tensor_variable(x)
+    return operators.index(flatten(x), (flatnonzero(x),))
 
 
 @overload

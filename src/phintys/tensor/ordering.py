@@ -13,6 +13,7 @@ from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.dim_shuffle import normalize_axis
 from phintys.tensor.indexing.along_axis import take_along_axis
 from phintys.tensor.observing import CheckAndRaise
+from phintys.tensor.partitioning import ArgPartitionOp, PartitionOp
 from phintys.tensor.reduce import all
 from phintys.tensor.reshaping import flatten
 from phintys.tensor.shapes import sizes_of
@@ -27,6 +28,7 @@ __all__ = [
     "argtopk",
     "lexsort",
     "partition",
+    "sort_complex",
     "top_k",
     "topk",
     "topk_and_argtopk",
@@ -42,15 +44,14 @@ def partition(
 ) -> TensorVariable:
     """Return the elements such that those at ``kth`` are where sorting puts them.
 
-    Smaller elements are before them and larger ones behind them. All others are sorted too, which
-    programs cannot rely on.
+    Smaller elements are before them and larger ones behind them, in any order.
 
     Parameters
     ----------
     x
         A tensor.
     kth
-        One place, or several.
+        One place, or several. For places that only a run knows, all elements are sorted.
     axis
         The axis; ``None`` flattens first.
     kind, order
@@ -74,7 +75,8 @@ def partition(
     >>> pt.partition([7, 1, 9, 3], 2)[2].eval()
     array(7)
     """
-    return sort(*_partitioned(x, kth, axis, kind, order))
+    x, axis, places = _partitioned(x, kth, axis, kind, order)
+    return sort(x, axis) if places is None else PartitionOp(axis, places)(x)
 
 
 @also_named
@@ -88,7 +90,7 @@ def argpartition(
     x
         A tensor.
     kth
-        One place, or several.
+        One place, or several. For places that only a run knows, all elements are sorted.
     axis
         The axis; ``None`` flattens first.
     kind, order
@@ -112,10 +114,14 @@ def argpartition(
     >>> pt.argpartition([7, 1, 9, 3], 2)[2].eval()
     array(0)
     """
-    return argsort(*_partitioned(x, kth, axis, kind, order))
+    x, axis, places = _partitioned(x, kth, axis, kind, order)
+    return argsort(x, axis) if places is None else ArgPartitionOp(axis, places)(x)
 
 
-def _partitioned(x: Any, kth: Any, axis: int | None, kind: str, order: None) -> tuple[Any, int]:
+def _partitioned(
+    x: Any, kth: Any, axis: int | None, kind: str, order: None
+) -> tuple[Any, int, tuple[int, ...] | None]:
+    """Return a checked array, its axis, and the places if they are known."""
     if kind != "introselect" or order is not None:
         msg = f'partition: kind is "introselect" and order None, got {kind!r} and {order!r}.'
         raise ArgumentError(msg)
@@ -124,15 +130,17 @@ def _partitioned(x: Any, kth: Any, axis: int | None, kind: str, order: None) -> 
     if kth.type.numpy_dtype.kind not in "iu":
         msg = f"partition: kth is a place or several, integers; got {kth} of dtype {kth.dtype}."
         raise ArgumentError(msg)
+    places = tuple(np.ravel(kth.data).tolist()) if isinstance(kth, Constant) else None
     length = x.type.shape[axis]
-    if isinstance(kth, Constant) and length is not None:
-        if not np.all((kth.data >= -length) & (kth.data < length)):
+    if places is not None and length is not None:
+        if any(not -length <= place < length for place in places):
             msg = f"partition: there is no element {kth.data} along axis {axis} of length {length}."
             raise IndexingError(msg)
-        return x, axis
+        return x, axis, places
     size = sizes_of(x)[axis]
     inside = all(math.and_(math.ge(kth, math.neg(size)), math.lt(kth, size)))
-    return CheckAndRaise(IndexingError, "partition: there is no element kth")(x, inside), axis
+    x = CheckAndRaise(IndexingError, "partition: there is no element kth")(x, inside)
+    return x, axis, places
 
 
 def _with_axis(x: Any, axis: int | None) -> tuple[Any, int]:
@@ -190,6 +198,38 @@ def lexsort(keys: Any, axis: int = -1) -> TensorVariable:
         later = argsort(take_along_axis(key, order, axis), axis, stable=True)
         order = take_along_axis(order, later, axis)
     return order
+
+
+def sort_complex(a: Any) -> TensorVariable:
+    """Return the elements as complex numbers, sorted along the last axis.
+
+    Parameters
+    ----------
+    a
+        A tensor.
+
+    Returns
+    -------
+    TensorVariable
+        Ordered by real, then imaginary parts: complex64 for integers of 8 and 16 bits and for
+        complex64, complex128 for all others.
+
+    Raises
+    ------
+    ShapeError
+        ``a`` has no dimensions.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.sort_complex([2.0, 1.0]).eval()
+    array([1.+0.j, 2.+0.j])
+    """
+    found = sort(a)
+    if found.type.numpy_dtype.kind == "c":
+        return found
+    is_short = found.dtype in {"int8", "int16", "uint8", "uint16"}
+    return math.cast(found, "complex64" if is_short else "complex128")
 
 
 # ---- the largest elements ------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from phintys._base.errors import OpContractError, ShapeError
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
 from phintys.tensor import math
-from phintys.tensor._long_sorts import is_long, order_of, sort_in_place
+from phintys.tensor._long_orders import is_long, order_of
 from phintys.tensor._operators import operators
 from phintys.tensor._rules import is_discrete, is_missing, zero_gradient
 from phintys.tensor.convert import as_tensor_variable
@@ -105,7 +105,6 @@ class SortOp(_SortingOp):
             or former.dtype != x.dtype
             or not former.flags.writeable
             or x.size > LARGE
-            or is_long(x)
         ):
             cell[0] = _sorted_values(x, self.axis, self.kind)
             return
@@ -232,11 +231,10 @@ class RowOrder(Op):
 
 
 def _sorted_values(x: np.ndarray[Any, Any], axis: int, kind: Any) -> np.ndarray[Any, Any]:
-    if x.size <= LARGE and not is_long(x):
+    if x.size <= LARGE:
         return np.sort(x, axis, kind)
     own = copied(x, x.dtype)
-    work = partial(sort_in_place, own) if is_long(x) else partial(own.sort, axis, kind)
-    _apart(work, x.size)
+    run_whole(own.sort, axis, kind)
     return own
 
 

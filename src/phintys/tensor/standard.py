@@ -11,7 +11,7 @@ from phintys._base.public import public_dir
 from phintys.tensor import dtypes, math
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.devices import DEVICE, check_device, takes_device
-from phintys.tensor.dim_shuffle import transpose
+from phintys.tensor.dim_shuffle import shape_padleft, transpose
 from phintys.tensor.joining import concatenate
 from phintys.tensor.synonyms import also_named
 from phintys.tensor.type import DTYPES, MOST_DIMENSIONS
@@ -27,6 +27,7 @@ __all__ = [
     "__array_namespace_info__",
     "array",
     "asarray",
+    "ascontiguousarray",
     "astype",
     "concat",
     "copy",
@@ -64,6 +65,31 @@ def asarray(x: Any, dtype: Any = None, *, copy: bool | None = None) -> TensorLik
 
 
 array = asarray
+
+
+def ascontiguousarray(a: Any, dtype: Any = None) -> TensorVariable:
+    """Return a tensor of at least one dimension. Where its elements lie is decided by the compiler.
+
+    Parameters
+    ----------
+    a
+        A tensor, an array, a number, or a list of such.
+    dtype
+        The dtype of the result, by default that of ``a``.
+
+    Returns
+    -------
+    TensorVariable
+        With the elements of ``a``.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.ascontiguousarray(3.0).eval()
+    array([3.])
+    """
+    found: Any = asarray(a, dtype)
+    return shape_padleft(found) if found.ndim == 0 else found
 
 
 @takes_device

@@ -152,7 +152,7 @@ SYNONYMS: dict[str, dict[str, str]] = {
     "take_along_axis": {"arr": "x"},
     "tensordot": {"a": "x", "b": "y", "x1": "x", "x2": "y"},
     "tile": {"A": "x"},
-    "trace": {"a": "x"},
+    "trace": {"a": "x", "X": "x"},
     "transpose": {"a": "x"},
     "tri": {"N": "n", "M": "m"},
     "tril": {"m": "x"},

@@ -13,6 +13,7 @@ from phintys._base.errors import ArgumentError, DtypeError
 from phintys.random.distributions.base import DISTRIBUTIONS, LISTENERS, Distribution
 from phintys.random.distributions.checks import checked
 from phintys.random.generators.numpy_generators import NumpyGeneratorVariable
+from phintys.random.generators.shorthands import SHORTHANDS, Shorthand
 from phintys.tensor import math
 from phintys.tensor.creation import as_sizes, check_sizes
 from phintys.tensor.known import known_int
@@ -137,17 +138,19 @@ def has_draws(cls: _Holder, *, returns: str = NEXT_AND_NUMBERS) -> _Holder:
     """
     own = set(vars(cls))
 
-    def add(name: str, distribution: type[Distribution]) -> None:
+    def add(name: str, distribution: type[Distribution] | Shorthand) -> None:
         if name not in own:
             setattr(cls, name, _method(name, distribution, returns))
 
-    for each in DISTRIBUTIONS.items():
+    for each in [*DISTRIBUTIONS.items(), *SHORTHANDS.items()]:
         add(*each)
     LISTENERS.append(add)
     return cls
 
 
-def _method(name: str, distribution: type[Distribution], returns: str) -> Callable[..., Any]:
+def _method(
+    name: str, distribution: type[Distribution] | Shorthand, returns: str
+) -> Callable[..., Any]:
     def method(
         self: Any,
         *parameters: Any,
@@ -166,7 +169,7 @@ def _method(name: str, distribution: type[Distribution], returns: str) -> Callab
 
 
 @cache
-def _parts_of(distribution: type[Distribution]) -> tuple[str, str]:
+def _parts_of(distribution: type[Distribution] | Shorthand) -> tuple[str, str]:
     """Return the first line of a docstring, and its entries for parameters other than ``size``."""
     text = inspect.getdoc(distribution) or ""
     _, _, after = text.partition("\nParameters\n----------\n")
@@ -177,7 +180,9 @@ def _parts_of(distribution: type[Distribution]) -> tuple[str, str]:
 _SIZE = re.compile(r"^size\n(?: .*\n?)*", re.MULTILINE)
 
 
-def about(distribution: type[Distribution], options: Sequence[str], returns: str) -> str:
+def about(
+    distribution: type[Distribution] | Shorthand, options: Sequence[str], returns: str
+) -> str:
     """Return the docstring of what draws from a distribution.
 
     Parameters

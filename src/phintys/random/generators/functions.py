@@ -13,6 +13,7 @@ from phintys.random.generators.drawing import (
     draw_from,
     named_draw,
 )
+from phintys.random.generators.shorthands import SHORTHANDS, Shorthand
 from phintys.random.generators.streams import shared_rng
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ __all__ = ["function_named"]
 
 
 @cache
-def function_of(name: str, distribution: type[Distribution]) -> Callable[..., Any]:
+def function_of(name: str, distribution: type[Distribution] | Shorthand) -> Callable[..., Any]:
     """Return the function that draws from a distribution.
 
     With ``rng``, a generator, it draws from that state, and returns the next one too if
@@ -66,5 +67,5 @@ def function_of(name: str, distribution: type[Distribution]) -> Callable[..., An
 
 def function_named(name: str) -> Callable[..., Any] | None:
     """Return the function with a name, or ``None`` if no distribution has it."""
-    distribution = DISTRIBUTIONS.get(name)
+    distribution = DISTRIBUTIONS.get(name) or SHORTHANDS.get(name)
     return None if distribution is None else function_of(name, distribution)

@@ -10,7 +10,7 @@ from phintys._base.errors import TypeContractError
 from phintys.graph.apply import Apply
 from phintys.graph.sharing import shared_constructor
 from phintys.graph.type import Type
-from phintys.graph.variable import Variable
+from phintys.graph.variable import Constant, Variable
 from phintys.random.bits.philox import philox
 from phintys.random.bits.states import RandomType, StateOp, random_type
 from phintys.random.generators.copies import copied, copied_with_address, equal_states
@@ -33,6 +33,10 @@ class NumpyGeneratorVariable(Variable):
     """
 
 
+class NumpyGeneratorConstant(Constant, NumpyGeneratorVariable):
+    """A generator of NumPy whose state is known: its draws are the same at each call."""
+
+
 class RandomGeneratorType(Type):
     """Type of ``numpy.random.Generator``, whose draws equal NumPy's bit by bit.
 
@@ -53,6 +57,7 @@ class RandomGeneratorType(Type):
     __props__ = ()
 
     variable_type = NumpyGeneratorVariable
+    constant_type = NumpyGeneratorConstant
 
     def filter(self, value: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
         """Return ``value`` if it is a generator of NumPy."""

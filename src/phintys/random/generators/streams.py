@@ -13,11 +13,23 @@ from phintys.graph.op import Op
 from phintys.graph.shared_variable import SharedVariable
 from phintys.graph.sharing import shared
 from phintys.graph.variable import Variable
-from phintys.random.bits.states import GeneratorVariable, random_type, seed_sequence, state
+from phintys.random.bits.states import (
+    FoldIn,
+    GeneratorVariable,
+    RandomType,
+    random_type,
+    seed_sequence,
+    state,
+)
 from phintys.random.distributions import DISTRIBUTIONS, Distribution
+from phintys.random.generators.copies import copied
 from phintys.random.generators.drawing import asked_for, draw_from, has_draws, named_draw
+from phintys.random.generators.numpy_generators import (
+    RandomGeneratorType,
+    random_generator_type,
+)
 
-__all__ = ["RandomStream", "rng", "shared_rng"]
+__all__ = ["RandomStream", "as_rng", "default_rng", "rng", "shared_rng"]
 
 
 def _draw(self: Any, distribution: Any, size: Any = None) -> tuple[Variable, Any]:
@@ -44,6 +56,74 @@ def rng(name: str | None = None) -> GeneratorVariable:
     False
     """
     return random_type(name)  # pyright: ignore[reportReturnType]
+
+
+def default_rng(seed: Any = None) -> Variable:
+    """Return a generator with a seed, the same at each call of a function.
+
+    Parameters
+    ----------
+    seed
+        As for :class:`RandomStream`; or a symbolic integer.
+
+    Returns
+    -------
+    GeneratorVariable
+        A constant, or a function of the symbolic seed.
+
+    Examples
+    --------
+    >>> from phintys.random import default_rng
+    >>> draw = default_rng(32).normal(size=2)[1]
+    >>> bool((draw.eval() == draw.eval()).all())
+    True
+    """
+    if isinstance(seed, Variable):
+        return FoldIn()(random_type.make_constant(state(0)), seed)
+    return random_type.make_constant(state(seed))
+
+
+def as_rng(value: Any) -> Variable:
+    """Return a generator as a variable.
+
+    Parameters
+    ----------
+    value
+        A variable, which is returned; a ``numpy.random.Generator`` or a state, which become
+        constants; or a seed, as for :func:`default_rng`.
+
+    Returns
+    -------
+    Variable
+        A generator, ours or NumPy's.
+
+    Raises
+    ------
+    ArgumentError
+        ``value`` is a variable of another Type, or no seed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from phintys.random import as_rng
+    >>> bool(
+    ...     as_rng(np.random.default_rng(1)).normal()[1].eval() == np.random.default_rng(1).normal()
+    ... )
+    True
+    """
+    if isinstance(value, Variable):
+        if isinstance(value.type, RandomType | RandomGeneratorType):
+            return value
+        msg = (
+            f"Expected a generator, got {value} of type {value.type}. A generator with a symbolic "
+            "seed is default_rng(seed)."
+        )
+        raise ArgumentError(msg)
+    if isinstance(value, np.random.Generator):
+        return random_generator_type.make_constant(copied(value))
+    if random_type.is_valid_value(value):
+        return random_type.make_constant(value)
+    return default_rng(value)
 
 
 def shared_rng(

@@ -26,7 +26,7 @@ from phintys.tensor.broadcasting import broadcast_sizes
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.creation import as_sizes
 from phintys.tensor.dim_shuffle import shape_padleft
-from phintys.tensor.make_vectors import make_vector
+from phintys.tensor.make_vectors import MakeVector
 from phintys.tensor.shapes import sizes_of
 from phintys.tensor.sizes import as_size, fold
 from phintys.tensor.type import TensorType, normalize_dtype
@@ -34,7 +34,7 @@ from phintys.tensor.type import TensorType, normalize_dtype
 if TYPE_CHECKING:
     from phintys.graph.fgraph import FunctionGraph
 
-__all__ = ["RandomVariable"]
+__all__ = ["RandomVariable", "normalize_size_param"]
 
 
 class RandomVariable(Op):
@@ -196,9 +196,7 @@ class RandomVariable(Op):
                     f"{self.signature!r}; got {one} of type {one.type}."
                 )
                 raise ShapeError(msg)
-        lengths = None
-        if not _is_none(size):
-            lengths = as_sizes(size, f"The size of {self.name}")
+        lengths = None if _is_none(size) else as_sizes(size, f"The size of {self.name}")
         ranks = [x.ndim - core for x, core in zip(given, self.ndims_params, strict=True)]
         most = max(ranks, default=0)
         if lengths is not None and most > len(lengths):
@@ -212,7 +210,7 @@ class RandomVariable(Op):
             shape_padleft(x, most - rank) if most > rank else x
             for x, rank in zip(given, ranks, strict=True)
         ]
-        size = Constant(generic, None) if lengths is None else make_vector(*lengths)
+        size = normalize_size_param(lengths)
         shape = self._lengths(lengths, given, [sizes_of(one) for one in given])
         known = tuple(one if isinstance(one, int) else None for one in map(fold, shape))
         draw = TensorType(self.dtype, known)
@@ -336,6 +334,37 @@ def batch_random_variable(node: Any, batch: Any) -> list[Any]:
     given = [batch.padded(at) for at in range(2, len(node.inputs))]
     lengths = None if _is_none(size) else [*batch.sizes, *as_sizes(size)]
     return node.op.make_node(rng, lengths, *given).outputs
+
+
+def normalize_size_param(size: Any) -> Variable:
+    """Return the size of a draw as a variable, the input of a :class:`RandomVariable`.
+
+    Parameters
+    ----------
+    size
+        ``None``, a length, a list or tuple of lengths, or a symbolic vector of known length.
+
+    Returns
+    -------
+    Variable
+        An int64 vector; for ``None``, a constant ``None``.
+
+    Raises
+    ------
+    ShapeError
+        The length of a symbolic vector is not known.
+    DtypeError
+        A length is not an integer.
+
+    Examples
+    --------
+    >>> from phintys.random import normalize_size_param
+    >>> normalize_size_param((2, 3)).eval(), normalize_size_param(None).data
+    (array([2, 3]), None)
+    """
+    if _is_none(size):
+        return Constant(generic, None)
+    return MakeVector("int64")(*as_sizes(size, "The size of a draw"))
 
 
 def _is_none(size: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Inserting and deleting elements along an axis."""
+"""Inserting and deleting elements along an axis, zeros at the ends, and other sizes."""
 
 from __future__ import annotations
 
@@ -6,29 +6,38 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from phintys._base.errors import DtypeError, IndexingError, ShapeError
+from phintys._base.errors import ArgumentError, DtypeError, IndexingError, ShapeError
 from phintys.graph.variable import Constant
 from phintys.tensor import math
+from phintys.tensor._rules import Axis
 from phintys.tensor.broadcasting import broadcast_to
 from phintys.tensor.convert import as_tensor_variable, constant
-from phintys.tensor.creation import ones
-from phintys.tensor.dim_shuffle import moveaxis, normalize_axis, shape_padleft
+from phintys.tensor.creation import as_sizes, check_sizes, ones, zeros
+from phintys.tensor.cumulative import cumprod
+from phintys.tensor.dim_shuffle import moveaxis, normalize_axes, normalize_axis, shape_padleft
 from phintys.tensor.indexing import set_subtensor, take
 from phintys.tensor.joining import concatenate
 from phintys.tensor.nonzeros import flatnonzero
 from phintys.tensor.observing import CheckAndRaise
 from phintys.tensor.ranges import arange
-from phintys.tensor.reshaping import flatten
+from phintys.tensor.reduce import any, sum
+from phintys.tensor.reshaping import flatten, reshape
 from phintys.tensor.shapes import sizes_of, specify_shape
 from phintys.tensor.size_check import SizeCheck
-from phintys.tensor.sizes import add_sizes, fold, negate_size, subtract_sizes
+from phintys.tensor.sizes import (
+    add_sizes,
+    fold,
+    multiply_sizes,
+    negate_size,
+    subtract_sizes,
+)
 from phintys.tensor.sorting import argsort
 from phintys.tensor.synonyms import also_named
 
 if TYPE_CHECKING:
     from phintys.tensor.variable import TensorVariable
 
-__all__ = ["delete", "insert"]
+__all__ = ["delete", "insert", "resize", "trim_zeros"]
 
 
 @also_named
@@ -169,6 +178,99 @@ def _insert_at_several(x: Any, places: Any, values: Any, axis: int, length: Any)
     together = concatenate([broadcast_to(values, sizes), x], axis)
     order = argsort(concatenate([places, arange(length)]), kind="stable")
     return take(together, order, axis)
+
+
+# ---- ends ----------------------------------------------------------------------------------------
+
+
+def trim_zeros(filt: Any, trim: str = "fb", axis: Axis = None) -> TensorVariable:
+    """Return an array without the zeros at its ends.
+
+    Parameters
+    ----------
+    filt
+        A tensor.
+    trim
+        ``"f"`` for the front, ``"b"`` for the back, ``"fb"`` for both.
+    axis
+        One axis, several, or ``None`` for all: each becomes as short as the elements that are not
+        zero allow. Of zeros alone nothing is left.
+
+    Returns
+    -------
+    TensorVariable
+        With the rank and dtype of ``filt``.
+
+    Raises
+    ------
+    ArgumentError
+        ``trim`` has other letters.
+    AxisError
+        ``axis`` is out of range.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.trim_zeros([0, 0, 1, 0, 2, 0]).eval()
+    array([1, 0, 2])
+    """
+    sides = trim.lower() if isinstance(trim, str) else trim
+    if sides not in {"f", "b", "fb", "bf"}:
+        msg = f'trim_zeros: trim is "f", "b" or "fb", got {trim!r}.'
+        raise ArgumentError(msg)
+    filt = as_tensor_variable(filt)
+    is_kept = math.neq(filt, 0)
+    index = [slice(None)] * filt.ndim
+    for along in normalize_axes(axis, filt.ndim):
+        others = tuple(dim for dim in range(filt.ndim) if dim != along)
+        kept = any(is_kept, others) if others else is_kept
+        start = _leading_zeros(kept) if "f" in sides else None
+        end = sizes_of(filt)[along] - _leading_zeros(kept[::-1]) if "b" in sides else None
+        index[along] = slice(start, end)
+    return filt[tuple(index)]
+
+
+def _leading_zeros(kept: Any) -> Any:
+    return sum(cumprod(math.cast(math.logical_not(kept), "int64")))
+
+
+def resize(a: Any, new_shape: Any) -> TensorVariable:
+    """Return the elements in a new shape: as many as fit, from the start again after the last one.
+
+    Parameters
+    ----------
+    a
+        A tensor.
+    new_shape
+        The sizes, ints or symbolic, in a list or tuple; or one size.
+
+    Returns
+    -------
+    TensorVariable
+        With the dtype of ``a``; zeros if it has no elements.
+
+    Raises
+    ------
+    ShapeError
+        A size is negative.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.resize([1, 2, 3], (2, 4)).eval()
+    array([[1, 2, 3, 1],
+           [2, 3, 1, 2]])
+    """
+    flat = flatten(as_tensor_variable(a))
+    sizes = [fold(one) for one in as_sizes(new_shape, "resize: a size")]
+    check_sizes([one if isinstance(one, int) else None for one in sizes], "resize: a size")
+    length, places = sizes_of(flat)[0], arange(multiply_sizes(sizes))
+    if isinstance(length, int) and length == 0:
+        return zeros(sizes, flat.dtype)
+    if not isinstance(length, int):  # there is an element to take even if there are none
+        flat = concatenate([flat, zeros(1, flat.dtype)])
+        length = math.maximum(length, 1)
+    return reshape(take(flat, math.mod(places, length)), sizes, ndim=len(sizes))
 
 
 # ---- arguments -----------------------------------------------------------------------------------

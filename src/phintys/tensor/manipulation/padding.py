@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from phintys._base.errors import ArgumentError, ShapeError
+from phintys._base.late import LateModule
 from phintys.graph.variable import Variable
 from phintys.tensor import math
 from phintys.tensor._rules import is_discrete
@@ -22,13 +23,15 @@ from phintys.tensor.shapes import sizes_of
 from phintys.tensor.size_check import SizeCheck
 from phintys.tensor.sizes import add_sizes, as_size, clip_size, fold, multiply_sizes, subtract_sizes
 from phintys.tensor.statistics.moments import mean
-from phintys.tensor.statistics.quantiles import median
 from phintys.tensor.synonyms import also_named
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from phintys.tensor.statistics import quantiles
     from phintys.tensor.variable import TensorVariable
+else:
+    quantiles = LateModule("phintys.tensor.statistics.quantiles")
 
 __all__ = ["pad"]
 
@@ -325,7 +328,7 @@ def _ramp(edge: Any, end: Any, steps: Any, count: Any) -> Any:
 _STATISTICS: dict[str, Callable[..., Any]] = {
     "maximum": max,
     "mean": mean,
-    "median": median,
+    "median": lambda x, axis, keepdims: quantiles.median(x, axis, keepdims=keepdims),
     "minimum": min,
 }
 

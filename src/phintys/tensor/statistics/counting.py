@@ -193,8 +193,9 @@ def bincount(
     least = math.cast(as_tensor_variable(minlength), "int64")
     message = "bincount: numbers and minlength must not be negative"
     valid = math.and_(all(math.ge(x, 0)), math.ge(least, 0))
-    x = CheckAndRaise(DomainError, message)(x, valid)
     length = max(concatenate([x, (least - 1)[None]])) + 1
+    # The length is checked, not the numbers, so that one pass finds the largest one and checks all.
+    length = CheckAndRaise(DomainError, message)(length, valid)
     if weights is None:
         return inc_subtensor(zeros(length, dtype="int64")[x], 1)
     weights = as_tensor_variable(weights)
@@ -258,9 +259,7 @@ def histogram(
     edges = histogram_bin_edges(a, bins, range, weights)
     flat = flatten(a)
     count = sizes_of(edges)[0] - 1
-    place = searchsorted(edges, flat, "right") - 1
-    place = math.switch(math.eq(flat, edges[-1]), count - 1, place)
-    inside = math.and_(math.ge(flat, edges[0]), math.le(flat, edges[-1]))
+    place, inside = places_in(edges, flat)
     place = math.switch(inside, place, count)  # the last number is not returned
     if weights is None:
         counts = bincount(place, minlength=count + 1)[:count]
@@ -274,6 +273,14 @@ def histogram(
     if density:
         counts = counts / math.cast(diff(edges), "float64") / sum(counts)
     return counts, edges
+
+
+def places_in(edges: Any, x: Any) -> tuple[Any, Any]:
+    """Return the numbers of the bins that elements are in, and whether they are in one at all."""
+    last = sizes_of(edges)[0] - 2
+    place = searchsorted(edges, x, "right") - 1
+    place = math.switch(math.eq(x, edges[-1]), last, place)  # the last edge belongs to its bin
+    return place, math.and_(math.ge(x, edges[0]), math.le(x, edges[-1]))
 
 
 def histogram_bin_edges(

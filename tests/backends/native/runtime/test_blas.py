@@ -1,6 +1,16 @@
 """SciPy's BLAS is loaded once, whoever asks for it meanwhile."""
 
+import textwrap
+
 import pytest
+
+from phintys.backends.native.runtime.blas import WHEEL
+
+WITHOUT_WHEEL = """
+from phintys._base.once import Once
+from phintys.backends.native.runtime import blas
+blas.WHEEL = Once(lambda: None)
+"""
 
 COLD = """
     import sys, threading
@@ -46,6 +56,40 @@ COLD = """
 def test_threads_load_blas_together(run_python, jobs):
     for _ in range(3):
         assert run_python(COLD, *jobs) == ""
+        assert run_python(WITHOUT_WHEEL + textwrap.dedent(COLD), *jobs) == ""
+
+
+@pytest.mark.skipif(WHEEL() is None, reason="SciPy is not one of its wheels for Linux")
+def test_the_library_of_a_wheel_is_used_without_an_import_of_scipy(run_python):
+    run_python("""
+        import sys
+        import numpy as np
+        import phintys, phintys.tensor as pt
+        a = pt.dmatrix("a")
+        f = phintys.function([a], [a @ a.T, pt.linalg.cholesky(a @ a.T)])
+        value = np.tril(np.ones((40, 40)))
+        product, factor = f(value)
+        assert not [name for name in sys.modules if name.partition(".")[0] == "scipy"]
+        np.testing.assert_allclose(product, value @ value.T)
+        np.testing.assert_allclose(factor, value)
+        import scipy.linalg
+        np.testing.assert_allclose(scipy.linalg.cholesky(product, lower=True), factor)
+    """)
+
+
+@pytest.mark.skipif(WHEEL() is None, reason="SciPy is not one of its wheels for Linux")
+def test_scipys_modules_have_the_library_of_the_wheel(run_python):
+    """Its number of threads, which is one for the library, is the same from both sides."""
+    run_python("""
+        import ctypes
+        from phintys.backends.native.runtime import blas
+        import scipy.linalg.cython_blas as module
+        ours, theirs = blas.WHEEL(), ctypes.CDLL(module.__file__)
+        for name in ("scipy_dgemm_", "scipy_openblas_set_num_threads"):
+            one, other = (ctypes.cast(getattr(library, name), ctypes.c_void_p).value
+                          for library in (ours, theirs))
+            assert one == other
+    """)
 
 
 def test_threads_compile_their_first_products_together(run_python):
@@ -53,7 +97,9 @@ def test_threads_compile_their_first_products_together(run_python):
 
 
 def test_scipy_can_be_imported_as_ever_after_blas_was_loaded(run_python):
-    run_python("""
+    run_python(
+        WITHOUT_WHEEL
+        + textwrap.dedent("""
         import sys
         from phintys.backends.native.runtime.blas import routine_address
         address = routine_address("phintys_blas_dgemm")
@@ -64,20 +110,26 @@ def test_scipy_can_be_imported_as_ever_after_blas_was_loaded(run_python):
         assert module is sys.modules["scipy.linalg.cython_blas"]
         assert read_capsule(module.__pyx_capi__["dgemm"])[1] == address
     """)
+    )
 
 
 def test_blas_is_found_where_scipy_was_imported_before(run_python):
-    run_python("""
+    run_python(
+        WITHOUT_WHEEL
+        + textwrap.dedent("""
         import scipy.linalg
         from phintys.backends.native.emit.externals import read_capsule
         from phintys.backends.native.runtime.blas import routine_address
         capsule = scipy.linalg.cython_blas.__pyx_capi__["dgemm"]
         assert read_capsule(capsule)[1] == routine_address("phintys_blas_dgemm")
     """)
+    )
 
 
 def test_a_python_without_the_lock_of_imports_takes_the_whole_package(run_python):
-    run_python("""
+    run_python(
+        WITHOUT_WHEEL
+        + textwrap.dedent("""
         import sys
         from phintys.backends.native.runtime.blas import routine_address
         import _frozen_importlib
@@ -91,3 +143,4 @@ def test_a_python_without_the_lock_of_imports_takes_the_whole_package(run_python
             sys.modules["_frozen_importlib"] = kept
         assert "scipy.linalg" in sys.modules
     """)
+    )

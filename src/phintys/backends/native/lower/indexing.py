@@ -8,10 +8,10 @@ import numpy as np
 
 from phintys import scalar as ps
 from phintys._base.errors import IndexingError
+from phintys._base.late import LateModule
 from phintys._base.records import record
 from phintys.backends.native.expressions import Cast, Expression, Index, IndexCheck, Load, Operation
 from phintys.backends.native.failures import Failure
-from phintys.backends.native.lower.counting import nonzero_views
 from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.lowering import Loops, Lowering
 from phintys.backends.native.lower.overwriting import Base, base_of
@@ -42,6 +42,10 @@ from phintys.tensor.indexing.update import AdvancedIncSubtensor, IncSubtensor
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from phintys.backends.native.lower import counting
+else:
+    counting = LateModule("phintys.backends.native.lower.counting")
 
 __all__: list[str] = []
 
@@ -336,7 +340,7 @@ def _indices_of_mask(
         failure = Failure(node, "mask", f"dimension {dim}: {{0}} and {{1}}")
         lowering.require_equal(size, view.sizes[axis + dim], failure)
     if not isinstance(mask, Constant):
-        views = nonzero_views(shown, node, lowering)
+        views = counting.nonzero_views(shown, node, lowering)
         return [_IndexArray(view, (None,), node, is_safe=True) for view in views]
     made: list[_IndexArray] = []
     for indices in np.nonzero(mask.data):

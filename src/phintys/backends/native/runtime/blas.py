@@ -1,8 +1,10 @@
-"""SciPy's BLAS and LAPACK as C functions: ``scipy.linalg.cython_blas`` and ``cython_lapack`` export
-pointers to them.
+"""SciPy's BLAS and LAPACK as C functions.
 
-Importing these modules normally imports all of ``scipy.linalg``, which takes ten times as long as
-the one extension module that is needed, so a module is loaded from its file.
+Wheels of SciPy for Linux bring an OpenBLAS, which is loaded from its file: importing SciPy takes
+longer than compiling a small function. Of any other SciPy, ``scipy.linalg.cython_blas`` and
+``cython_lapack`` export pointers to the functions. Importing these modules normally imports all of
+``scipy.linalg``, which takes ten times as long as the one extension module that is needed, so a
+module is loaded from its file.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import sys
 from contextlib import suppress
 from functools import cache, partial
 from importlib.machinery import PathFinder
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +60,8 @@ def library_of(symbol: str) -> str:
 
 def is_loaded(symbol: str) -> bool:
     """Return whether the library of a function is in memory."""
-    return _MODULES[library_of(symbol)].is_known
+    has_wheel = WHEEL.is_known and WHEEL() is not None
+    return has_wheel or _MODULES[library_of(symbol)].is_known
 
 
 @cache
@@ -75,6 +79,9 @@ def routine_address(symbol: str) -> int:
         If the installed SciPy does not have it, or its integers are not 32 bits wide.
     """
     library, name = _split(symbol)
+    address = _address_in_wheel(name)
+    if address is not None:
+        return address
     shown = f"{library.upper()} function"
     capsule = _MODULES[library]().__pyx_capi__.get(name)
     if capsule is None:
@@ -85,6 +92,37 @@ def routine_address(symbol: str) -> int:
         msg = f"The {shown} {name} of the installed SciPy is {signature!r}, expected int *."
         raise MethodNotDefinedError(msg)
     return address
+
+
+# ---- the library of SciPy's wheels -------------------------------------------------------------
+
+
+def _library_of_wheel() -> ctypes.CDLL | None:
+    """Return the OpenBLAS beside SciPy, if there is one; SciPy is not imported.
+
+    SciPy loads the same file, and so uses the same library in memory.
+    """
+    spec = find_spec("scipy")
+    if spec is None or spec.origin is None:
+        return None
+    folder = Path(spec.origin).parents[1] / "scipy.libs"
+    found = list(folder.glob("libscipy_openblas-*.so"))
+    if len(found) != 1:
+        return None
+    try:
+        return ctypes.CDLL(str(found[0]))
+    except OSError:
+        return None
+
+
+WHEEL: Once[ctypes.CDLL | None] = Once(_library_of_wheel)
+
+
+def _address_in_wheel(name: str) -> int | None:
+    """Return the address of a subroutine with 32-bit integers; with others it has another name."""
+    library = WHEEL() if name[0] in "sdcz" else None
+    function = None if library is None else getattr(library, f"scipy_{name}_", None)
+    return None if function is None else ctypes.cast(function, ctypes.c_void_p).value
 
 
 # ---- its threads -------------------------------------------------------------------------------
@@ -105,7 +143,7 @@ def blas_threads() -> int:
     _RECORDS.append(memory)
     try:
         # Symbols of a library are found through the libraries that link to it.
-        found = _thread_functions(ctypes.CDLL(_MODULES["blas"]().__file__))
+        found = _thread_functions(WHEEL() or ctypes.CDLL(_MODULES["blas"]().__file__))
     except (OSError, TypeError):
         found = None
     if found is not None:

@@ -1,9 +1,8 @@
-"""Sorting of long vectors, in two threads and in fewer passes over memory than NumPy's.
+"""Orders of long vectors, in fewer passes over memory than NumPy's.
 
-Values are partitioned around their median, and the halves sorted side by side. Indices are found by
-sorting integers that hold both a value, in their leading bits, and its index in the others: sorting
-values moves memory in order, where sorting indices by the values that they stand for does not.
-What is computed depends on the values alone, not on the number of threads.
+Indices are found by sorting integers that hold both a value, in their leading bits, and its index
+in the others: sorting values moves memory in order, where sorting indices by the values that they
+stand for does not.
 """
 
 from __future__ import annotations
@@ -12,60 +11,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from phintys._base.apart import started
-from phintys._base.cores import thread_limit
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["LONG", "is_long", "order_of", "sort_in_place"]
+__all__ = ["LONG", "is_long", "order_of"]
 
 LONG = 1 << 17
-"""Length from which on a second thread pays off."""
+"""Length from which on sorting values and indices together pays off."""
 
 _Vector = np.ndarray[tuple[int], np.dtype[Any]]
 
 _SAMPLE = 256
 _PIECE = 1 << 14  # elements: the temporary arrays of a piece stay in the cache
 _SIGN = np.uint64(1 << 63)
+_SPARE = np.uint64(52 - 23)  # bits of a float64's mantissa that a float32 does not have
 
 
 def is_long(x: np.ndarray[Any, Any]) -> bool:
     """Return whether ``x`` is a long vector of integers or floats of 32 or 64 bits."""
     return x.ndim == 1 and x.dtype.kind in "iuf" and x.itemsize in (4, 8) and x.size >= LONG
-
-
-def sort_in_place(x: _Vector) -> None:
-    """Sort a long vector, NaN last, in up to two threads.
-
-    If a signal handler raises, another thread still works on ``x``.
-
-    Parameters
-    ----------
-    x
-        The vector, which nothing else may refer to.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from phintys.tensor._long_sorts import sort_in_place
-    >>> x = np.arange(200_000)[::-1].copy()
-    >>> sort_in_place(x)
-    >>> x[:3]
-    array([0, 1, 2])
-    """
-    if _has_few_values(x):  # NumPy is finished after a few partitions
-        x.sort()
-        return
-    middle = len(x) // 2
-    x.partition(middle)
-    if thread_limit() == 1:
-        x[:middle].sort()
-        x[middle:].sort()
-        return
-    wait = started(x[:middle].sort)
-    x[middle:].sort()
-    wait()
 
 
 def order_of(x: _Vector, stable: bool) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
@@ -81,7 +45,7 @@ def order_of(x: _Vector, stable: bool) -> np.ndarray[tuple[int], np.dtype[np.int
     Examples
     --------
     >>> import numpy as np
-    >>> from phintys.tensor._long_sorts import order_of
+    >>> from phintys.tensor._long_orders import order_of
     >>> order_of(np.arange(200_000)[::-1], stable=True)[:3]
     array([199999, 199998, 199997])
     """
@@ -98,7 +62,7 @@ def order_of(x: _Vector, stable: bool) -> np.ndarray[tuple[int], np.dtype[np.int
         part >>= dropped
         part <<= bits
         part |= np.arange(piece.start, piece.stop, dtype=np.uint64)
-    sort_in_place(keys)
+    keys.sort()
     order = (keys & ((np.uint64(1) << bits) - np.uint64(1))).view(np.int64)
     if dropped:
         keys >>= bits
@@ -137,6 +101,8 @@ def _ranks(x: _Vector) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
         negative = (signed[piece] >> 63).view(np.uint64)
         part ^= negative | _SIGN
         part[np.isnan(values)] = np.uint64(2**64 - 1)
+        if x.itemsize == 4:
+            part >>= _SPARE  # so that no bits are left out for the index, and no ties arise
     return ranks
 
 
