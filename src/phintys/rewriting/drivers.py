@@ -128,7 +128,7 @@ class _Walk(RuleDriver):
         fgraph.attach_feature(changes)
         try:
             nodes = fgraph.toposort()
-            lookup = Lookup(self.index, nodes)
+            lookup = Lookup(self.rules, nodes)
             most = 100 * (len(nodes) + 100)
             budget = _Budget(self.name, most, most, deque(maxlen=_LATEST))
             queue = deque(nodes)
