@@ -293,7 +293,7 @@ def main():
             if problems:
                 print(f"| {name} | {' '.join(problems)} | | | |", flush=True)
                 continue
-            (ours, _), (theirs, _) = rows.values()
+            ours, theirs = (figures or [] for figures, _ in rows.values())
             both = [np.append(one[-1]["gradient"], one[-1]["value"]) for one in (ours, theirs)]
             difference = np.max(np.abs(both[0] - both[1])) / np.max(np.abs(both[1]))
             ratio = ours[-1]["call"] / theirs[-1]["call"]

@@ -454,6 +454,8 @@ def test_wrong_updates_of_arrays_say_how_to_mend_them(ops):
     wrong(ArgumentError, "A static size differs: reshape", [], updates={v: three})
     column = SharedVariable(TensorType("float64", (None, 1)), np.ones((2, 1)), name="column")
     wrong(ArgumentError, "numbers of dimensions differ", [], updates={v: column})
+    for number in (2.0, 3, np.float32(1)):
+        wrong(ArgumentError, r"pt\.full_like\(v, expression\)", [], updates={v: number})
     open_one = TensorType("float64", (None, None))("y")
     wrong(
         ArgumentError, r"specify_shape\(expression, \(None, 1\)\)", [], updates={column: open_one}

@@ -181,16 +181,19 @@ def filtered_update(variable: SharedVariable, expression: Any, what: str = "upda
 
 
 def _remedy(variable: Variable, expression: Any) -> str:
-    wanted = getattr(variable.type, "dtype", None)
-    came = getattr(getattr(expression, "type", expression), "dtype", None)
+    given = getattr(expression, "type", expression)
+    shapes = getattr(variable.type, "shape", None), getattr(given, "shape", ())
+    wanted, came = getattr(variable.type, "dtype", None), getattr(given, "dtype", None)
     if isinstance(expression, int | float | complex):
         came = np.asarray(expression).dtype
-    if wanted is not None and came is not None and np.dtype(wanted) != came:
+    if wanted is None or came is None:
+        return "Make the expression one of that type."
+    alike = shapes[0] is None or shapes[1] is None or len(shapes[0]) == len(shapes[1])
+    if alike and np.dtype(wanted) != came:
         return _remedy_of_dtype(variable, np.dtype(wanted), np.dtype(came))
-    if wanted is not None and came is not None:
-        shapes = [getattr(one.type, "shape", None) for one in (variable, expression)]
+    if alike or shapes[1] != ():
         return _remedy_of_shape(*shapes)
-    return "Make the expression one of that type."
+    return f"To make all elements that number, write pt.full_like({variable}, expression)."
 
 
 def _remedy_of_shape(wanted: Any, came: Any) -> str:

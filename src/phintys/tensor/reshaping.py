@@ -338,18 +338,17 @@ def flatten(x: Any, ndim: int = 1) -> TensorVariable:
     Matrix(float64, shape=(2, 12))
     """
     x = as_tensor_variable(x)
-    if isinstance(ndim, np.ndarray) and not ndim.ndim:
-        ndim = ndim[()]
-    if not isinstance(ndim, int | np.integer) or not 1 <= ndim <= max(x.ndim, 1):
+    rank: Any = ndim[()] if isinstance(ndim, np.ndarray) and not ndim.ndim else ndim
+    if not isinstance(rank, int | np.integer) or not 1 <= rank <= max(x.ndim, 1):
         msg = (
             f"flatten: the number of dimensions must be from 1 to {max(x.ndim, 1)} for {x} of "
-            f"type {x.type}, got {ndim!r}."
+            f"type {x.type}, got {rank!r}."
         )
         raise ShapeError(msg)
-    if x.ndim == ndim:
+    if x.ndim == rank:
         return x
-    if ndim == 1:
+    if rank == 1:
         return reshape(x, (-1,))
     # Not -1: with a leading size of 0, the remaining size could not be inferred.
     sizes = sizes_of(x)
-    return reshape(x, (*sizes[: ndim - 1], multiply_sizes(sizes[ndim - 1 :])))
+    return reshape(x, (*sizes[: rank - 1], multiply_sizes(sizes[rank - 1 :])))
