@@ -293,7 +293,7 @@ def main():
             if problems:
                 print(f"| {name} | {' '.join(problems)} | | | |", flush=True)
                 continue
-            ours, theirs = (figures or [] for figures, _ in rows.values())
+            (ours, _), (theirs, _) = rows.values()
             both = [np.append(one[-1]["gradient"], one[-1]["value"]) for one in (ours, theirs)]
             difference = np.max(np.abs(both[0] - both[1])) / np.max(np.abs(both[1]))
             ratio = ours[-1]["call"] / theirs[-1]["call"]
@@ -306,7 +306,8 @@ def main():
 def measured(name, by, folder, runs):
     """Return what was found in each of several processes, and what went wrong."""
     found = [in_process(name, by, folder) for _ in range(runs)]
-    return [one for one, _ in found], next((problem for _, problem in found if problem), "")
+    problem = next((problem for _, problem in found if problem), "")
+    return [one for one, _ in found if one is not None], problem
 
 
 def times(found):

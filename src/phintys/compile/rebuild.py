@@ -189,7 +189,8 @@ def _remedy(variable: Variable, expression: Any) -> str:
     if wanted is None or came is None:
         return "Make the expression one of that type."
     alike = shapes[0] is None or shapes[1] is None or len(shapes[0]) == len(shapes[1])
-    if alike and np.dtype(wanted) != came:
+    is_fraction = np.dtype(wanted).kind in "biu" and np.dtype(came).kind in "fc"
+    if (alike and np.dtype(wanted) != came) or is_fraction:
         return _remedy_of_dtype(variable, np.dtype(wanted), np.dtype(came))
     if alike or shapes[1] != ():
         return _remedy_of_shape(*shapes)
