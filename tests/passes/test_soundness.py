@@ -158,8 +158,9 @@ def test_rule(evaluate, name):
     assert not unmatched, f"{name} does not match what is said to match it"
 
 
-# Marks change gradients; they go once these have been built.
-_WITHOUT_GRADIENTS = {"drop_gradient_mark"}
+# Marks change gradients; they go once these have been built. Schur forms have none, and come after
+# them as well: a graph is differentiated before the pass `specialize`.
+_WITHOUT_GRADIENTS = {"drop_gradient_mark", "sylvester_by_schur_forms"}
 if "L_op" not in vars(Scan):
     _WITHOUT_GRADIENTS |= {name for name, rule in RULES.items() if Scan in (rule.tracks or ())}
 

@@ -464,7 +464,7 @@ def test_convert_variable_of_another_type():
 
 
 def test_more_dimensions_than_numpy_iterates_over_are_refused():
-    with pytest.raises(TypeContractError, match=r"at most 32 dimensions.* of 33 was asked for"):
+    with pytest.raises(TypeContractError, match=r"at most 32 dimensions.* of 33 was requested"):
         pt.tensor("x", shape=(None,) * 33, dtype="float32")
     x = pt.tensor("x", shape=(None,) * 32, dtype="float32")
     with pytest.raises(TypeContractError, match="at most 32 dimensions"):

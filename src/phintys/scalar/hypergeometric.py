@@ -148,7 +148,9 @@ def _gauss_series(a: Any, b: Any, c: Any, x: Any) -> Any:
     """
     terms = np.array([np.ones_like(x), *np.zeros((3, *x.shape))])  # and derivatives by a, b, c
     sums, largest = terms.copy(), np.abs(terms)
-    moving = np.ones_like(x, bool)
+    # At 1 the terms fall as n**(a + b - c - 1): up to that power too slowly to converge.
+    diverges = (x > 1) | ((x == 1) & (c <= a + b + 3))
+    moving = ~diverges
     for n in range(_MOST_TERMS_OF_GAUSS):
         step = x / ((c + n) * (n + 1))
         ratio = (a + n) * (b + n) * step
@@ -161,7 +163,7 @@ def _gauss_series(a: Any, b: Any, c: Any, x: Any) -> Any:
         if not moving.any():
             break
     lost = largest * np.finfo(np.float64).eps > _MOST_LOST * np.abs(sums)
-    return np.where(moving | lost | ~np.isfinite(sums), np.nan, sums)
+    return np.where(diverges | moving | lost | ~np.isfinite(sums), np.nan, sums)
 
 
 _FACTS_OF_GAUSS: dict[str, Any] = {

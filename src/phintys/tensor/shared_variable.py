@@ -179,7 +179,7 @@ def shared_array_like(
     --------
     >>> import phintys
     >>> phintys.shared(memoryview(b"ab")).type, phintys.shared({"a": 1}).type
-    (Vector(uint8, shape=(?,)), Generic())
+    (Vector(uint8, shape=(?,)), generic)
     """
     array = as_array(value) if is_array_like(value) and not is_masked(value) else None
     if array is None or array.dtype.kind not in "biufc":
