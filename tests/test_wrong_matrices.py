@@ -159,7 +159,7 @@ WHEN_CALLED = {
         f([[1.0]], [1.0, 2.0])
         """,
         ShapeError,
-        ["do not fit", "(1,)", "(2, 1)", "line 2"],
+        ["do not fit", "shape (1", "(2, 1)", "line 2"],
     ),
     "a singular matrix": Case(
         """

@@ -129,7 +129,7 @@ def calls(*outputs):
     """Compile, compare with the reference, and count calls of libraries."""
     inputs = list(explicit_graph_inputs(outputs))
     values = [VALUES[one] for one in inputs]
-    f = phintys.function(inputs, list(outputs))
+    f = phintys.function(inputs, list(outputs), mode="native")
     slow = phintys.function(inputs, list(outputs), mode="reference")
     for one, other in zip(f(*values), slow(*values), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-8, atol=1e-8)

@@ -135,7 +135,7 @@ def test_a_state_of_few_numbers_is_computed_number_by_number():
         middle = state + d / 2 * slope(state)
         return state + d * slope(middle)
 
-    f = phintys.function([h], phintys.grad(step(step(h)).sum(), h))
+    f = phintys.function([h], phintys.grad(step(step(h)).sum(), h), mode="native")
     ops = [str(node.op) for node in f.maker.fgraph.toposort()]
     assert not any("IncSubtensor" in op for op in ops)
     assert f.explain().count(". kernel") <= 2

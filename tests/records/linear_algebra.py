@@ -150,6 +150,11 @@ def _solved(function):
     return solve
 
 
+def _symmetric_part(a):
+    """Return a matrix of floats; halves first, since the sum of two bools is a bool."""
+    return a / 2 + a.mT / 2
+
+
 def _cholesky(a, lower):
     factor = np.linalg.cholesky(a)
     return factor if lower else factor.T.conj()
@@ -387,8 +392,8 @@ SOLVERS = [
     ),
     _record(
         "solve, symmetric",
-        lambda a, b, **params: pt.linalg.solve((a + a.mT) / 2, b, **params),
-        _solved(lambda a, b, **params: _assuming((a + a.T) / 2, b, **params)),
+        lambda a, b, **params: pt.linalg.solve(_symmetric_part(a), b, **params),
+        lambda a, b, **params: _solved(_assuming)(_symmetric_part(a), b, **params),
         draw_matrices(symmetric, "b", params=_assumed("sym")),
         Solve,
     ),
