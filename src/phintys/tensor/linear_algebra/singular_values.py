@@ -82,11 +82,13 @@ class SVD(FailingMatrixOp):
         if not a.size:
             square = (np.eye(m), np.zeros(0), np.eye(n))
             return square if self.full_matrices else (np.zeros((m, 0)), square[1], np.zeros((0, n)))
+        # The transposed matrix, as in native code, where rows are LAPACK's columns: so the vectors
+        # have the same phases.
         gesdd = lapack_function("gesdd", a)
-        u, s, vh, info = gesdd(a, full_matrices=self.full_matrices)
+        v, s, uh, info = gesdd(a.T, full_matrices=self.full_matrices)
         if info != 0:  # negative for NaN
             raise MatrixError("has singular values that LAPACK does not find: no convergence")
-        return u, s, vh
+        return uh.T, s, v.T
 
     def _require_thin(self) -> None:
         if self.full_matrices:
