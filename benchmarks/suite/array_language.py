@@ -23,6 +23,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from benchmarks.suite.in_turn import best_in_turn
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
@@ -253,7 +255,7 @@ def import_all(folder: str) -> list[str]:
 
 def measured(row: Row, names: Sequence[str]) -> dict[str, tuple[float, float]]:
     """Return the best time of a call, and the time to the first result, by framework."""
-    first, best, programs = {}, {}, {}
+    first, programs = {}, {}
     for name in names:
         if not row.is_in(name):
             continue
@@ -261,17 +263,8 @@ def measured(row: Row, names: Sequence[str]) -> dict[str, tuple[float, float]]:
         program = FRAMEWORKS[name][1](row)
         program()
         first[name] = perf_counter() - start
-        programs[name], best[name] = program, float("inf")
-    left = dict.fromkeys(programs, SECONDS)
-    while left:
-        for name in list(left):
-            start = perf_counter()
-            programs[name]()
-            seconds = perf_counter() - start
-            best[name] = min(best[name], seconds)
-            left[name] -= seconds
-            if left[name] < 0:
-                del left[name]
+        programs[name] = program
+    best = best_in_turn(programs, SECONDS)
     return {name: (best[name], first[name]) for name in programs}
 
 

@@ -14,13 +14,13 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import phintys
 import phintys.tensor as pt
+from benchmarks.suite.in_turn import best_in_turn
 from phintys import random
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     Programs = Mapping[str, Callable[[], Any]]
 
 COUNT = 1_000_000
-SECONDS = 1.5  # of each row
+SECONDS = 1.0  # of each program of a row
 LAYER = (1000, 1000)
 
 # Name of the method of Phintys -> its parameters, the method of NumPy's Generator, that of JAX.
@@ -100,18 +100,6 @@ FURTHER: dict[str, tuple[Any, Any, Any, Any]] = {
         None,
     ),
 }
-
-
-def timed(programs: Programs) -> dict[str, float]:
-    """Return the best time of each program, in seconds."""
-    best = dict.fromkeys(programs, float("inf"))
-    end = perf_counter() + SECONDS
-    while perf_counter() < end:
-        for name, program in programs.items():
-            start = perf_counter()
-            program()
-            best[name] = min(best[name], perf_counter() - start)
-    return best
 
 
 def draws(name: str, dtype: str, count: int) -> Programs:
@@ -212,7 +200,7 @@ def dropout(dtype: str) -> Programs:
 
 def report(what: str, programs: Programs) -> None:
     """Print the time of Phintys, and how much longer the others take."""
-    times = timed(programs)
+    times = best_in_turn(programs, SECONDS)
     ours = times.pop("phintys")
     ratios = "  ".join(f"{name} {other / ours:6.2f}" for name, other in times.items())
     print(f"{what:28}{1e3 * ours:9.3f} ms   {ratios}", flush=True)
