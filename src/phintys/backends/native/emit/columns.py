@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from phintys.backends.native.emit.builder import Builder
-from phintys.backends.native.emit.control import lane_mask, loop
+from phintys.backends.native.emit.control import lane_mask, loop, when
 from phintys.backends.native.emit.math import MathSymbol
 from phintys.backends.native.emit.math.calls import COLUMNS
 from phintys.backends.native.emit.memory import load, store
@@ -31,9 +31,6 @@ MOST_BY_COLUMNS = 1 << 12
 _VECTORS = 2
 _SIDE_BY_SIDE = 4
 
-_NARROW = (4, 2)
-"""Rows for which there is code without masks."""
-
 
 def columns_symbol(target: Target, type: Type) -> str:
     """Return the symbol of the function.
@@ -48,74 +45,90 @@ def write_columns(module: Module, key: MathSymbol) -> None:
     """Write the function into a module."""
     type = type_of(key.dtype)
     parameters = [INT64, INT64, PTR, INT64, PTR, INT64, PTR, type, type]
-    b = Builder(module.function(key.symbol, VOID, parameters))
-    for rows in _NARROW:
-        _write_narrow(b, type, rows)
-    m, n, a, along, x, x_step, y, alpha, beta = b.arguments
-    wide = type.of(key.lanes)
-    zero = b.constant(wide, 0.0)
-    factor, kept = b.splat(alpha, key.lanes), b.splat(beta, key.lanes)
-    adds = b.splat(b.ne(beta, 0.0), key.lanes)
+    _Columns(Builder(module.function(key.symbol, VOID, parameters)), type, key.lanes).write()
 
-    def column(
-        at: Value, place: Value, totals: Sequence[Value], masks: Sequence[Value]
-    ) -> list[Value]:
-        """Add a column, times its element of x, to the sums of some rows."""
-        element = b.splat(b.load(type, b.offset(x, at * x_step, type)), key.lanes)
-        found: list[Value] = []
-        for vector, (total, mask) in enumerate(zip(totals, masks, strict=True)):
-            part = load(b, wide, b.offset(place, vector * key.lanes, type), mask)
-            assert isinstance(part, Value)
-            found.append(b.madd(element, part, total))
-        return found
 
-    with loop(b, 0, m, _VECTORS * key.lanes) as rows:
-        masks = [
-            lane_mask(b, m - rows.index - vector * key.lanes, key.lanes)
-            for vector in range(_VECTORS)
-        ]
-        start = b.offset(a, rows.index, type)
-        whole = n & -_SIDE_BY_SIDE
-        with loop(b, 0, whole, _SIDE_BY_SIDE, carried=[zero] * (_VECTORS * _SIDE_BY_SIDE)) as some:
+class _Columns:
+    """Writes the function: some rows at a time, as many as fit into vectors.
+
+    There is a mask only for what fills neither a vector, nor half or a quarter of one: what has
+    just been written under a mask is slow to read.
+    """
+
+    def __init__(self, b: Builder, type: Type, lanes: int) -> None:
+        self.b = b
+        self.type = type
+        self.lanes = lanes
+        self.m, self.n, self.a, self.along, self.x, self.x_step, self.y, *factors = b.arguments
+        self.alpha, self.beta = factors
+
+    def write(self) -> None:
+        """Write all rows."""
+        b, lanes = self.b, self.lanes
+        whole = self.m & -(_VECTORS * lanes)
+        with loop(b, 0, whole, _VECTORS * lanes) as rows:
+            self._rows(rows.index, lanes, _VECTORS)
+        end = self.m & -lanes
+        with when(b, whole < end):
+            self._rows(whole, lanes, 1)
+        left = self.m - end
+        widths = [wide for wide in (lanes // 2, lanes // 4) if wide > 1]
+        for wide in widths:
+            with when(b, b.eq(left, wide)):
+                self._rows(end, wide, 1)
+        is_odd = b.lt(0, left)
+        for wide in widths:
+            is_odd = is_odd & b.ne(left, wide)
+        with when(b, is_odd):
+            self._rows(end, lanes, 1, lane_mask(b, left, lanes))
+        b.ret()
+
+    def _rows(self, first: Value, lanes: int, vectors: int, mask: Value | None = None) -> None:
+        """Write some vectors of rows."""
+        b, wide = self.b, self.type.of(lanes)
+        zero = b.constant(wide, 0.0)
+        start = b.offset(self.a, first, self.type)
+        whole = self.n & -_SIDE_BY_SIDE
+        with loop(b, 0, whole, _SIDE_BY_SIDE, carried=[zero] * (vectors * _SIDE_BY_SIDE)) as some:
             totals: list[Value] = []
             for side in range(_SIDE_BY_SIDE):
-                at = some.index + side
-                mine = some.carried[side * _VECTORS : (side + 1) * _VECTORS]
-                totals += column(at, b.offset(start, at * along, type), mine, masks)
+                mine = some.carried[side * vectors : (side + 1) * vectors]
+                totals += self._column(some.index + side, start, mine, mask)
             some.next(*totals)
         sums = some.results
-        while len(sums) > _VECTORS:
+        while len(sums) > vectors:
             half = len(sums) // 2
             sums = [one + other for one, other in zip(sums[:half], sums[half:], strict=True)]
-        with loop(b, whole, n, carried=sums) as rest:
-            place = b.offset(start, rest.index * along, type)
-            rest.next(*column(rest.index, place, rest.carried, masks))
-        for vector, (total, mask) in enumerate(zip(rest.results, masks, strict=True)):
-            place = b.offset(y, rows.index + vector * key.lanes, type)
-            before = load(b, wide, place, mask & adds)
-            assert isinstance(before, Value)
-            store(b, b.madd(before, kept, total * factor), place, mask)
-    b.ret()
+        with loop(b, whole, self.n, carried=sums) as rest:
+            rest.next(*self._column(rest.index, start, rest.carried, mask))
+        for vector, total in enumerate(rest.results):
+            self._store(total, b.offset(self.y, first + vector * lanes, self.type), mask)
 
+    def _column(
+        self, at: Value, start: Value, totals: Sequence[Value], mask: Value | None
+    ) -> list[Value]:
+        """Add a column, times its element of x, to the sums of some rows."""
+        b, wide = self.b, totals[0].type
+        element = b.load(self.type, b.offset(self.x, at * self.x_step, self.type))
+        place = b.offset(start, at * self.along, self.type)
+        found: list[Value] = []
+        for vector, total in enumerate(totals):
+            part = load(b, wide, b.offset(place, vector * wide.lanes, self.type), mask)
+            assert isinstance(part, Value)
+            found.append(b.madd(b.splat(element, wide.lanes), part, total))
+        return found
 
-def _write_narrow(b: Builder, type: Type, rows: int) -> None:
-    """Write the product for as many rows as a narrow vector has lanes.
-
-    What has just been written under a mask is slow to read.
-    """
-    m, n, a, along, x, x_step, y, alpha, beta = b.arguments
-    wide = type.of(rows)
-    zero = b.constant(wide, 0.0)
-    others = b.new_block("others")
-    is_it = b.new_block("narrow")
-    b.branch(b.eq(m, rows), is_it, others)
-    b.begin(is_it)
-    with loop(b, 0, n, carried=[zero]) as column:
-        element = b.splat(b.load(type, b.offset(x, column.index * x_step, type)), rows)
-        part = b.load(wide, b.offset(a, column.index * along, type))
-        column.next(b.madd(element, part, column.carried[0]))
-    before = b.select(b.splat(b.ne(beta, 0.0), rows), b.load(wide, y), zero)
-    factor, kept = b.splat(alpha, rows), b.splat(beta, rows)
-    b.store(b.madd(before, kept, column.results[0] * factor), y)
-    b.ret()
-    b.begin(others)
+    def _store(self, total: Value, place: Value, mask: Value | None) -> None:
+        b, wide = self.b, total.type
+        scaled = total * b.splat(self.alpha, wide.lanes)
+        fresh, more, done = b.new_block("fresh"), b.new_block("more"), b.new_block("done")
+        b.branch(b.eq(self.beta, 0.0), fresh, more)
+        b.begin(fresh)
+        store(b, scaled, place, mask)
+        b.jump(done)
+        b.begin(more)
+        before = load(b, wide, place, mask)
+        assert isinstance(before, Value)
+        store(b, b.madd(before, b.splat(self.beta, wide.lanes), scaled), place, mask)
+        b.jump(done)
+        b.begin(done)
