@@ -249,14 +249,16 @@ def reading(statement: Statement, arrays: Mapping[Array, Array]) -> Statement:
     return replace(statement, value=_renamed(statement.value, arrays))
 
 
-def moved_into(statement: Statement, array: Array, rows: Array, place: Index) -> Statement:
-    """Return the statement with a row of another array in place of a whole one."""
+def moved_into(
+    statement: Statement, array: Array, target: Array, place: tuple[Index, ...]
+) -> Statement:
+    """Return the statement with another array, or the row of one at a place, instead of an array."""
 
     def moved(expression: Expression) -> Expression:
         if isinstance(expression, Load):
             indices = tuple(map(moved_index, expression.indices))
             if expression.array is array:
-                return Load(rows, (place, *indices))
+                return Load(target, (*place, *indices))
             return Load(expression.array, indices)
         if isinstance(expression, Operation):
             arguments = tuple(map(moved, expression.arguments))
@@ -271,8 +273,8 @@ def moved_into(statement: Statement, array: Array, rows: Array, place: Index) ->
     indices = tuple(map(moved_index, statement.indices))
     if statement.target is not array:
         return replace(statement, indices=indices, value=moved(statement.value))
-    indices = (place, *indices)
-    return replace(statement, target=rows, indices=indices, value=moved(statement.value))
+    indices = (*place, *indices)
+    return replace(statement, target=target, indices=indices, value=moved(statement.value))
 
 
 # ---- comparing indices -------------------------------------------------------------------------

@@ -330,6 +330,40 @@ def test_products_are_written_where_they_are_returned():
     assert all(isinstance(step, LibraryCall) for step in body)
 
 
+def test_products_write_states_that_nothing_reads_any_more():
+    outputs = loop(lambda t, s, w: [w @ pt.tanh(s)], n, untraced=[x], captured=[W])
+    body = body_of([n, x, W], outputs)
+    assert [type(step) for step in body] == [Kernel, LibraryCall]
+    state, matrix = draw(5), draw(5, 5)
+    expected = state
+    for _ in range(3):
+        expected = matrix @ np.tanh(expected)
+    f = phintys.function([n, x, W], outputs, mode="native")
+    np.testing.assert_allclose(f(3, state, matrix)[0], expected, rtol=1e-12)
+    np.testing.assert_array_equal(f(0, state, matrix)[0], state)
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        lambda t, s, r, w: [w @ s, r],
+        lambda t, s, r, w: [w @ pt.tanh(s), s + r],
+        lambda t, s, r, w: [w @ r, w @ s],
+        lambda t, s, r, w: [r, w @ s],
+        lambda t, s, r, w: [w @ pt.sin(s), w @ (pt.cos(s) + w @ r)],
+        lambda t, s, r, w: [s + w @ pt.sin(r), w @ pt.sin(r)],
+        lambda t, s, r, w: [(w @ pt.sin(s))[::-1], w @ pt.sin(r)],
+    ],
+)
+def test_products_of_states_read_the_old_ones(step):
+    outputs = loop(step, n, untraced=[x, y], captured=[W])
+    values = 3, draw(5), draw(5) ** 2, draw(5, 5)
+    native = phintys.function([n, x, y, W], outputs, mode="native")(*values)
+    expected = phintys.function([n, x, y, W], outputs, mode="reference")(*values)
+    for found, wanted in zip(native, expected, strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-12)
+
+
 def test_half_of_a_symmetric_product_is_written_to_its_row():
     outputs = loop(lambda t, x: [x @ x.T], n, [A], stacked=1)
     value = draw(2, 260, 70)

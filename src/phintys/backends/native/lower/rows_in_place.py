@@ -1,8 +1,9 @@
-"""Rows of loops that products write where they are returned, without a copy of each.
+"""Rows and states of loops that products write where they are kept, without a copy of each.
 
 The result of a product in the body of a loop is an array of its own, and its row in memory of the
-loop a copy. A product takes addresses with an offset, so it can write the row itself; what else
-accesses the result then accesses the row.
+loop, or the state that the next step reads, a copy. A product takes addresses with an offset, so it
+can write the row itself; what else accesses the result then accesses the row. It can write a state
+too, if nothing in the step reads the old one any more.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _LETTERS = {"gemm": "abc", "syrk": "abc", "gemv": "axy"}
 
 @record(eq=False)
 class RowCopy:
-    """A statement that copies a value of a step to its row.
+    """A statement that copies a value of a step to its row, or to a state.
 
     Attributes
     ----------
@@ -44,16 +45,21 @@ class RowCopy:
         The statement.
     value
         The value.
-    rows
-        The memory of all rows.
+    target
+        The memory of all rows, or of the state.
     place
-        The number of the row.
+        The number of the row; ``None`` for a state.
     """
 
     statement: Statement
     value: View
-    rows: Array
-    place: Size
+    target: Array
+    place: Size | None
+
+    @property
+    def lengths(self) -> Sequence[Size]:
+        """The lengths of the row or state."""
+        return self.target.sizes if self.place is None else self.target.sizes[1:]
 
 
 def written_in_place(
@@ -62,14 +68,14 @@ def written_in_place(
     kept: Collection[Array],
     sizes: Sizes,
 ) -> list[Step | Statement]:
-    """Return the steps in the body of a loop, without the copies of rows that need none.
+    """Return the steps in the body of a loop, without the copies of rows and states that need none.
 
     Parameters
     ----------
     steps
         The steps and statements, in order.
     copies
-        The statements among them that copy rows.
+        The statements among them that copy rows and states.
     kept
         The memory that is read by the next pass of the loop, or after it.
     sizes
@@ -87,7 +93,7 @@ def written_in_place(
     written = set[Array]().union(*(one.writes for one in found))
     for copy in wanted:
         array = copy.value.array
-        if array not in made or not _is_row(copy, written, sizes):
+        if array not in made or not _is_alike(copy, written, sizes) or not _is_free(found, copy):
             continue
         moved = _moved(found, copy, sizes)
         if moved is not None:
@@ -104,19 +110,29 @@ class _Touched(NamedTuple):
     writes: set[Array]
 
 
-def _is_row(copy: RowCopy, written: Collection[Array], sizes: Sizes) -> bool:
-    """Return whether a value is an array of its own, laid out as its row is.
+def _is_alike(copy: RowCopy, written: Collection[Array], sizes: Sizes) -> bool:
+    """Return whether a value is an array of its own, laid out as its row or state is.
 
     The checks of its lengths run before everything else if they do not depend on the body.
     """
-    array, (_, *lengths) = copy.value.array, copy.rows.sizes
+    array = copy.value.array
     return (
         array.place == Place.BUFFER
         and array.alias is None
-        and array.dtype == copy.rows.dtype
+        and array.dtype == copy.target.dtype
         and copy.value.is_whole(sizes)
-        and not any(varies(size, written) for size in (*array.sizes, *lengths))
+        and not any(varies(size, written) for size in (*array.sizes, *copy.lengths))
     )
+
+
+def _is_free(steps: Sequence[_Touched], copy: RowCopy) -> bool:
+    """Return whether nothing accesses an old state from where its new value is made."""
+    if copy.place is not None:
+        return True
+    array, state = copy.value.array, copy.target
+    first = next(at for at, one in enumerate(steps) if array in one.writes)
+    later = (one for one in steps[first:] if one.step is not copy.statement)
+    return not any(state in one.reads or state in one.writes for one in later)
 
 
 def _moved(steps: Sequence[_Touched], copy: RowCopy, sizes: Sizes) -> list[_Touched] | None:
@@ -141,10 +157,11 @@ def _moved(steps: Sequence[_Touched], copy: RowCopy, sizes: Sizes) -> list[_Touc
 
 
 def _in_row(step: Step | Statement, copy: RowCopy, sizes: Sizes) -> _Touched | None:
-    """Return a step that accesses the row in place of the value."""
+    """Return a step that accesses the row or state in place of the value."""
     array = copy.value.array
     if isinstance(step, Statement):
-        changed = moved_into(step, array, copy.rows, Index((), copy.place))
+        place = () if copy.place is None else (Index((), copy.place),)
+        changed = moved_into(step, array, copy.target, place)
     elif isinstance(step, LibraryCall) and isinstance(step.routine, Product):
         changed = _product_in_row(step, copy, sizes)
     else:
@@ -155,14 +172,14 @@ def _in_row(step: Step | Statement, copy: RowCopy, sizes: Sizes) -> _Touched | N
 
 def _product_in_row(call: LibraryCall[Any], copy: RowCopy, sizes: Sizes) -> LibraryCall[Any]:
     array = copy.value.array
-    offset = copy.place
-    for length in copy.rows.sizes[1:]:
+    offset = sizes.fixed(0) if copy.place is None else copy.place
+    for length in copy.lengths:
         offset = sizes.mul(offset, length)
     options = dict(call.options)
     operands = [*call.inputs[:2], *call.outputs]
     for at, letter in enumerate(_LETTERS[call.routine.name]):
         if operands[at] is array:
-            operands[at] = copy.rows
+            operands[at] = copy.target
             before = options.get(f"{letter}_offset", sizes.fixed(0))
             options[f"{letter}_offset"] = sizes.add(before, offset)
     inputs = (*operands[:2], *call.inputs[2:])

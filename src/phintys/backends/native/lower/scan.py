@@ -221,11 +221,12 @@ class _Steps:
         loops = lowering.loops(target.sizes)
         lowering.store(target, lowering.load(source, loops), loops, nodes=(self.node,))
 
-    def _copy_row(self, row: View, target: View, place: Size) -> None:
-        self._copy(row, target)
+    def _keep(self, value: View, target: View, place: Size | None = None) -> None:
+        """Copy a value of a step to its row or state; products may write there without a copy."""
+        self._copy(value, target)
         statement = self.lowering.steps[-1]
         if isinstance(statement, Statement) and statement.target is target.array:
-            self.copies.append(RowCopy(statement, row, target.array, place))
+            self.copies.append(RowCopy(statement, value, target.array, place))
 
     # ---- a step ----------------------------------------------------------------------------------
 
@@ -272,14 +273,14 @@ class _Steps:
             place = sizes.add(number, sizes.fixed(arguments.depths[at]))
             target = trace.picked(0, place, sizes)
             self._check_alike(row, target.sizes, f"the row of carried argument {at}")
-            self._copy_row(row, target, place)
+            self._keep(row, target, place)
         for row, variable in zip(made.stacked, self.results.stacked, strict=True):
             array = self.lowering.array(
                 variable.type.numpy_dtype, (self.count, *row.sizes), variable=variable
             )
             stack = View.of(array, sizes)
             self.stacks.append(stack)
-            self._copy_row(row, stack.picked(0, number, sizes), number)
+            self._keep(row, stack.picked(0, number, sizes), number)
         for at, (value, state) in enumerate(zip(made.untraced, self.states, strict=True)):
             self._check_alike(value, state.sizes, f"untraced value {at}")
         pairs = [
@@ -296,7 +297,7 @@ class _Steps:
             for value, _ in pairs
         ]
         for value, (_, state) in zip(settled, pairs, strict=True):
-            self._copy(value, state)
+            self._keep(value, state)
 
     def _check_alike(self, view: View, wanted: Sequence[Size], what: str) -> None:
         """Check that what a step has computed has the shape that the next one expects."""
