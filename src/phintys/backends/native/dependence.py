@@ -252,7 +252,7 @@ def reading(statement: Statement, arrays: Mapping[Array, Array]) -> Statement:
 def moved_into(
     statement: Statement, array: Array, target: Array, place: tuple[Index, ...]
 ) -> Statement:
-    """Return the statement with another array, or the row of one at a place, instead of an array."""
+    """Return the statement with another array, or a row of one, in place of an array."""
 
     def moved(expression: Expression) -> Expression:
         if isinstance(expression, Load):
