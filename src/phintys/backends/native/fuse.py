@@ -40,6 +40,7 @@ from phintys.backends.native.dependence import (
 from phintys.backends.native.expressions import Index, Load, Statement
 from phintys.backends.native.program import Step
 from phintys.backends.native.sizes import Arithmetic, Element, Extent
+from phintys.backends.native.starts import starts_first
 from phintys.backends.native.steps.check import Check
 from phintys.backends.native.steps.kernel import Kernel, Nest
 from phintys.backends.native.values import Array, LoopVariable, Place
@@ -737,7 +738,7 @@ def fuse(steps: Sequence[Step | Statement], sizes: Sizes, kept: Iterable[Array])
         Arrays that are read after the program has run: its results.
     """
     fusion = _Fusion(sizes)
-    for step in steps:
+    for step in starts_first(steps):
         if isinstance(step, Statement):
             fusion.place(step)
         else:

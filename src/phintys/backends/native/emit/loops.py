@@ -399,9 +399,13 @@ class LoopWriter(ABC):
         return results
 
     def _is_masked(self, nest: NestPlan) -> bool:
-        """Return whether all passes are masked, which pays off where masks cost nothing."""
+        """Return whether all passes are masked, which pays off where masks cost nothing.
+
+        Under a mask, lanes that are apart in memory are read by a slow instruction, and written one
+        after the other.
+        """
         is_long = self.plan.is_across or len(nest.statements) >= LONG_NEST
-        return is_long and self.b.target.has_avx512
+        return is_long and self.b.target.has_avx512 and not _is_apart(nest)
 
     def _whole(self, start: Value, stop: Value, wide: int) -> Value:
         """Return where whole vectors end."""
@@ -411,6 +415,14 @@ class LoopWriter(ABC):
         if first == 0:
             return stop & -wide
         return start + ((stop - start) & -wide)
+
+
+def _is_apart(nest: NestPlan) -> bool:
+    """Return whether the lanes of a nest access memory at computed places, or in strides."""
+    return any(
+        access.dynamic or (nest.vector in access.steps and access.steps[nest.vector].known != 1)
+        for access in nest.accesses
+    )
 
 
 def number_of(value: Value) -> int | None:
