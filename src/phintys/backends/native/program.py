@@ -57,6 +57,9 @@ class Step:
     only_checks: ClassVar[bool] = False
     """Whether it does nothing but compare sizes."""
 
+    needs_caller: ClassVar[bool] = False
+    """Whether only the thread that called the program can run it, since it uses Python."""
+
     # ---- what it accesses
 
     def reads(self) -> Iterable[Array]:
@@ -107,6 +110,15 @@ class Step:
     def work(self, main: MainFunction) -> Polynomial | None:
         """Return a rough estimate of its time, in units of the main function, if there is one."""
         return None
+
+    def typical_work(self, main: MainFunction) -> Polynomial:
+        """Return the like of :meth:`work` that leaves nothing out; not the most, but the usual."""
+        work = self.work(main)
+        return main.ring.zero if work is None else work
+
+    def is_divisible(self, main: MainFunction) -> bool:
+        """Return whether several threads can share it, if it takes long."""
+        return False
 
     # ---- what it looks like
 

@@ -11,6 +11,7 @@ from phintys._base.once import kept_property
 from phintys.backends.native.dependence import arrays_written, needs_of, varies
 from phintys.backends.native.emit.frame import NOTED_NANOSECONDS
 from phintys.backends.native.emit.registers import touches
+from phintys.backends.native.emit.shared_loops import shared_loops_of
 from phintys.backends.native.failures import Failure
 from phintys.backends.native.layout import Layout
 from phintys.backends.native.polynomials import Polynomial, Polynomials
@@ -91,6 +92,8 @@ class MainFunction:
         Sizes that are in the frame at the point where code is being written.
     inline
         The kernels that are written where they run.
+    shared_loops
+        The loops that threads can share.
     has_copier
         Whether the function that copies slots of the frame has been written.
     """
@@ -127,6 +130,7 @@ class MainFunction:
         self._callbacks = {step: at for at, step in enumerate(self.layout.callbacks)}
         self._new_arrays = {array: at for at, array in enumerate(self.layout.new_arrays)}
         self._claims = {step: at for at, step in enumerate(self.layout.claims)}
+        self.shared_loops = shared_loops_of(self)
         self._elements = self._elements_by_step()
         self.read_as_sizes = {e.array.memory for some in self._elements.values() for e in some}
         for one in short_vectors.values():
@@ -358,9 +362,9 @@ class MainFunction:
         """Return the number of the block whose address is in a slot for reserved memory."""
         return self.layout.groups + list(self._reserved.values()).index(slot)
 
-    def workspace(self, kernel: Kernel) -> int:
-        """Return the number of a kernel's node, for errors about memory for its own work."""
-        self.layout.workspaces.append(next(reversed(kernel.nodes()), None))
+    def workspace(self, step: Step) -> int:
+        """Return the number of a step's node, for errors about memory for its own work."""
+        self.layout.workspaces.append(next(reversed(step.nodes()), None))
         return len(self.layout.workspaces) - 1
 
     def _note_buffers(self) -> None:

@@ -51,7 +51,8 @@ def lower_row_loop(op: RowLoop, node: Apply, lowering: Lowering) -> None:
             _store_row(variable, target, counter if stack else None, node, lowering)
     kept = {target.array for target in targets}
     body = fuse(prune(steps, kept), lowering.sizes, kept)
-    loop = Loop(count, counter, body, node=node)
+    rows = tuple([target.array for target in targets]) if all(op.stacked) else None
+    loop = Loop(count, counter, body, node=node, own_rows=rows)
     written = set(arrays_written(loop))
     for array in written:
         if array.place == Place.BUFFER and any(varies(size, written) for size in array.sizes):

@@ -148,12 +148,19 @@ class _Steps:
             body,
             until=None if until is None else until.array,
             node=self.node,
+            own_rows=self._own_rows(),
         )
         require_lengths_before(loop, "a step computes")
         self._check_lengths()
         self._begin(ran)
         lowering.steps += [*made_once, loop]
         self._bind_results(ran)
+
+    def _own_rows(self) -> tuple[Array, ...] | None:
+        """Return the memory of all rows if no step depends on another, else ``None``."""
+        if self.traces or self.states or self.arguments.has_until:
+            return None
+        return tuple([view.array for view in self.stacks])
 
     def _carried(self) -> set[Array]:
         """Return the memory that holds first values before the loop, and others after a step."""
