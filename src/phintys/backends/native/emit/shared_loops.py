@@ -65,7 +65,9 @@ def _found(steps: Sequence[Step], main: MainFunction) -> Iterator[tuple[Step, Sh
         shared = _shared(step, main) if isinstance(step, Loop) else None
         if shared is not None:
             yield step, shared
-        elif step not in main.short_vectors:  # whose states are in registers
+            continue
+        short = main.short_vectors.get(step)
+        if short is None or not short.is_certain:  # where all vectors are in registers
             for body in step.bodies():
                 yield from _found(body, main)
 
@@ -83,6 +85,7 @@ def _shared(loop: Loop, main: MainFunction) -> SharedLoop | None:
         return None
     divisible, alone = loop.work_of_pass(main)
     work = main.ring.mul(main.ring.of(loop.count), main.ring.add(divisible, alone))
-    if work.known is not None and work.known < main.scaled(main.ring.one, PARALLEL_NANOSECONDS):
+    least = main.scaled(main.ring.one, PARALLEL_NANOSECONDS)
+    if work.known is not None and work.known < (least.known or 0):
         return None
     return SharedLoop(private, divisible, alone)

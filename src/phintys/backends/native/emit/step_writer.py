@@ -207,13 +207,12 @@ class StepWriter(KernelCaller):
 
     def _numbers_in(self, loop: Step) -> set[Array]:
         """Return what stays in registers while a loop runs that is in no other."""
-        if self.short is None:
-            found = numbers_in_registers(loop, self.main.inline)
-        else:
+        if self.short is not None:
             inline = self.main.inline | self.short.plans.keys()
-            found = numbers_in_registers(loop, inline) | self.short.arrays
+            return numbers_in_registers(loop, inline) | self.short.arrays
+        found = numbers_in_registers(loop, self.main.inline)
         for other, shared in self.main.shared_loops.items():
-            if other is not loop:  # it is a function of its own
+            if other is not loop:  # its passes are a function of their own
                 found.difference_update(shared.private)
         return found
 

@@ -164,7 +164,7 @@ class Loop(Step):
     def emit(self, writer: StepWriter) -> None:
         """Write it, or a function of its passes that threads can share."""
         shared = writer.main.shared_loops.get(self)
-        if shared is None:
+        if shared is None or writer.short is not None:
             self.emit_passes(writer, 0, writer.size(self.count))
         else:
             write_shared_loop(writer, self, shared)
