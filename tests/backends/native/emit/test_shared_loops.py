@@ -9,13 +9,14 @@ import phintys
 import phintys.tensor as pt
 from phintys import ifelse, scan
 from phintys._base.errors import IntegrityError
-from phintys.backends.native.emit import shared_loops, shared_passes
+from phintys.backends.native.emit import shared_passes
 from phintys.backends.native.emit.frame import STATUS
 from phintys.backends.native.emit.target import Target
 from phintys.backends.native.lower.graph import lower_program
 from phintys.backends.native.program import walk_steps
 from phintys.backends.native.runtime.support import support
 from phintys.backends.native.runtime.threads import POOL
+from phintys.backends.native.steps import loop as loops
 from phintys.backends.native.steps.loop import Loop
 from phintys.backends.native.verify import verify_program
 from phintys.control import fori_loop, while_loop
@@ -85,7 +86,7 @@ def draw(variable, passes, seed=0):
 @pytest.fixture(autouse=True)
 def every_loop_is_worth_it(monkeypatch):
     """Share all loops that can be shared, each pass for itself."""
-    monkeypatch.setattr(shared_loops, "PARALLEL_NANOSECONDS", 0)
+    monkeypatch.setattr(loops, "PARALLEL_NANOSECONDS", 0)
     monkeypatch.setattr(shared_passes, "PARALLEL_NANOSECONDS", 0)
     monkeypatch.setattr(shared_passes, "GRAIN_NANOSECONDS", 0)
 

@@ -11,7 +11,6 @@ from phintys._base.once import kept_property
 from phintys.backends.native.dependence import arrays_written, needs_of, varies
 from phintys.backends.native.emit.frame import NOTED_NANOSECONDS
 from phintys.backends.native.emit.registers import touches
-from phintys.backends.native.emit.shared_loops import shared_loops_of
 from phintys.backends.native.failures import Failure
 from phintys.backends.native.layout import Layout
 from phintys.backends.native.polynomials import Polynomial, Polynomials
@@ -21,10 +20,11 @@ from phintys.backends.native.steps.kernel import Kernel
 from phintys.backends.native.values import Array, Place
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from phintys.backends.native.emit.kernel_code import KernelCode
     from phintys.backends.native.emit.module import Module
+    from phintys.backends.native.emit.shared_loops import SharedLoop
     from phintys.backends.native.emit.short_vectors import ShortVectors
     from phintys.backends.native.memory import MemoryPlan
     from phintys.backends.native.polynomials import Atom
@@ -130,7 +130,7 @@ class MainFunction:
         self._callbacks = {step: at for at, step in enumerate(self.layout.callbacks)}
         self._new_arrays = {array: at for at, array in enumerate(self.layout.new_arrays)}
         self._claims = {step: at for at, step in enumerate(self.layout.claims)}
-        self.shared_loops = shared_loops_of(self)
+        self.shared_loops = dict(self._shared_loops(program.steps[: self.commit_start]))
         self._elements = self._elements_by_step()
         self.read_as_sizes = {e.array.memory for some in self._elements.values() for e in some}
         for one in short_vectors.values():
@@ -249,6 +249,20 @@ class MainFunction:
     def touches(self) -> Counter[Array]:
         """How often steps access each array."""
         return touches(self.program.steps)
+
+    # ---- loops -------------------------------------------------------------------------------
+
+    def _shared_loops(self, steps: Sequence[Step]) -> Iterator[tuple[Step, SharedLoop]]:
+        """Yield the loops that threads can share; of loops in loops, the outermost."""
+        for step in steps:
+            shared = step.shared(self)
+            if shared is not None:
+                yield step, shared
+                continue
+            short = self.short_vectors.get(step)
+            if short is None or not short.is_certain:  # where all vectors are in registers
+                for body in step.bodies():
+                    yield from self._shared_loops(body)
 
     # ---- work --------------------------------------------------------------------------------
 

@@ -28,16 +28,16 @@ from phintys.backends.native.emit.frame import (
 from phintys.backends.native.emit.range_function import RangeFunction
 from phintys.backends.native.emit.types import BOOL, INT8, INT32, INT64, PTR, VOID
 from phintys.backends.native.emit.values import Value
-from phintys.backends.native.program import walk_steps
 from phintys.backends.native.runtime.atomics import atomic_load, call_pointer, unlock, wait_lock
 from phintys.backends.native.runtime.record import Record
-from phintys.backends.native.steps.call import LibraryCall
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from phintys.backends.native.emit.module import Module
     from phintys.backends.native.emit.shared_loops import SharedLoop
     from phintys.backends.native.emit.step_writer import StepWriter
-    from phintys.backends.native.steps.loop import Loop
+    from phintys.backends.native.program import Step
 
 __all__ = ["write_shared_loop"]
 
@@ -69,7 +69,12 @@ _MOST_GRAINS = 16
 """Grains that one thread carries out between two checks for signals."""
 
 
-def write_shared_loop(writer: StepWriter, loop: Loop, shared: SharedLoop) -> None:
+def write_shared_loop(
+    writer: StepWriter,
+    loop: Step,
+    shared: SharedLoop,
+    emit_passes: Callable[[StepWriter, Value, Value], None],
+) -> None:
     """Write a loop whose passes threads can share.
 
     Parameters
@@ -79,27 +84,29 @@ def write_shared_loop(writer: StepWriter, loop: Loop, shared: SharedLoop) -> Non
     loop
         The loop.
     shared
-        What is known about its passes.
+        How they share it.
+    emit_passes
+        Writes the passes from one number up to another.
     """
-    _SharedPasses(writer, loop, shared).write()
+    _SharedPasses(writer, loop, shared).write(emit_passes)
 
 
 class _SharedPasses:
     """Writes one loop."""
 
-    def __init__(self, writer: StepWriter, loop: Loop, shared: SharedLoop) -> None:
+    def __init__(self, writer: StepWriter, loop: Step, shared: SharedLoop) -> None:
         self.writer = writer
         self.b = writer.b
         self.loop = loop
         self.shared = shared
-        self.count = writer.size(loop.count)
+        self.count = writer.size(shared.count)
         self.symbol = f"passes.{len(self.b.module.functions)}"
 
-    def write(self) -> None:
+    def write(self, emit_passes: Callable[[StepWriter, Value, Value], None]) -> None:
         """Write the loop."""
         b, writer = self.b, self.writer
         self._put_in_memory()
-        self._write_passes()
+        self._write_passes(emit_passes)
         self._place_private()
         each, is_worth_it = self._estimate()
         alone, several, after = (b.new_block(name) for name in ("alone", "several", "after"))
@@ -123,14 +130,14 @@ class _SharedPasses:
             number = writer.polynomial(main.ring.of(outer.counter))
             self.b.store(number, writer.slot(main.atom_slot(outer.counter)))
 
-    def _write_passes(self) -> None:
+    def _write_passes(self, emit_passes: Callable[[StepWriter, Value, Value], None]) -> None:
         """Write the function of the passes."""
         parameters = [PTR, INT64, INT64, PTR]
         function = self.b.module.function(self.symbol, INT32, parameters, linkage="internal")
         with self.writer.aside():
             part = self.writer.apart(function)
             _, begin, end, _ = part.b.arguments
-            self.loop.emit_passes(part, begin, end)
+            emit_passes(part, begin, end)
             part.end()
 
     def _place_private(self) -> None:
@@ -176,7 +183,7 @@ class _SharedPasses:
         grain = b.binary("sdiv", b.constant(INT64, GRAIN_NANOSECONDS), each)
         # Long passes are ranges of their own.
         grain = b.select(b.lt(grain, 1), b.constant(INT64, -1), grain)
-        threads = threads_of_blas(b) if self._calls_library() else None
+        threads = threads_of_blas(b) if self.shared.calls_library else None
         if threads is not None:
             begin_alone(b, threads)  # not each call for itself
         status = writer.shared(function, values, self.count, grain)
@@ -186,9 +193,6 @@ class _SharedPasses:
         number = _FAILURE.load(b, failure, "number")
         with writer.failing(b.ne(number, _NONE)):
             writer.set_status(*(_FAILURE.load(b, failure, name) for name in _STATUS))
-
-    def _calls_library(self) -> bool:
-        return any(isinstance(step, LibraryCall) for step in walk_steps(self.loop.body))
 
     def _write_range(self, ranges: RangeFunction, failure: Value) -> None:
         """Write the function that a thread calls for a range of passes."""
@@ -217,7 +221,7 @@ class _SharedPasses:
         operands = [memory, ranges.begin, ranges.end, in_order]
         status = b.call(self.symbol, INT32, operands)
         with when(b, b.ne(status, 0)):
-            counter = main.atom_slot(self.loop.counter)
+            counter = main.atom_slot(self.shared.counter)
             words = [b.load(INT64, b.offset(memory, STATUS + at, INT64)) for at in range(3)]
             _report(b, failure, b.load(INT64, b.offset(memory, counter, INT64)), words)
         b.call("phintys_free", VOID, [memory])

@@ -64,6 +64,7 @@ class LibraryCall(Step, Generic[Called]):
 
     noun: ClassVar[str] = "call"
     nouns: ClassVar[str] = "calls"
+    calls_library: ClassVar[bool] = True
 
     routine: Called
     inputs: tuple[Array, ...]

@@ -7,9 +7,13 @@ from typing import TYPE_CHECKING, ClassVar
 from phintys._base.records import record
 from phintys.backends.native.dependence import arrays_written
 from phintys.backends.native.emit.control import when
+from phintys.backends.native.emit.frame import PARALLEL_NANOSECONDS
+from phintys.backends.native.emit.registers import touches
+from phintys.backends.native.emit.shared_loops import SharedLoop
 from phintys.backends.native.emit.shared_passes import write_shared_loop
 from phintys.backends.native.emit.types import INT64
-from phintys.backends.native.program import Step
+from phintys.backends.native.program import Step, walk_steps
+from phintys.backends.native.values import Place
 
 if TYPE_CHECKING:
     from phintys.backends.native.emit.main import MainFunction
@@ -117,6 +121,26 @@ class Loop(Step):
             (divisible if step.is_divisible(main) else alone).append(work)
         return ring.total(divisible), ring.total(alone)
 
+    def shared(self, main: MainFunction) -> SharedLoop | None:
+        """Return how threads share it if its passes are independent, and may take long."""
+        rows, inside = self.own_rows, list(walk_steps(self.body))
+        if rows is None or any(step.needs_caller for step in inside):
+            return None
+        private = list(dict.fromkeys(a for a in arrays_written(self) if a not in rows))
+        touched = touches([self])
+        if any(a.place != Place.BUFFER or touched[a] != main.touches[a] for a in private):
+            return None
+        short = main.short_vectors.get(self)
+        if short is not None and short.latest.get(self):
+            return None
+        divisible, alone = self.work_of_pass(main)
+        work = main.ring.mul(main.ring.of(self.count), main.ring.add(divisible, alone))
+        least = main.scaled(main.ring.one, PARALLEL_NANOSECONDS)
+        if work.known is not None and work.known < (least.known or 0):
+            return None
+        calls = any(step.calls_library for step in inside)
+        return SharedLoop(self.count, self.counter, private, divisible, alone, calls)
+
     def _work_of_pass(self, main: MainFunction) -> Polynomial:
         written = set(arrays_written(self))
         inside = [step.work(main) for step in self.body]
@@ -167,7 +191,7 @@ class Loop(Step):
         if shared is None or writer.short is not None:
             self.emit_passes(writer, 0, writer.size(self.count))
         else:
-            write_shared_loop(writer, self, shared)
+            write_shared_loop(writer, self, shared, self.emit_passes)
 
     def emit_passes(self, writer: StepWriter, begin: Value | int, end: Value) -> None:
         """Write some passes; twice, if it is faster for vectors that turn out to be short."""
