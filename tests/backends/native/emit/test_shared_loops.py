@@ -1,5 +1,7 @@
 """Loops whose passes are independent are shared by threads, with the same bits."""
 
+import signal
+import subprocess
 import threading
 
 import numpy as np
@@ -407,6 +409,47 @@ def test_callers_at_once():
     for thread in threads:
         thread.join()
     assert wrong == []
+
+
+INTERRUPTED = """
+import signal
+import time
+
+import numpy as np
+
+import phintys
+import phintys.tensor as pt
+from phintys.control import fori_loop
+
+
+def interrupt(*_):
+    raise KeyboardInterrupt
+
+
+x = pt.dvector("x")
+calls = phintys.shared(0)
+rows, _ = phintys.scan(lambda a: fori_loop(0, 10**9, lambda i, h: pt.sin(h + i), a), x)
+run = phintys.function([x], rows, updates={calls: calls + 1})
+assert "for step < x.0, shared by threads" in str(run.explain())
+signal.signal(signal.SIGALRM, interrupt)
+for count in (2, 50):
+    signal.setitimer(signal.ITIMER_REAL, 0.3)
+    due = time.perf_counter() + 0.3
+    try:
+        run(np.ones(count))
+    except KeyboardInterrupt:
+        assert calls.get_value() == 0
+        print("ended after", time.perf_counter() - due)
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs POSIX timers")
+def test_signals_end_the_passes_of_all_threads(python_command):
+    found = subprocess.run(
+        python_command(INTERRUPTED), capture_output=True, text=True, timeout=60, check=False
+    )
+    assert found.returncode == 0, found.stderr
+    assert found.stdout.count("ended after") == 2, found.stdout
 
 
 def test_profiles():
