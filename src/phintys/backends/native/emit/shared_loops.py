@@ -29,6 +29,8 @@ class SharedLoop:
         The number of passes, and that of a pass.
     private
         The memory that a thread needs for its own passes.
+    sums
+        The memory to which passes add.
     divisible, alone
         The work of a pass that threads could share as well, and the rest.
     calls_library
@@ -38,6 +40,7 @@ class SharedLoop:
     count: Size
     counter: LoopVariable
     private: list[Array]
+    sums: list[Array]
     divisible: Polynomial
     alone: Polynomial
     calls_library: bool

@@ -213,7 +213,7 @@ class StepWriter(KernelCaller):
         found = numbers_in_registers(loop, self.main.inline)
         for other, shared in self.main.shared_loops.items():
             if other is not loop:  # its passes are a function of their own
-                found.difference_update(shared.private)
+                found.difference_update(shared.private, shared.sums)
         return found
 
     def _carried(self, loop: Step) -> list[Array]:

@@ -67,7 +67,9 @@ class Loop(Step):
         The graph's node that this computes, if any.
     own_rows
         If the passes are independent of each other, the memory in which each writes rows of its
-        own; else ``None``. What else a pass writes is not read outside of it.
+        own; else ``None``. What else a pass writes is not read outside of it, but for ``sums``.
+    sums
+        If there are own rows, the memory to which each pass adds floats.
     """
 
     noun: ClassVar[str] = "loop"
@@ -80,6 +82,7 @@ class Loop(Step):
     until: Array | None = None
     node: Apply | None = None
     own_rows: tuple[Array, ...] | None = None
+    sums: tuple[Array, ...] = ()
 
     def reads(self) -> tuple[Array, ...]:
         """Return the condition that ends it, if there is one."""
@@ -126,7 +129,8 @@ class Loop(Step):
         rows, inside = self.own_rows, list(walk_steps(self.body))
         if rows is None or any(step.needs_caller for step in inside):
             return None
-        private = list(dict.fromkeys(a for a in arrays_written(self) if a not in rows))
+        outside = {*rows, *self.sums}
+        private = list(dict.fromkeys(a for a in arrays_written(self) if a not in outside))
         touched = touches([self])
         if any(a.place != Place.BUFFER or touched[a] != main.touches[a] for a in private):
             return None
@@ -139,7 +143,8 @@ class Loop(Step):
         if work.known is not None and work.known < (least.known or 0):
             return None
         calls = any(step.calls_library for step in inside)
-        return SharedLoop(self.count, self.counter, private, divisible, alone, calls)
+        sums = list(self.sums)
+        return SharedLoop(self.count, self.counter, private, sums, divisible, alone, calls)
 
     def _work_of_pass(self, main: MainFunction) -> Polynomial:
         written = set(arrays_written(self))
@@ -178,7 +183,7 @@ class Loop(Step):
         verifier.outer.pop()
         if self.own_rows is not None:
             verifier.expect(self.until is None, "independent passes end by a condition")
-            private = set(arrays_written(self)).difference(self.own_rows)
+            private = set(arrays_written(self)).difference(self.own_rows, self.sums)
             verifier.expect(private.isdisjoint(before), "a pass overwrites what is read elsewhere")
             verifier.written -= private
         if self.until is not None:
