@@ -1,5 +1,6 @@
 """Loops whose passes are independent are shared by threads, with the same bits."""
 
+import ctypes
 import signal
 import subprocess
 import threading
@@ -150,7 +151,7 @@ def test_gradients(name):
     cost = sum((out**2).sum() for out in outputs)
     gradients = phintys.grad(cost, [rows, v])  # that for v is a sum over the steps
     others = np.linspace(-1, 2, 3 if rows is S else 4)
-    # Roots that keep what their gradient needs are computed in Python: in steps of different numbers.
+    # Roots that keep what their gradient needs are computed in Python, as their steps may differ.
     most, shared = (7, 1) if name == "roots" else (200, 2)
     values = [(draw(rows, passes), others) for passes in (0, 1, most)]
     assert check([rows, v], [cost, *gradients], *values) == shared
@@ -476,6 +477,23 @@ def test_callers_at_once():
     for thread in threads:
         thread.join()
     assert wrong == []
+
+
+def test_c_callers():
+    rows = rows_of(lambda a: fori_loop(0, 9, lambda i, h: pt.sin(h + a * i), a), [x])[0]
+    cost = (rows**2).sum() * scan(lambda a, s: s + newton(a, x[:2]), x, pt.constant(0.0))[0][-1]
+    function = phintys.function([x], [cost, phintys.grad(cost, x)], mode="native")
+    assert shared_in(function) >= 1
+    given = np.linspace(0.5, 2, 100)
+    value, gradient = with_threads(function, given)
+    pointer = ctypes.c_void_p
+    call = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_size_t, *[pointer] * 4)(
+        function.address("value_and_gradient")
+    )
+    made = np.zeros(101)
+    assert call(100, given.ctypes.data, made.ctypes.data, made[100:].ctypes.data, None) == 0
+    np.testing.assert_array_equal(made[:100], gradient)
+    assert made[100] == value
 
 
 INTERRUPTED = """
