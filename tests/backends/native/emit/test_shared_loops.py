@@ -456,6 +456,20 @@ def test_large_private_memory_is_not_taken_for_each_thread(monkeypatch):
         np.testing.assert_allclose(mine, expected, rtol=1e-9)
 
 
+def test_a_few_passes_with_large_products_share_these():
+    def step(x):
+        return fori_loop(0, 2, lambda _, h: h * 0.5, (x @ x.T).sum(axis=0))
+
+    graph = FunctionGraph([X], rows_of(step, [X]), clone=True)
+    executable = compile_program(lower_program(graph), Target.host(), ranges=3)
+    executable.most_bytes = 1 << 16  # no range has a block of its own
+    large = np.random.default_rng(0).normal(size=(3, 300, 300))
+    expected = np.einsum("nij,nkj->nk", large, large) / 4
+    np.testing.assert_allclose(executable(large)[0], expected, rtol=1e-9)
+    with pytest.raises(MemoryError):
+        executable(np.concatenate([large] * 3))
+
+
 # ---- calls ---------------------------------------------------------------------------------------
 
 
@@ -481,9 +495,11 @@ def test_callers_at_once():
 
 def test_c_callers():
     rows = rows_of(lambda a: fori_loop(0, 9, lambda i, h: pt.sin(h + a * i), a), [x])[0]
-    cost = (rows**2).sum() * scan(lambda a, s: s + newton(a, x[:2]), x, pt.constant(0.0))[0][-1]
+    root = x[0]
+    total = scan(lambda a, s: s + fori_loop(0, 5, lambda i, h: h * root, a), x, pt.constant(0.0))
+    cost = (rows**2).sum() * total[0][-1]
     function = phintys.function([x], [cost, phintys.grad(cost, x)], mode="native")
-    assert shared_in(function) >= 1
+    assert shared_in(function) >= 2
     given = np.linspace(0.5, 2, 100)
     value, gradient = with_threads(function, given)
     pointer = ctypes.c_void_p
