@@ -262,11 +262,13 @@ def test_maps_in_loops_and_branches():
 def test_rows_of_a_jacobian():
     state = scan(lambda h: pt.tanh(h[::-1] + x * 0.5), None, x, n_steps=4)[0][-1]
     rows = jacobian(state, x, vectorize=False)
-    native = phintys.function([x], [rows], mode="native")
-    reference = phintys.function([x], [rows], mode="reference")
-    values = np.linspace(-1, 1, 6)
-    np.testing.assert_allclose(with_threads(native, values)[0], reference(values)[0], rtol=1e-12)
-    assert "for row < x.0, shared by threads" in str(native.explain())
+    outputs = [rows, phintys.grad((rows**2).sum(), x)]  # which is a sum over rows
+    native = phintys.function([x], outputs, mode="native")
+    reference = phintys.function([x], outputs, mode="reference")
+    values = np.linspace(-1, 1, 70)
+    for mine, expected in zip(with_threads(native, values), reference(values), strict=True):
+        np.testing.assert_allclose(mine, expected, rtol=1e-9, atol=1e-12)
+    assert str(native.explain()).count("for row < x.0, shared by threads") >= 2
 
 
 def test_steps_that_depend_on_each_other_are_not_shared():

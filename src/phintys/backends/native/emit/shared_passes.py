@@ -109,7 +109,7 @@ class _SharedPasses:
         self.count = writer.size(shared.count)
         self.symbol = f"passes.{len(self.b.module.functions)}"
         self.part = self.parts = self.b.constant(INT64, 0)
-        """Where passes add to memory: their number in a part, and the number of parts."""
+        """The number of passes in a part, and of parts, if passes add to memory."""
 
     def write(self, emit_passes: Callable[[StepWriter, Value, Value], None]) -> None:
         """Write the loop."""
@@ -209,11 +209,12 @@ class _SharedPasses:
         ranges = RangeFunction(writer)
         self._write_range(ranges, failure, sums)
         function, values = ranges.finish()
-        count, grain = self.parts, b.constant(INT64, 1)
-        if sums is None:
-            count, grain = self.count, b.binary("sdiv", b.constant(INT64, GRAIN_NANOSECONDS), each)
-            # Long passes are ranges of their own.
-            grain = b.select(b.lt(grain, 1), b.constant(INT64, -1), grain)
+        count = self.count
+        if sums is not None:
+            count, each = self.parts, each * b.minimum_number(self.part, _MOST)
+        grain = b.binary("sdiv", b.constant(INT64, GRAIN_NANOSECONDS), each)
+        # Long passes, or parts, are ranges of their own.
+        grain = b.select(b.lt(grain, 1), b.constant(INT64, -1), grain)
         threads = threads_of_blas(b) if self.shared.calls_library else None
         if threads is not None:
             begin_alone(b, threads)  # not each call for itself
