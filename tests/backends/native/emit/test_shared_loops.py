@@ -152,7 +152,7 @@ def test_gradients(name):
     gradients = phintys.grad(cost, [rows, v])  # that for v is a sum over the steps
     others = np.linspace(-1, 2, 3 if rows is S else 4)
     # Roots that keep what their gradient needs are computed in Python, as their steps may differ.
-    most, shared = (7, 1) if name == "roots" else (200, 2)
+    most, shared = (7, 1) if name == "roots" else (70, 2)
     values = [(draw(rows, passes), others) for passes in (0, 1, most)]
     assert check([rows, v], [cost, *gradients], *values) == shared
 
