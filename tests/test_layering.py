@@ -95,6 +95,11 @@ MUTUAL = (
         "backends.native.explain backends.native.verify",
     ),
     ("backends.native.steps.loop", "backends.native.emit.short_vectors"),
+    # What they write is called by a writer of steps, which the steps hand to them.
+    (
+        "backends.native.emit.range_function backends.native.emit.shared_passes",
+        "backends.native.emit.step_writer",
+    ),
     ("backends.native.routines.routine", "backends.native.steps.call"),
     # What the runtime knows of a program lists its callbacks and claims.
     (

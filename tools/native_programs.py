@@ -30,6 +30,8 @@ from phintys.backends.native.values import Array, Place
 
 __all__ = ["Executable", "compile_program"]
 
+_malloc = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_int64)(("PyMem_RawMalloc", ctypes.pythonapi))
+
 
 class Executable:
     """A compiled program, called with arrays.
@@ -68,6 +70,8 @@ class Executable:
         self.arena_bytes: dict[int, int] = {}
         self.keep_results = False
         """Write results into the memory of those of the previous call: for benchmarks."""
+        self.most_bytes: int | None = None
+        """Memory that steps ask for while they run is refused if it is larger; for tests."""
         self.polls = 0
         """How often programs have looked for signals."""
         self.interrupted_at = 0
@@ -87,7 +91,7 @@ class Executable:
             ),
             "phintys_poll": ctypes.CFUNCTYPE(i32, ptr)(self._poll),
             "phintys_work": ctypes.CFUNCTYPE(None, ptr, i64)(lambda state, nanoseconds: None),
-            "phintys_malloc": ctypes.CFUNCTYPE(ptr, i64)(("PyMem_RawMalloc", ctypes.pythonapi)),
+            "phintys_malloc": ctypes.CFUNCTYPE(ptr, i64)(self._malloc),
             "phintys_free": ctypes.CFUNCTYPE(None, ptr)(("PyMem_RawFree", ctypes.pythonapi)),
         }
 
@@ -99,6 +103,9 @@ class Executable:
         self._blocks[group] = block
         self.arena_bytes[group] = size
         return (block.ctypes.data + 63) // 64 * 64
+
+    def _malloc(self, size: int) -> int | None:
+        return None if self.most_bytes is not None and size > self.most_bytes else _malloc(size)
 
     def _new_array(self, state: int, number: int, sizes: int) -> int:
         array = self.emitted.layout.new_arrays[number]

@@ -52,6 +52,16 @@ class TestMerging:
         for one, other in zip(f(*values), unmerged(*values), strict=True):
             np.testing.assert_allclose(one, other)
 
+    def test_loops_of_one_op_with_other_values_become_one(self):
+        (a,) = make_loop(lambda i, u, c, d: [u * c + d], n, untraced=[s], captured=[s, t])
+        op = a.owner.op
+        (b,) = op(n, s, t, s, return_list=True)
+        f, loops, _ = compiled([a, b])
+        assert len(loops) == 1
+        unmerged, _, _ = compiled([a, b], "combine_loops")
+        for mine, expected in zip(f(4, 0.5, 0.3), unmerged(4, 0.5, 0.3), strict=True):
+            np.testing.assert_allclose(mine, expected)
+
     def test_what_both_compute_is_computed_once(self):
         def step(row, u, v):
             return [running(row, v), u * v]

@@ -96,9 +96,9 @@ class Loop:
     ran: list[Any] = field(default_factory=list)
 
     @classmethod
-    def of(cls, node: Apply) -> Loop:
-        """Return the loop of a node."""
-        op: Any = node.op
+    def of(cls, node: Apply, op: Any = None) -> Loop:
+        """Return the loop of a node, or one with the step of a copy of its Op."""
+        op = node.op if op is None else op
         arguments: LoopArguments = op.arguments
         given = arguments.node_inputs(node.inputs)
         rows, made = op.step_inputs, op.step_outputs

@@ -203,7 +203,10 @@ def _row_of_trace(x: Any, traces: Mapping[Any, Argument]) -> Any:
 def _merged(first: Apply, second: Apply) -> dict[Variable, Any] | None:
     """Return the outputs of a loop that computes what two loops do; ``None`` if there is none."""
     links = _links(first, second)
-    one, other = Loop.of(first), Loop.of(second)
+    op: Any = second.op
+    if op is first.op:  # other values of the same step, whose variables stand for those of one
+        op = op.with_inner(op.fgraph.clone())
+    one, other = Loop.of(first), Loop.of(second, op)
     rows: dict[Any, Any] = {other.index: one.index}
     former = {(x.given, x.rows[0].type): x.rows[0] for x in (*one.sequences, *one.captured)}
     for x in (*other.sequences, *other.captured):

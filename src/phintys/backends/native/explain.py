@@ -194,6 +194,10 @@ class Explainer:
             found += [f"{indent}   {line}" for line in rest]
         return found
 
+    def is_shared(self, loop: Step) -> bool:
+        """Return whether threads can share a loop of steps."""
+        return loop in self.emitted.shared_loops
+
     def op_of(self, node: Apply | None) -> str:
         """Return the Op that steps inside another compute, in parentheses."""
         return "" if node is None else f" ({node.op})"

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from phintys.backends.native.emit.main import MainFunction
+    from phintys.backends.native.emit.shared_loops import SharedLoop
     from phintys.backends.native.emit.step_writer import StepWriter
     from phintys.backends.native.explain import Explainer
     from phintys.backends.native.expressions import Statement
@@ -56,6 +57,12 @@ class Step:
 
     only_checks: ClassVar[bool] = False
     """Whether it does nothing but compare sizes."""
+
+    calls_library: ClassVar[bool] = False
+    """Whether it calls functions of a library, which may have threads of its own."""
+
+    needs_caller: ClassVar[bool] = False
+    """Whether only the thread that called the program can run it, since it uses Python."""
 
     # ---- what it accesses
 
@@ -107,6 +114,19 @@ class Step:
     def work(self, main: MainFunction) -> Polynomial | None:
         """Return a rough estimate of its time, in units of the main function, if there is one."""
         return None
+
+    def typical_work(self, main: MainFunction) -> Polynomial:
+        """Return the like of :meth:`work` that leaves nothing out; not the most, but the usual."""
+        work = self.work(main)
+        return main.ring.zero if work is None else work
+
+    def shared(self, main: MainFunction) -> SharedLoop | None:
+        """Return how threads share its passes; ``None`` if they run one after the other."""
+        return None
+
+    def is_divisible(self, main: MainFunction) -> bool:
+        """Return whether several threads can share it, if it takes long."""
+        return False
 
     # ---- what it looks like
 

@@ -16,6 +16,7 @@ from phintys.backends.native.emit.frame import (
     PARALLEL_NANOSECONDS,
     STATUS,
 )
+from phintys.backends.native.emit.module import signature
 from phintys.backends.native.emit.part import LONG_RUN, MOST_BYTES
 from phintys.backends.native.emit.plans import CHUNKS, SHORTEST_CHUNK, SMALLEST_CHUNK
 from phintys.backends.native.emit.register_part import RegisterPart
@@ -35,13 +36,15 @@ from phintys.backends.native.emit.scope import (
 )
 from phintys.backends.native.emit.types import INT32, INT64, PTR, VOID, type_of
 from phintys.backends.native.emit.values import Value
+from phintys.backends.native.runtime.atomics import call_pointer
 from phintys.backends.native.values import Place
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
     from phintys.backends.native.emit.kernel_code import KernelCode
-    from phintys.backends.native.emit.module import Module
+    from phintys.backends.native.emit.main import MainFunction
+    from phintys.backends.native.emit.module import Function, Module
     from phintys.backends.native.emit.plans import KernelPlan, NestPlan
     from phintys.backends.native.steps.kernel import Kernel
 
@@ -105,7 +108,21 @@ class _Cut:
 
 
 class KernelCaller(RegisterPart):
-    """Writes calls of kernels."""
+    """Writes calls of kernels.
+
+    Parameters
+    ----------
+    main
+        The main function as a whole.
+    function
+        This one. If it has several parameters, the last one is the function that shares iterations
+        among threads; otherwise that is the runtime's.
+    """
+
+    def __init__(self, main: MainFunction, function: Function) -> None:
+        super().__init__(main, function)
+        *others, last = self.b.arguments
+        self._parallel = last if others else None
 
     def kernel(self, kernel: Kernel) -> None:
         """Write the call of a kernel."""
@@ -254,9 +271,22 @@ class KernelCaller(RegisterPart):
 
     def parallel_for(self, function: Value, block: Value, n: Value, grain: Value) -> None:
         """Let threads share the iterations of a kernel; a signal may end the call meanwhile."""
+        self.fail_if_interrupted(self.shared(function, block, n, grain))
+
+    def shared(self, function: Value, block: Value, n: Value, grain: Value) -> Value:
+        """Let threads share the iterations of a kernel, and return whether the call must end."""
         operands = [self.state(), function, block, n, grain]
-        status = self.b.call("phintys_parallel_for", INT32, operands)
-        self.fail_if_interrupted(status)
+        return call_pointer(self.b, self.parallel, INT32, operands)
+
+    @property
+    def parallel(self) -> Value:
+        """The function that shares iterations among threads, or carries them out in order."""
+        if self._parallel is not None:
+            return self._parallel
+        name = "phintys_parallel_for"
+        head = signature(name, INT32, [PTR, PTR, PTR, INT64, INT64])
+        self.b.module.declare(name, head)
+        return Value(self.b, PTR, f"@{name}")
 
     def poll(self) -> None:
         """Check for signals if it is time; they may end the call."""

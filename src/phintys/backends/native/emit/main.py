@@ -20,10 +20,11 @@ from phintys.backends.native.steps.kernel import Kernel
 from phintys.backends.native.values import Array, Place
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from phintys.backends.native.emit.kernel_code import KernelCode
     from phintys.backends.native.emit.module import Module
+    from phintys.backends.native.emit.shared_loops import SharedLoop
     from phintys.backends.native.emit.short_vectors import ShortVectors
     from phintys.backends.native.memory import MemoryPlan
     from phintys.backends.native.polynomials import Atom
@@ -91,6 +92,8 @@ class MainFunction:
         Sizes that are in the frame at the point where code is being written.
     inline
         The kernels that are written where they run.
+    shared_loops
+        The loops that threads can share.
     has_copier
         Whether the function that copies slots of the frame has been written.
     """
@@ -127,6 +130,7 @@ class MainFunction:
         self._callbacks = {step: at for at, step in enumerate(self.layout.callbacks)}
         self._new_arrays = {array: at for at, array in enumerate(self.layout.new_arrays)}
         self._claims = {step: at for at, step in enumerate(self.layout.claims)}
+        self.shared_loops = dict(self._shared_loops(program.steps[: self.commit_start]))
         self._elements = self._elements_by_step()
         self.read_as_sizes = {e.array.memory for some in self._elements.values() for e in some}
         for one in short_vectors.values():
@@ -246,6 +250,20 @@ class MainFunction:
         """How often steps access each array."""
         return touches(self.program.steps)
 
+    # ---- loops -------------------------------------------------------------------------------
+
+    def _shared_loops(self, steps: Sequence[Step]) -> Iterator[tuple[Step, SharedLoop]]:
+        """Yield the loops that threads can share; of loops in loops, the outermost."""
+        for step in steps:
+            shared = step.shared(self)
+            if shared is not None:
+                yield step, shared
+                continue
+            short = self.short_vectors.get(step)
+            if short is None or not short.is_certain:  # where all vectors are in registers
+                for body in step.bodies():
+                    yield from self._shared_loops(body)
+
     # ---- work --------------------------------------------------------------------------------
 
     def _work_by_step(self) -> dict[int, Polynomial]:
@@ -358,9 +376,9 @@ class MainFunction:
         """Return the number of the block whose address is in a slot for reserved memory."""
         return self.layout.groups + list(self._reserved.values()).index(slot)
 
-    def workspace(self, kernel: Kernel) -> int:
-        """Return the number of a kernel's node, for errors about memory for its own work."""
-        self.layout.workspaces.append(next(reversed(kernel.nodes()), None))
+    def workspace(self, step: Step) -> int:
+        """Return the number of a step's node, for errors about memory for its own work."""
+        self.layout.workspaces.append(next(reversed(step.nodes()), None))
         return len(self.layout.workspaces) - 1
 
     def _note_buffers(self) -> None:

@@ -101,13 +101,13 @@ class Part:
     main
         The main function as a whole.
     function
-        This one: ``i32 function(ptr frame)``.
+        This one: ``i32 function(ptr frame)``, maybe with further parameters.
     """
 
     def __init__(self, main: MainFunction, function: Function) -> None:
         self.main = main
         self.b = Builder(function)
-        (self.frame,) = self.b.arguments
+        self.frame = self.b.arguments[0]
         self._fail = self.b.new_block("fail")
         self._known: dict[Atom, Value] = {}
         self._polynomials: dict[Polynomial, Value] = {}

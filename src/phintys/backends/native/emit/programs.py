@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from phintys.backends.native.emit.target import Target
     from phintys.backends.native.layout import Layout
     from phintys.backends.native.memory import MemoryPlan
-    from phintys.backends.native.program import Program
+    from phintys.backends.native.program import Program, Step
 else:
     clock = LateModule("phintys.backends.native.emit.clock")
 
@@ -50,6 +50,8 @@ class EmittedProgram:
         The functions of each kernel.
     memory
         The placement of arrays.
+    shared_loops
+        The loops of steps that threads can share.
     clock
         The clock that measures the steps, if they are measured.
     """
@@ -58,6 +60,7 @@ class EmittedProgram:
     layout: Layout
     kernels: dict[Kernel, KernelCode]
     memory: MemoryPlan
+    shared_loops: frozenset[Step]
     clock: clock.StepClock | None = None
 
 
@@ -90,4 +93,5 @@ def emit_program(program: Program, target: Target, *, timed: bool = False) -> Em
     main = MainFunction(program, module, polynomials, kernels, memory, short)
     MainWriter(main, step_clock).write()
     main.layout.uses_threads = "phintys_parallel_for" in module.declared
-    return EmittedProgram(module, main.layout, kernels, memory, step_clock)
+    shared = frozenset(main.shared_loops)
+    return EmittedProgram(module, main.layout, kernels, memory, shared, step_clock)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
 
     from phintys.backends.native.emit.builder import Builder
-    from phintys.backends.native.emit.module import Block, Phi
+    from phintys.backends.native.emit.module import Block, Function, Phi
     from phintys.backends.native.polynomials import Polynomial
     from phintys.backends.native.values import LoopVariable
 
@@ -112,6 +112,10 @@ class StepWriter(KernelCaller):
 
     # ---- loops -----------------------------------------------------------------------------
 
+    def apart(self, function: Function) -> StepWriter:
+        """Return a writer of steps into another function of the main function."""
+        return StepWriter(self.main, function)
+
     def is_inline(self, step: Step) -> bool:
         """Return whether a step is a kernel that is written in place."""
         if not isinstance(step, Kernel):
@@ -136,26 +140,29 @@ class StepWriter(KernelCaller):
             return self.b.lt(nanoseconds, value >> _WORK_SHIFT)
 
     @contextmanager
-    def passes(self, loop: Step, counter: LoopVariable, count: Value) -> Generator[Passes]:
-        """Write the body of a loop that runs ``count`` times, and continue after it.
+    def passes(
+        self, loop: Step, counter: LoopVariable, begin: Value | int, end: Value
+    ) -> Generator[Passes]:
+        """Write the body of a loop for ``range(begin, end)``, and continue after it.
 
         Numbers that only code in the body computes stay in registers.
         """
         b = self.b
+        begin = b.value(INT64, begin)
         is_outermost = not self.open_loops
         if is_outermost:
             self.numbers = self._numbers_in(loop)
         carried = self._carried(loop)
-        first = {memory: self.number(memory) for memory in carried}
+        before = {memory: self.number(memory) for memory in carried}
         rows = [] if self.short is None else self.short.latest.get(loop, [])
         places = [self.address(row.array, row.first) for row in rows]
-        before = b.block
+        outer = b.block
         entry, body, after = b.new_block("entry"), b.new_block("body"), b.new_block("after")
-        b.branch(b.lt(0, count), entry, after)
+        b.branch(begin < end, entry, after)
         b.begin(entry)
         b.begin(body)
         passes = Passes(b.phi(INT64))
-        phis = {memory: _phis(b, value) for memory, value in first.items()}
+        phis = {memory: _phis(b, value) for memory, value in before.items()}
         with b.inside(entry):
             given = [self.row(row, place) for row, place in zip(rows, places, strict=True)]
         read = [_phis(b, value) for value in given]
@@ -169,29 +176,29 @@ class StepWriter(KernelCaller):
             yield passes
             last = {memory: self.registers[memory] for memory in carried}
         self.open_loops.pop()
-        end = b.block
+        last_block = b.block
         following = passes.counter.value + 1
-        again = following < count
+        again = following < end
         if passes.until is not None:
             again = again & ~passes.until
         b.branch(again, body, after)
         with b.inside(entry):
             b.jump(body)
-        passes.counter.add(b.constant(INT64, 0), entry)
-        passes.counter.add(following, end)
+        passes.counter.add(begin, entry)
+        passes.counter.add(following, last_block)
         for memory, some in phis.items():
-            _add(some, first[memory], entry)
-            _add(some, last[memory], end)
+            _add(some, before[memory], entry)
+            _add(some, last[memory], last_block)
         for row, some, value in zip(rows, read, given, strict=True):
             del self.latest[row.array, row.read]
             _add(some, value, entry)
-            _add(some, self.rows[row.array, row.written], end)
+            _add(some, self.rows[row.array, row.written], last_block)
         b.begin(after)
         self.registers, self.unsaved = outside
         for memory in carried:
-            results = _phis(b, first[memory])
-            _add(results, first[memory], before)
-            _add(results, last[memory], end)
+            results = _phis(b, before[memory])
+            _add(results, before[memory], outer)
+            _add(results, last[memory], last_block)
             self.registers[memory] = _joined(results)
         self.unsaved |= dict.fromkeys(carried)
         if is_outermost:
@@ -200,10 +207,14 @@ class StepWriter(KernelCaller):
 
     def _numbers_in(self, loop: Step) -> set[Array]:
         """Return what stays in registers while a loop runs that is in no other."""
-        if self.short is None:
-            return numbers_in_registers(loop, self.main.inline)
-        inline = self.main.inline | self.short.plans.keys()
-        return numbers_in_registers(loop, inline) | self.short.arrays
+        if self.short is not None:
+            inline = self.main.inline | self.short.plans.keys()
+            return numbers_in_registers(loop, inline) | self.short.arrays
+        found = numbers_in_registers(loop, self.main.inline)
+        for other, shared in self.main.shared_loops.items():
+            if other is not loop:  # its passes are a function of their own
+                found.difference_update(shared.private, shared.sums)
+        return found
 
     def _carried(self, loop: Step) -> list[Array]:
         """Return the numbers in registers that a pass needs from the last, or that are read later.
@@ -262,11 +273,9 @@ class StepWriter(KernelCaller):
 
     def share(self, symbol: str, arguments: Sequence[Value]) -> None:
         """Emit the call of a function that shares its work, and can be interrupted."""
-        b = self.b
-        parallel, poll = "phintys_parallel_for", "phintys_poll"
-        b.module.declare(parallel, signature(parallel, INT32, [PTR, PTR, PTR, INT64, INT64]))
+        b, poll = self.b, "phintys_poll"
         b.module.declare(poll, signature(poll, INT32, [PTR]))
-        functions = [Value(b, PTR, f"@{name}") for name in (parallel, poll)]
+        functions = [self.parallel, Value(b, PTR, f"@{poll}")]
         self.fail_if_interrupted(b.call(symbol, INT32, [self.state(), *functions, *arguments]))
 
     def poll_after(self, step: Step) -> None:

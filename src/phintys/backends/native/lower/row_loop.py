@@ -51,7 +51,11 @@ def lower_row_loop(op: RowLoop, node: Apply, lowering: Lowering) -> None:
             _store_row(variable, target, counter if stack else None, node, lowering)
     kept = {target.array for target in targets}
     body = fuse(prune(steps, kept), lowering.sizes, kept)
-    loop = Loop(count, counter, body, node=node)
+    pairs = list(zip((target.array for target in targets), op.stacked, strict=True))
+    rows = tuple([array for array, stack in pairs if stack])
+    sums = tuple([array for array, stack in pairs if not stack])
+    are_floats = all(array.dtype.kind in "fc" for array in sums)
+    loop = Loop(count, counter, body, node=node, own_rows=rows if are_floats else None, sums=sums)
     written = set(arrays_written(loop))
     for array in written:
         if array.place == Place.BUFFER and any(varies(size, written) for size in array.sizes):

@@ -33,6 +33,7 @@ from phintys.control.loops.step_counts import StepCount
 from phintys.control.loops.stepping import FEWER_ROWS, NEGATIVE
 from phintys.graph.apply import Apply
 from phintys.graph.fgraph import FunctionGraph
+from phintys.tensor.elemwise import Elemwise
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -148,12 +149,27 @@ class _Steps:
             body,
             until=None if until is None else until.array,
             node=self.node,
+            own_rows=self._own_rows(fgraph),
+            sums=tuple([view.array for view in self.states]),
         )
         require_lengths_before(loop, "a step computes")
         self._check_lengths()
         self._begin(ran)
         lowering.steps += [*made_once, loop]
         self._bind_results(ran)
+
+    def _own_rows(self, fgraph: FunctionGraph) -> tuple[Array, ...] | None:
+        """Return the memory of all rows if no step depends on another, else ``None``.
+
+        Steps may add to states, which nothing else reads.
+        """
+        if self.traces or self.arguments.has_until:
+            return None
+        values = self.arguments.step_inputs(fgraph.inputs).untraced
+        made = self.arguments.step_outputs(fgraph.outputs).untraced
+        if not all(_is_sum(value, new, fgraph) for value, new in zip(values, made, strict=True)):
+            return None
+        return tuple([view.array for view in self.stacks])
 
     def _carried(self) -> set[Array]:
         """Return the memory that holds first values before the loop, and others after a step."""
@@ -328,6 +344,16 @@ class _Steps:
         if self.arguments.has_until:
             rows = rows.sliced(0, sizes.fixed(0), sizes.fixed(1), count, sizes)
         self.lowering.bind(variable, rows, is_part=True)
+
+
+def _is_sum(state: Variable, new: Variable, fgraph: FunctionGraph) -> bool:
+    """Return whether a step only adds to a state of floats."""
+    node, dtype = new.owner, getattr(new.type, "numpy_dtype", None)
+    if node is None or dtype is None or dtype.kind not in "fc" or state.type.dtype != dtype:  # pyright: ignore[reportAttributeAccessIssue]
+        return False
+    if [client for client, _ in fgraph.clients[state]] != [node] or len(fgraph.clients[new]) > 1:
+        return False
+    return isinstance(node.op, Elemwise) and node.op.scalar_op is ps.add
 
 
 def _made_once(body: Sequence[Step], carried: Collection[Array]) -> dict[Step, None]:

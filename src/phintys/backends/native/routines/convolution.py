@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from phintys.backends.native.emit.control import divide_up, loop, when
+from phintys.backends.native.emit.range_function import RangeFunction
 from phintys.backends.native.emit.types import type_of
 from phintys.backends.native.routines.routine import Routine
-from phintys.backends.native.routines.stacks import RangeFunction
 
 if TYPE_CHECKING:
     from phintys.backends.native.emit.main import MainFunction

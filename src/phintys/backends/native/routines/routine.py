@@ -69,6 +69,10 @@ class Routine:
             raise IntegrityError(msg)
         return size
 
+    def divides(self, call: LibraryCall[Any]) -> bool:
+        """Return whether it hands parts of a call to the thread pool."""
+        return self.shares_work
+
     def work(self, call: LibraryCall[Any], main: MainFunction) -> Polynomial | None:
         """Return a rough estimate of its time, from :meth:`MainFunction.scaled`."""
         return None

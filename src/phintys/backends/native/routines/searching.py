@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from phintys.backends.native.emit.control import loop
 from phintys.backends.native.emit.memory import gather
+from phintys.backends.native.emit.range_function import RangeFunction
 from phintys.backends.native.emit.types import BOOL, INT64, type_of
 from phintys.backends.native.routines.routine import Routine
-from phintys.backends.native.routines.stacks import RangeFunction
 
 if TYPE_CHECKING:
     from phintys.backends.native.emit.main import MainFunction

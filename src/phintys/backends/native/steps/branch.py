@@ -8,8 +8,10 @@ from phintys._base.records import record
 from phintys.backends.native.program import Step
 
 if TYPE_CHECKING:
+    from phintys.backends.native.emit.main import MainFunction
     from phintys.backends.native.emit.step_writer import StepWriter
     from phintys.backends.native.explain import Explainer
+    from phintys.backends.native.polynomials import Polynomial
     from phintys.backends.native.values import Array
     from phintys.backends.native.verify import Verifier
     from phintys.graph.apply import Apply
@@ -47,6 +49,11 @@ class Branch(Step):
     def bodies(self) -> tuple[list[Step], list[Step]]:
         """Return the steps of both cases."""
         return self.then, self.otherwise
+
+    def typical_work(self, main: MainFunction) -> Polynomial:
+        """Return the work of both cases, one of which runs."""
+        inside = [step.typical_work(main) for body in self.bodies() for step in body]
+        return main.ring.total(inside)
 
     def nodes(self) -> tuple[Apply, ...]:
         """Return the node, if there is one."""

@@ -33,6 +33,9 @@ __all__ = ["LARGEST", "LibraryCall"]
 LARGEST = 2**31 - 1
 """The largest number that a routine can be passed."""
 
+_GUESS = 1000.0
+"""Nanoseconds of a routine that has no estimate."""
+
 Called = TypeVar("Called", bound=Routine)
 
 
@@ -61,6 +64,7 @@ class LibraryCall(Step, Generic[Called]):
 
     noun: ClassVar[str] = "call"
     nouns: ClassVar[str] = "calls"
+    calls_library: ClassVar[bool] = True
 
     routine: Called
     inputs: tuple[Array, ...]
@@ -102,6 +106,14 @@ class LibraryCall(Step, Generic[Called]):
     def work(self, main: MainFunction) -> Polynomial | None:
         """Return the routine's estimate of its time."""
         return self.routine.work(self, main)
+
+    def typical_work(self, main: MainFunction) -> Polynomial:
+        """Return the routine's estimate of its time, or a guess."""
+        return self.work(main) or main.scaled(main.ring.one, _GUESS)
+
+    def is_divisible(self, main: MainFunction) -> bool:
+        """Return whether the routine shares this call among threads."""
+        return self.routine.divides(self)
 
     @property
     def title(self) -> str:

@@ -35,6 +35,7 @@ class Callback(Step):
 
     noun: ClassVar[str] = "callback"
     nouns: ClassVar[str] = "callbacks"
+    needs_caller: ClassVar[bool] = True
 
     node: Apply
     inputs: tuple[Value, ...]

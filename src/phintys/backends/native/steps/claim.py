@@ -54,6 +54,7 @@ class Claim(Step):
     noun: ClassVar[str] = "claim"
     nouns: ClassVar[str] = "claims"
     is_timed: ClassVar[bool] = False
+    needs_caller: ClassVar[bool] = True
 
     source: Array
     target: Array

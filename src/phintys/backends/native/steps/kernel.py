@@ -113,6 +113,11 @@ class Kernel(Step):
             work = main.ring.mul(work, plan.parallel.extent)
         return main.scaled(work, plan.cost)
 
+    def is_divisible(self, main: MainFunction) -> bool:
+        """Return whether it has a level of loops, or parts of a reduction, that threads share."""
+        plan = main.kernels[self].plan
+        return plan.is_chunked or (plan.parallel is not None and not plan.is_serial)
+
     @property
     def title(self) -> str:
         """The arrays that it writes."""

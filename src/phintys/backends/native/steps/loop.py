@@ -7,8 +7,13 @@ from typing import TYPE_CHECKING, ClassVar
 from phintys._base.records import record
 from phintys.backends.native.dependence import arrays_written
 from phintys.backends.native.emit.control import when
+from phintys.backends.native.emit.frame import PARALLEL_NANOSECONDS
+from phintys.backends.native.emit.registers import touches
+from phintys.backends.native.emit.shared_loops import SharedLoop
+from phintys.backends.native.emit.shared_passes import write_shared_loop
 from phintys.backends.native.emit.types import INT64
-from phintys.backends.native.program import Step
+from phintys.backends.native.program import Step, walk_steps
+from phintys.backends.native.values import Place
 
 if TYPE_CHECKING:
     from phintys.backends.native.emit.main import MainFunction
@@ -33,6 +38,15 @@ _LONG_PASS = 100_000
 _QUICK_PASSES = 4096
 """Passes between two signal checks, if a pass computes a few numbers."""
 
+_USUAL_PASSES = 16
+"""A guess at the passes of a loop that ends by a condition."""
+
+_EACH_PASS = 2.0
+"""Nanoseconds for a pass, however little it computes."""
+
+_UNKNOWN = 1000.0
+"""A guess at the nanoseconds of a step if they may differ between passes."""
+
 
 @record(eq=False)
 class Loop(Step):
@@ -51,6 +65,11 @@ class Loop(Step):
         A single bool, written in the body: the pass in which it becomes true is the last one.
     node
         The graph's node that this computes, if any.
+    own_rows
+        If the passes are independent of each other, the memory in which each writes rows of its
+        own; else ``None``. What else a pass writes is not read outside of it, but for ``sums``.
+    sums
+        If there are own rows, the memory to which each pass adds floats.
     """
 
     noun: ClassVar[str] = "loop"
@@ -62,6 +81,8 @@ class Loop(Step):
     body: list[Step]
     until: Array | None = None
     node: Apply | None = None
+    own_rows: tuple[Array, ...] | None = None
+    sums: tuple[Array, ...] = ()
 
     def reads(self) -> tuple[Array, ...]:
         """Return the condition that ends it, if there is one."""
@@ -82,6 +103,48 @@ class Loop(Step):
     def work(self, main: MainFunction) -> Polynomial:
         """Return the work of all passes, without that which differs between them."""
         return main.ring.mul(main.ring.of(self.count), self._work_of_pass(main))
+
+    def typical_work(self, main: MainFunction) -> Polynomial:
+        """Return the work of all passes; of a few, if a condition ends them."""
+        passes = self.count
+        if self.until is not None:
+            sizes = main.program.sizes
+            passes = sizes.arithmetic("min", passes, sizes.fixed(_USUAL_PASSES))
+        return main.ring.mul(main.ring.of(passes), main.ring.total(self.work_of_pass(main)))
+
+    def work_of_pass(self, main: MainFunction) -> tuple[Polynomial, Polynomial]:
+        """Return the usual work of a pass: what several threads could share, and the rest."""
+        ring, written = main.ring, set(arrays_written(self))
+        divisible: list[Polynomial] = []
+        alone = [main.scaled(ring.one, _EACH_PASS)]
+        for step in self.body:
+            work = step.typical_work(main)
+            if main.varies(work, written):
+                work = main.scaled(ring.one, _UNKNOWN)
+            (divisible if step.is_divisible(main) else alone).append(work)
+        return ring.total(divisible), ring.total(alone)
+
+    def shared(self, main: MainFunction) -> SharedLoop | None:
+        """Return how threads share it if its passes are independent, and may take long."""
+        rows, inside = self.own_rows, list(walk_steps(self.body))
+        if rows is None or any(step.needs_caller for step in inside):
+            return None
+        outside = {*rows, *self.sums}
+        private = list(dict.fromkeys(a for a in arrays_written(self) if a not in outside))
+        touched = touches([self])
+        if any(a.place != Place.BUFFER or touched[a] != main.touches[a] for a in private):
+            return None
+        short = main.short_vectors.get(self)
+        if short is not None and short.latest.get(self):
+            return None
+        divisible, alone = self.work_of_pass(main)
+        work = main.ring.mul(main.ring.of(self.count), main.ring.add(divisible, alone))
+        least = main.scaled(main.ring.one, PARALLEL_NANOSECONDS)
+        if work.known is not None and work.known < (least.known or 0):
+            return None
+        calls = any(step.calls_library for step in inside)
+        sums = list(self.sums)
+        return SharedLoop(self.count, self.counter, private, sums, divisible, alone, calls)
 
     def _work_of_pass(self, main: MainFunction) -> Polynomial:
         written = set(arrays_written(self))
@@ -105,7 +168,8 @@ class Loop(Step):
 
     def lines(self, explainer: Explainer) -> list[str]:
         """Return the steps of its body."""
-        head = f"for {self.counter} < {explainer.size(self.count)}, one after the other"
+        how = "shared by threads" if explainer.is_shared(self) else "one after the other"
+        head = f"for {self.counter} < {explainer.size(self.count)}, {how}"
         if self.until is not None:
             head += f", until {explainer.name(self.until)}"
         return [head + explainer.op_of(self.node), *explainer.steps(self.body, "  ")]
@@ -113,39 +177,57 @@ class Loop(Step):
     def verify(self, verifier: Verifier) -> None:
         """Check its body."""
         verifier.size(self.count)
+        before = set(verifier.written)
         verifier.outer.append(self.counter)
         verifier.steps(self.body)
         verifier.outer.pop()
+        if self.own_rows is not None:
+            verifier.expect(self.until is None, "independent passes end by a condition")
+            private = set(arrays_written(self)).difference(self.own_rows, self.sums)
+            verifier.expect(private.isdisjoint(before), "a pass overwrites what is read elsewhere")
+            verifier.written -= private
         if self.until is not None:
             verifier.truth(self.until)
         verifier.room_inside(self)
 
     def emit(self, writer: StepWriter) -> None:
-        """Write it; twice, if it is faster for vectors that turn out to be short."""
+        """Write it, or a function of its passes that threads can share."""
+        shared = writer.main.shared_loops.get(self)
+        if shared is None or writer.short is not None:
+            self.emit_passes(writer, 0, writer.size(self.count))
+        else:
+            write_shared_loop(writer, self, shared, self.emit_passes)
+
+    def emit_passes(self, writer: StepWriter, begin: Value | int, end: Value) -> None:
+        """Write some passes; twice, if it is faster for vectors that turn out to be short."""
         short = writer.main.short_vectors.get(self)
         if short is None:
-            self._write(writer)
+            self._write(writer, begin, end)
         elif short.is_certain:
-            self._write_short(writer, short)
+            self._write_short(writer, short, begin, end)
         else:
             writer.either(
                 writer.is_short(short),
-                lambda: self._write_short(writer, short),
-                lambda: self._write(writer),
+                lambda: self._write_short(writer, short, begin, end),
+                lambda: self._write(writer, begin, end),
             )
 
-    def _write_short(self, writer: StepWriter, short: ShortVectors) -> None:
+    def _write_short(
+        self, writer: StepWriter, short: ShortVectors, begin: Value | int, end: Value
+    ) -> None:
         with writer.for_short(short):
-            self._write(writer)
+            self._write(writer, begin, end)
 
-    def _write(self, writer: StepWriter) -> None:
+    def _write(self, writer: StepWriter, begin: Value | int, end: Value) -> None:
         """Write its body, and what is the same in all passes before it."""
         b = writer.b
-        with writer.passes(self, self.counter, writer.size(self.count)) as passes:
+        with writer.passes(self, self.counter, begin, end) as passes:
             counter = passes.counter.value
             writer.forget_sizes(set(arrays_written(self)))
             writer.hold(self.counter, counter)
             writer.hold(writer.main.program.sizes.counter(self.counter), counter)
+            if self in writer.main.shared_loops:  # a failure is that of the first pass that fails
+                b.store(counter, writer.slot(writer.main.atom_slot(self.counter)))
             for element in writer.main.carried_into(self):
                 writer.keep_element(element)
             writer.inside(self.body)
