@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from phintys._base.errors import ArgumentError, ShapeError
 from phintys._base.origin import current_origin
 from phintys.graph.placeholders import Placeholder, mark_placeholder
+from phintys.graph.shared_variable import set_within
+from phintys.graph.traversal import ancestors
 from phintys.tensor.batching.engine import batch_rank, broadcasts, vectorize_graph
 from phintys.tensor.batching.signatures import parse_signature
 from phintys.tensor.broadcasting import broadcast_sizes
@@ -79,17 +81,37 @@ def vectorize(f: Callable[..., Any], signature: str | None = None) -> Callable[.
     def batched(*arguments: Any) -> Any:
         given: list[Any] = [as_tensor_variable(one) for one in arguments]
         cores = _cores(given, parsed, signature, name)
-        results = f(*cores)
+        with set_within() as drawn_from:
+            results = f(*cores)
         listed: Sequence[Any] = results if isinstance(results, list | tuple) else [results]
         outputs = _checked(listed, parsed, signature, name)
         pairs = list(zip(cores, given, strict=True))
-        found: Sequence[Any] = vectorize_graph(outputs, dict(pairs))
-        whole = _repeated(found, outputs, pairs, name)
+        updated = _updated_by_items(drawn_from, cores)
+        updates = [shared.default_update for shared in updated]
+        found: Sequence[Any] = vectorize_graph([*outputs, *updates], dict(pairs))
+        for shared, new in zip(updated, found[len(outputs) :], strict=True):
+            if new.type.in_same_class(shared.type):  # else the items would leave different values
+                shared.default_update = new
+        whole = _repeated(found[: len(outputs)], outputs, pairs, name)
         if not isinstance(results, list | tuple):
             return whole[0]
         return tuple(whole) if isinstance(results, tuple) else whole
 
     return update_wrapper(batched, f)
+
+
+def _updated_by_items(shared: Sequence[Any], cores: Sequence[Any]) -> list[Any]:
+    """Return the shared variables whose default updates depend on variables for one item.
+
+    The state of a generator after a loop does so, if the loop reads an item: it belongs to the loop
+    over the batch, then.
+    """
+    inside = set(cores)
+    return [
+        one
+        for one in shared
+        if one.default_update is not None and not inside.isdisjoint(ancestors([one.default_update]))
+    ]
 
 
 def _cores(
