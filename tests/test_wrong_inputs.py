@@ -180,13 +180,13 @@ COMPILING = {
     "a value for an input": Case(
         "phintys.function([np.zeros(3)], 1)", ArgumentError, ["Variable", "ndarray", "value="]
     ),
-    "nested outputs": Case(
+    "a set of outputs": Case(
         """
         x = pt.vector("x")
-        phintys.function([x], [[x]])
+        phintys.function([x], [{x}])
         """,
         ArgumentError,
-        ["[x]", "not nested"],
+        ["{x}", "set", "lists, tuples, dicts"],
     ),
     "a shared variable for an input": Case(
         """
