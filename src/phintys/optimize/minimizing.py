@@ -15,11 +15,12 @@ from phintys._base.errors import ArgumentError
 from phintys._base.late import LateModule
 from phintys._base.nests import form_of, matched
 from phintys.compile.build import function
-from phintys.gradient.jacobians import hessian_vector_product
+from phintys.gradient.jacobians import hessian, hessian_vector_product
 from phintys.gradient.reverse import grad
 from phintys.graph.cloning import clone_replace
 from phintys.graph.shared_variable import SharedVariable
 from phintys.graph.variable import Variable
+from phintys.optimize.constraints import scipys_constraints
 
 scipy_optimize: Any = LateModule("scipy.optimize")
 
@@ -29,6 +30,8 @@ WITHOUT_GRADIENT = frozenset({"nelder-mead", "powell", "cobyla", "cobyqa"})
 WITH_HESSIAN_PRODUCTS = frozenset(
     {"newton-cg", "trust-ncg", "trust-krylov", "trust-constr"}  # as SciPy's documentation has it
 )
+
+WITH_HESSIANS = frozenset({"dogleg", "trust-exact"})
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,7 @@ class Minimum:
     value
         The cost there.
     success, message
-        Whether the optimizer reached its goal, and what it says.
+        Whether the optimizer reached its goal and the cost is finite, and what it says.
     iterations, evaluations
         The number of steps, and of evaluations of the cost.
     history
@@ -64,8 +67,9 @@ def minimize(
     start: Any = None,
     givens: Mapping[Any, Any] | None = None,
     *,
-    method: str = "L-BFGS-B",
+    method: str | None = None,
     bounds: Any = None,
+    constraints: Any = (),
     tol: float | None = None,
     options: Mapping[str, Any] | None = None,
     progress: bool | Callable[[int, float], Any] = False,
@@ -89,11 +93,18 @@ def minimize(
     givens
         The values of the other inputs of the cost: variable -> array.
     method
-        A method of ``scipy.optimize.minimize``.
+        A method of ``scipy.optimize.minimize``; by default ``"L-BFGS-B"``, and with constraints
+        ``"SLSQP"``.
     bounds
         A pair of trees of the form of ``params``, the lowest and the highest values, for methods
         that respect bounds. They broadcast against the parameters; ``None`` is no bound, also in
         place of a whole tree.
+    constraints
+        What must hold: SciPy's constraints, or a list of them, with expressions in place of
+        functions. ``{"type": "eq", "fun": y}`` says that all elements of y are 0, ``"ineq"`` that
+        none is negative, and ``scipy.optimize.NonlinearConstraint(y, lowest, highest)`` where they
+        are. Their Jacobians, and for ``"trust-constr"`` the products with their Hessians, are
+        compiled.
     tol, options
         As for ``scipy.optimize.minimize``.
     progress
@@ -109,7 +120,8 @@ def minimize(
     Raises
     ------
     ArgumentError
-        ``params``, ``start`` or ``bounds`` are not of the same form, or a value is missing.
+        ``params``, ``start`` or ``bounds`` are not of the same form, a value is missing, or a
+        constraint is not one, or not for the method.
 
     Examples
     --------
@@ -128,12 +140,27 @@ def minimize(
     ...     round(float(found.params["height"]), 4),
     ... )
     (True, 2.0, 1.0)
+
+    The point of a line that is nearest to the origin:
+
+    >>> at = pt.dvector("at")
+    >>> on_the_line = {"type": "eq", "fun": at[0] + 2 * at[1] - 5}
+    >>> minimize((at**2).sum(), at, [0.0, 0.0], constraints=on_the_line).params.round(6)
+    array([1., 2.])
     """
     problem = _Problem(cost, params, start, dict(givens or {}), mode)
+    is_bound = not isinstance(constraints, list | tuple) or len(constraints) > 0
+    method = method or ("SLSQP" if is_bound else "L-BFGS-B")
     key = method.lower()
     has_gradient = key not in WITHOUT_GRADIENT
     value = problem.value_and_gradient() if has_gradient else problem.value()
-    extras = {"hessp": problem.hessian_product()} if key in WITH_HESSIAN_PRODUCTS else {}
+    extras: dict[str, Any] = {}
+    if key in WITH_HESSIAN_PRODUCTS:
+        extras["hessp"] = problem.hessian_product()
+    elif key in WITH_HESSIANS:
+        extras["hess"] = problem.hessian()
+    if is_bound:
+        extras["constraints"] = scipys_constraints(constraints, problem, method)
     history = _History(value, has_gradient, _callback_for(progress))
     history.add(problem.start)
 
@@ -151,12 +178,19 @@ def minimize(
     return Minimum(
         params=problem.unravel(found.x),
         value=float(found.fun),
-        success=bool(found.success),
-        message=str(found.message),
+        success=bool(found.success and np.isfinite(found.fun)),
+        message=_message(found),
         iterations=int(found.get("nit", len(history.costs) - 1)),
         evaluations=int(found.nfev),
         history=history.costs,
     )
+
+
+def _message(found: Any) -> str:
+    """Return what an optimizer says, which may be content with a cost that is not a number."""
+    if np.isfinite(found.fun):
+        return str(found.message)
+    return f"The cost is {float(found.fun)} at the end. The optimizer says: {found.message}"
 
 
 class _History:
@@ -211,18 +245,23 @@ class _Problem:
         self._dtypes = [variable.dtype for variable in variables]
         self.start = vector.astype("float64")
         self._data, self._mode = data, mode
-        self._theta: Any = pt.vector("parameters", dtype="float64", shape=vector.shape)
-        parts = map(pt.cast, tree.leaves(self._unravel(self._theta)), self._dtypes)
-        self._cost: Any = clone_replace(cost, dict(zip(variables, parts, strict=True)))
+        self.theta: Any = pt.vector("parameters", dtype="float64", shape=vector.shape)
+        parts = map(pt.cast, tree.leaves(self._unravel(self.theta)), self._dtypes)
+        self._parts = dict(zip(variables, parts, strict=True))
+        self._cost: Any = self.over_the_vector(cost)
+
+    def over_the_vector(self, expression: Any) -> Any:
+        """Return an expression of the parameters as one of the vector."""
+        return clone_replace(expression, self._parts)
 
     def value(self) -> Callable[[Any], float]:
         """Return the function of the cost."""
-        compiled = self._compiled([self._theta], self._cost)
+        compiled = self.compiled([self.theta], self._cost)
         return lambda at: float(compiled(at))
 
     def value_and_gradient(self) -> Callable[[Any], tuple[float, Any]]:
         """Return the function of the cost and its gradient."""
-        compiled = self._compiled([self._theta], [self._cost, grad(self._cost, self._theta)])
+        compiled = self.compiled([self.theta], [self._cost, grad(self._cost, self.theta)])
 
         def both(at: Any) -> tuple[float, Any]:
             value, gradient = compiled(at)
@@ -232,11 +271,16 @@ class _Problem:
 
     def hessian_product(self) -> Callable[[Any, Any], Any]:
         """Return the function of products of the Hessian with a direction."""
-        direction = self._theta.type("direction")
-        product = hessian_vector_product(self._cost, self._theta, direction)
-        return self._compiled([self._theta, direction], product)
+        direction = self.theta.type("direction")
+        product = hessian_vector_product(self._cost, self.theta, direction)
+        return self.compiled([self.theta, direction], product)
 
-    def _compiled(self, inputs: list[Any], outputs: Any) -> Callable[..., Any]:
+    def hessian(self) -> Callable[[Any], Any]:
+        """Return the function of the Hessian."""
+        return self.compiled([self.theta], hessian(self._cost, self.theta))
+
+    def compiled(self, inputs: list[Any], outputs: Any) -> Callable[..., Any]:
+        """Return a function that knows the values of all other inputs."""
         compiled: Any = function(
             [*inputs, *self._data], outputs, mode=self._mode, on_unused_input="ignore"
         )
@@ -253,8 +297,11 @@ class _Problem:
         """Return SciPy's form of bounds."""
         if given is None:
             return None
-        if not isinstance(given, list | tuple) or len(given) != 2:
-            msg = f"minimize: bounds is a pair of trees, (lowest, highest), got {given!r}."
+        if not isinstance(given, list | tuple) or len(given) != 2 or _are_intervals(given):
+            msg = (
+                f"minimize: bounds is a pair of trees, (lowest, highest), got {given!r}. From "
+                "SciPy's pairs for each element, write tuple(zip(*bounds))."
+            )
             raise ArgumentError(msg)
         sides = zip(given, (-np.inf, np.inf), strict=True)
         return scipy_optimize.Bounds(*(self._side(one, nothing) for one, nothing in sides))
@@ -271,6 +318,11 @@ class _Problem:
         filled = [nothing if one is None else one for one in found]
         parts = map(np.broadcast_to, filled, shapes)
         return np.concatenate([part.ravel() for part in parts])
+
+
+def _are_intervals(given: Any) -> bool:
+    """Return whether bounds are a list of tuples: SciPy's, of two elements, could be both."""
+    return isinstance(given, list) and all(isinstance(one, tuple) for one in given)
 
 
 def _checked_variables(params: Any) -> list[Any]:
@@ -305,7 +357,8 @@ def _checked_start(params: Any, variables: list[Any], start: Any) -> Any:
         )
         raise ArgumentError(msg)
     _, build = tree.flatten(params)
-    return build([one.type.filter(value) for one, value in zip(variables, given, strict=True)])
+    pairs = zip(variables, given, strict=True)  # a start may be rounded
+    return build([one.type.filter(value, allow_downcast=True) for one, value in pairs])
 
 
 def _callback_for(progress: Any) -> Callable[[int, float], Any]:
