@@ -9,7 +9,7 @@ from scipy.optimize import NonlinearConstraint, rosen
 import phintys
 import phintys.tensor as pt
 from phintys._base.errors import ArgumentError, MissingInputError
-from phintys.optimize import minimize
+from phintys.optimize import Minimizer, minimize
 
 X = np.arange(3.0)
 Y = 2 * X + 1
@@ -179,3 +179,30 @@ def test_bounds_for_each_element_are_refused():
         minimize(((x - 5) ** 2).sum(), x, [0.5, 2.5], bounds=[(0, 1), (2, 3)])
     found = minimize(((x - 5) ** 2).sum(), x, [0.5, 2.5], bounds=((0, 2), (1, 3)))
     np.testing.assert_allclose(found.params, [1, 3])
+
+
+def test_a_controller_is_compiled_once():
+    """A cart that is pushed back to 0 with bounded forces, planned anew at each time step."""
+    move, push = np.array([[1.0, 0.1], [0.0, 1.0]]), np.array([0.005, 0.1])
+    forces, state = pt.dvector("forces"), pt.dvector("state")
+    path, _ = phintys.scan(lambda force, at: move @ at + push * force, forces, state)
+    cost = (path**2).sum() + 0.01 * (forces**2).sum()
+    now, start = np.array([1.0, 0.0]), np.zeros(15)
+    solve = Minimizer(cost, forces, start, {state: now}, bounds=(-1.0, 1.0))
+    for step in range(12):
+        plan = solve(start, {state: now})
+        alone = (
+            minimize(cost, forces, start, {state: now}, bounds=(-1.0, 1.0)) if step == 1 else plan
+        )
+        assert plan.value == pytest.approx(alone.value, rel=1e-9)
+        assert abs(plan.params).max() <= 1
+        now = move @ now + push * plan.params[0]
+        start = np.append(plan.params[1:], 0.0)
+    assert now @ now < 0.5
+    assert solve().history[0] > 1
+    with pytest.raises(
+        ArgumentError, match=r"shapes \[\(3,\)\], and it was compiled for \[\(15,\)\]"
+    ):
+        solve(np.zeros(3))
+    with pytest.raises(ArgumentError, match=r"forces was not among the givens.*, which are state"):
+        solve(givens={forces: start})
