@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph
-    from phintys.tensor.batching.engine import Batch
 
 __all__ = ["EvenRows", "even", "index_rows", "zero_beyond"]
 
@@ -64,7 +63,7 @@ class EvenRows(CheckAndRaise):
 
 
 @batches(EvenRows)
-def batch_even_rows(node: Any, batch: Batch) -> list[Any]:
+def batch_even_rows(node: Any, batch: Any) -> list[Any]:
     """Check all items of all batches together."""
     return [EvenRows(node.op.axis + batch.ranks[0])(batch.inputs[0], all(batch.inputs[1]))]
 
@@ -90,7 +89,7 @@ def zero_beyond(x: Any, lengths: Any) -> Any:
     return switch(shape_padright(has, x.ndim - first - 1), x, x.zeros_like())
 
 
-def index_rows(node: Apply, batch: Batch, lengths: Any) -> tuple[Any, Any] | None:
+def index_rows(node: Apply, batch: Any, lengths: Any) -> tuple[Any, Any] | None:
     """Return an index of rows, and the numbers of rows of the result if they are rows.
 
     ``None`` is returned for an index that has no rule: other rows than the first, the last, all but
