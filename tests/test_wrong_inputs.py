@@ -78,6 +78,19 @@ VARIABLES = {
         'list(pt.vector("x"))', TypeError, ["x", "size", "static shape"]
     ),
     "a number of a symbol": Case('float(pt.scalar("x"))', TypeError, ["x", "astype", "eval()"]),
+    "a function of Python's math": Case(
+        'import math; math.exp(pt.scalar("x"))', TypeError, ["x", "pt.exp", "math"]
+    ),
+    "a range of a symbol": Case(
+        'range(pt.lscalar("n"))', TypeError, ["n", "range", "fori_loop", "scan", "pt.arange"]
+    ),
+    "a list with the index of a symbol": Case(
+        '[1, 2][pt.lscalar("n")]', TypeError, ["pt.stack(entries)[n]"]
+    ),
+    "digits of a symbol": Case(
+        'f"{pt.scalar(chr(120)):.3f}"', TypeError, ["x", "'.3f'", "eval()", "pt.Print"]
+    ),
+    "an element deleted": Case('del pt.vector("x")[0]', TypeError, ["pt.delete(x, index)"]),
     "an array of a symbol": Case('np.asarray(pt.vector("x"))', TypeError, ["x", "eval()"]),
     "an assignment to an element": Case(
         """
@@ -180,13 +193,13 @@ COMPILING = {
     "a value for an input": Case(
         "phintys.function([np.zeros(3)], 1)", ArgumentError, ["Variable", "ndarray", "value="]
     ),
-    "nested outputs": Case(
+    "a set of outputs": Case(
         """
         x = pt.vector("x")
-        phintys.function([x], [[x]])
+        phintys.function([x], [{x}])
         """,
         ArgumentError,
-        ["[x]", "not nested"],
+        ["{x}", "set", "lists, tuples, dicts"],
     ),
     "a shared variable for an input": Case(
         """
@@ -477,6 +490,30 @@ GRADIENTS = {
         """,
         DisconnectedInputError,
         ["y", "not part of the graph", "disconnected_inputs='ignore'"],
+    ),
+    "an element as variable": Case(
+        """
+        x = pt.vector("x")
+        phintys.grad((x**2).sum(), x[0])
+        """,
+        DisconnectedInputError,
+        ["Subtensor{0}", "not part of the graph", "grad(cost, x)[index]"],
+    ),
+    "an expression written twice": Case(
+        """
+        x = pt.vector("x")
+        phintys.grad(((x * 2) ** 2).sum(), x * 2)
+        """,
+        DisconnectedInputError,
+        ["computed apart", "keep an expression in a name"],
+    ),
+    "an equation without its unknown": Case(
+        """
+        x, y = pt.dvectors("x", "y")
+        pt.optimize.root(y**2 - 1, x)
+        """,
+        ArgumentError,
+        ["root", "does not depend on x", "the very variables"],
     ),
     "an integer cost": Case(
         """

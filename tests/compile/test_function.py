@@ -405,7 +405,7 @@ def test_wrong_inputs(ops, double, s):
 
 def test_wrong_outputs(double):
     x = double("x")
-    wrong(ArgumentError, "not nested", [x], [[x]])
+    wrong(ArgumentError, "lists, tuples, dicts", [x], [{x}])
     wrong(ArgumentError, "keys of an outputs dict are str, got 1", [x], {1: x})
     wrong(ArgumentError, "got 'x' of type str", [x], "x")
     wrong(ArgumentError, "got None of type NoneType", [x], [None])

@@ -63,6 +63,14 @@ def test_all_forms_of_results(line):
     assert phintys.function([line], Line(total, line.slope))(Line(1.0, 2.0)) == Line(3, 1)
 
 
+def test_gradients_in_a_list_are_outputs():
+    x, y = pt.dscalars("x", "y")
+    cost = x**2 * y
+    f = phintys.function([x, y], [cost, phintys.grad(cost, [x, y]), []])
+    assert f(3.0, 2.0) == [18, [12, 9], []]
+    assert phintys.function([x], [[x]])(1.0) == [[1]]
+
+
 def test_arrays_may_be_lists_and_updates_are_made():
     vector, count = pt.dvector("v"), phintys.shared(0.0)
     f = phintys.function([{"v": vector}], vector.sum(), updates={count: count + 1})

@@ -4,7 +4,7 @@ import numpy as np
 
 import phintys
 import phintys.tensor as pt
-from phintys import scan, until
+from phintys import random, scan, until
 from phintys.control import while_loop
 
 RNG = np.random.default_rng(5)
@@ -196,3 +196,123 @@ def test_the_distance_of_two_texts_by_a_loop_in_a_loop():
                 table[i, j + 1] + 1, table[i + 1, j] + 1, table[i, j] + (x != y)
             )
     assert f(a, b) == table[-1, -1]
+
+
+def test_a_soft_distance_of_two_series_by_a_loop_in_a_loop():
+    x, y = pt.dvectors("x", "y")
+    gamma, far = 0.5, 1e10
+
+    def row(costs, above):
+        def cell(cost, diagonal, up, left):
+            ways = pt.stack([diagonal, up, left])
+            return cost - gamma * pt.logsumexp(-ways / gamma)
+
+        cells = scan(cell, [costs, above[:-1], above[1:]], pt.constant(far), return_updates=False)
+        return pt.concatenate([[far], cells])
+
+    first = pt.concatenate([pt.zeros(1), pt.full(y.shape, far)])
+    rows = scan(row, (x[:, None] - y) ** 2, first, return_updates=False)
+    distance = rows[-1, -1]
+    f = phintys.function([x, y], [distance, phintys.grad(distance, [x, y])])
+
+    def expected(x, y):
+        table = np.full((len(x) + 1, len(y) + 1), far)
+        table[0, 0] = 0
+        for i, j in np.ndindex(len(x), len(y)):
+            ways = table[[i, i, i + 1], [j, j + 1, j]]
+            soft = -gamma * np.logaddexp.reduce(-ways / gamma)
+            table[i + 1, j + 1] = (x[i] - y[j]) ** 2 + soft
+        return table[-1, -1]
+
+    a, b = RNG.normal(size=6), RNG.normal(size=4)
+    value, (by_x, by_y) = f(a, b)
+    np.testing.assert_allclose(value, expected(a, b))
+    np.testing.assert_allclose(by_x, slopes(lambda a: expected(a, b), a), rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(by_y, slopes(lambda b: expected(a, b), b), rtol=1e-4, atol=1e-6)
+
+
+def test_a_mixture_of_normal_distributions_until_its_likelihood_stays():
+    points, starts = pt.dmatrix("points"), pt.dmatrix("starts")
+    count, dims = 3, 2
+
+    def joint(mixture):
+        factor = pt.linalg.cholesky(mixture["spread"])
+        apart = points - mixture["mean"][:, None]
+        z = pt.linalg.solve_triangular(factor, apart.transpose(0, 2, 1), lower=True)
+        size = pt.log(pt.diagonal(factor, axis1=1, axis2=2)).sum(axis=1)
+        constant = pt.log(mixture["weight"]) - size - dims / 2 * np.log(2 * np.pi)
+        return constant[:, None] - (z**2).sum(axis=1) / 2
+
+    def improve(state):
+        mixture, new, _, steps = state
+        logs = joint(mixture)
+        shares = pt.softmax(logs, axis=0)
+        total = shares.sum(axis=1)
+        mean = shares @ points / total[:, None]
+        apart = points - mean[:, None]
+        spread = pt.einsum("kn,kni,knj->kij", shares, apart, apart) / total[:, None, None]
+        mixture = {"weight": total / points.shape[0], "mean": mean, "spread": spread}
+        return mixture, pt.logsumexp(logs, axis=0).sum(), new, steps + 1
+
+    first = {
+        "weight": pt.full(count, 1 / count),
+        "mean": starts,
+        "spread": pt.tile(pt.eye(dims), (count, 1, 1)),
+    }
+    mixture, value, _, steps = while_loop(
+        lambda state: (abs(state[1] - state[2]) > 1e-9) & (state[3] < 100),
+        improve,
+        (first, -1e300, 0.0, 0),
+    )
+    centres = np.array([(-3.0, 0.0), (3.0, 0.0), (0.0, 4.0)])
+    data = np.concatenate([RNG.normal(centre, 0.6, size=(40, 2)) for centre in centres])
+    found, likelihood, ran = phintys.function([points, starts], [mixture, value, steps])(
+        data, data[[0, 50, 100]]
+    )
+    np.testing.assert_allclose(found["mean"], centres, atol=0.4)
+    assert 3 < ran < 100
+
+    weight, mean, spread = np.full(count, 1 / count), data[[0, 50, 100]], [np.eye(dims)] * count
+    for _ in range(ran):
+        apart = data - mean[:, None]
+        squares = np.einsum("kni,kij,knj->kn", apart, np.linalg.inv(spread), apart)
+        logs = np.log(weight) - np.log(np.linalg.det(spread)) / 2 - np.log(2 * np.pi)
+        logs = logs[:, None] - squares / 2
+        sums = np.logaddexp.reduce(logs)
+        shares = np.exp(logs - sums)
+        total = shares.sum(axis=1)
+        weight, mean = total / len(data), shares @ data / total[:, None]
+        apart = data - mean[:, None]
+        spread = np.einsum("kn,kni,knj->kij", shares, apart, apart) / total[:, None, None]
+    np.testing.assert_allclose(likelihood, sums.sum(), rtol=1e-9)
+    np.testing.assert_allclose(found["spread"], spread, rtol=1e-6, atol=1e-9)
+
+
+def test_particles_that_are_drawn_anew_estimate_what_a_kalman_filter_computes():
+    stream, count = random.RandomStream(5), 4000
+    seen, decay = pt.dvector("seen"), pt.dscalar("decay")
+
+    def step(y, particles, total):
+        moved = decay * particles + 0.5 * stream.normal(size=count)
+        logs = random.logp(random.Normal(moved, 0.7), y)
+        edges = pt.cumsum(pt.softmax(logs))
+        drawn = pt.searchsorted(edges, (pt.arange(count) + stream.uniform()) / count)
+        return moved[pt.minimum(drawn, count - 1)], total + pt.logsumexp(logs) - np.log(count)
+
+    (clouds, totals), updates = scan(step, seen, [stream.normal(size=count), 0.0])
+    f = phintys.function([seen, decay], [clouds.mean(axis=1), totals[-1]], updates=updates)
+
+    data = RNG.normal(size=20)
+    mean, variance, likelihood, means = 0.0, 1.0, 0.0, []
+    for y in data:
+        mean, variance = 0.8 * mean, 0.64 * variance + 0.25
+        gain = variance / (variance + 0.49)
+        likelihood -= ((y - mean) ** 2 / (variance + 0.49) + np.log(variance + 0.49)) / 2
+        mean, variance = mean + gain * (y - mean), variance * (1 - gain)
+        means.append(mean)
+    likelihood -= len(data) / 2 * np.log(2 * np.pi)
+    runs = [f(data, 0.8) for _ in range(3)]
+    assert len({float(total) for _, total in runs}) == 3
+    for estimate, total in runs:
+        np.testing.assert_allclose(estimate, means, atol=0.06)
+        assert abs(total - likelihood) < 0.4

@@ -302,3 +302,24 @@ def test_draws_have_names(name):
 def test_legacy_generators_are_refused():
     with pytest.raises(ArgumentError, match=r"numpy\.random\.default_rng"):
         random.RandomStream(1, rng_ctor=np.random.RandomState)
+
+
+def test_generators_advance_where_a_function_of_items_draws():
+    """Their next states depend on the items: on their shapes, or on the loops that they start."""
+    stream = random.RandomStream(6)
+
+    def walk(start):
+        states, _ = phintys.scan(lambda x: x + stream.normal(), outputs_info=start, n_steps=3)
+        return states
+
+    def noisy(row):
+        return row + stream.normal(size=row.shape)
+
+    starts, rows = pt.dvector("starts"), pt.dmatrix("rows")
+    walks = phintys.function([starts], pt.vectorize(walk, "()->(t)")(starts))
+    first, second = walks([0.0, 1.0]), walks([0.0, 1.0])
+    np.testing.assert_allclose(first[1], first[0] + 1)
+    assert not np.isin(first, second).any()
+
+    noise = phintys.function([rows], pt.vectorize(noisy, "(n)->(n)")(rows))
+    assert len(np.unique([noise(np.zeros((2, 3))), noise(np.zeros((2, 3)))])) == 6

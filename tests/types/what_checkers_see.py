@@ -81,6 +81,8 @@ assert_type(phintys.function([x], {"cost": cost})(1), dict[str, Array])
 assert_type(phintys.function([x], phintys.Out(cost))(1), Any)
 assert_type(phintys.function([x], updates={w: w + 1})(1), None)
 assert_type(phintys.function([], 1.0)(), Array)
+assert_type(phintys.function([{"x": x}], [cost, [x]])({"x": 1}), Any)
+assert_type(phintys.function([x], [cost, [x]])(1), list[Any])
 
 
 # Types of one's own

@@ -85,7 +85,8 @@ def _as_out(output: Any) -> Out:
 def _as_constant(output: Any) -> Variable:
     msg = (
         f"function: an output is a variable, or a number or array, got {output!r} of type "
-        f"{type(output).__name__}. Outputs may be one variable, a list, a dict or None, not nested."
+        f"{type(output).__name__}. Outputs are one variable, None, or lists, tuples, dicts and "
+        "dataclasses of variables, of any depth."
     )
     if isinstance(output, list | tuple | set | frozenset | Mapping):
         raise ArgumentError(msg)

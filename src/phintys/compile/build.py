@@ -112,15 +112,15 @@ def function(
 ) -> Function[dict[str, Any]]: ...
 @overload
 def function(
-    inputs: Iterable[Variable | In],
-    outputs: Any,
+    inputs: Iterable[Any],
+    outputs: Any = None,
     mode: ModeName | Mode | None = None,
     updates: Any = None,
     givens: Any = None,
     **options: Unpack[FunctionOptions],
 ) -> Function[Any]: ...
 def function(
-    inputs: Iterable[Variable | In],
+    inputs: Iterable[Any],
     outputs: Any = None,
     mode: ModeName | Mode | None = None,
     updates: Any = None,

@@ -16,14 +16,15 @@ __all__ = ["FunctionOfNests", "has_nests", "leaves_of"]
 def has_nests(inputs: Any, outputs: Any) -> bool:
     """Return whether an input or an output of a function is a nest around variables.
 
-    A list in a list is refused: it is usually a forgotten star.
+    A list of variables in the list of inputs is refused: it is usually a forgotten star. In outputs
+    it is what ``grad`` returns for a list.
     """
     if isinstance(inputs, list | tuple) and any(map(_is_deep, inputs)):
         return True
     if isinstance(outputs, dict):
         return any(map(is_nest, outputs.values()))
     if isinstance(outputs, list | tuple):
-        return any(map(_is_deep, outputs))
+        return any(map(is_nest, outputs))
     return is_nest(outputs)
 
 

@@ -12,8 +12,8 @@ from phintys.control.loops.scan_op import Scan
 from phintys.gradient.marks import GradientMark
 from phintys.graph.fgraph import FunctionGraph
 from phintys.tensor.batching.blockwise import Blockwise, signature_of
-from phintys.tensor.batching.engine import broadcasts, vectorize_graph
-from phintys.tensor.batching.rules import batches
+from phintys.tensor.batching.engine import broadcasts, vectorize_inner
+from phintys.tensor.batching.rules import ROWS_READ, batches
 from phintys.tensor.creation import alloc, zeros
 from phintys.tensor.dim_shuffle import moveaxis, shape_padright
 from phintys.tensor.math import cast, ge, invert, or_, switch
@@ -124,7 +124,7 @@ def batch_from_graph(node: Any, batch: Batch) -> list[Any] | None:
     if has_own:
         given = list(Blockwise(op, signature_of(node)).make_node(*given).inputs)
     inner = [x.type() for x in given]
-    outputs = vectorize_graph(op.inner_outputs, dict(zip(op.inner_inputs, inner, strict=True)))
+    outputs = vectorize_inner(op.inner_outputs, dict(zip(op.inner_inputs, inner, strict=True)))
     if not has_own:
         return op.like(inner, outputs, f"batch of {op}")(*given, return_list=True)
     whole = [
@@ -167,6 +167,12 @@ def batch_scan(node: Any, batch: Batch) -> list[Any] | None:
     those that have ended keep their values, and their other rows are 0.
     """
     return _Batched(node, batch).build()
+
+
+@ROWS_READ.register(Scan)
+def rows_read_by_scan(node: Any) -> Sequence[int]:
+    """Return the positions of sequences: each item reads a row in each of its own steps."""
+    return node.op.arguments.node_inputs(range(len(node.inputs))).sequences
 
 
 class _Batched:
@@ -255,7 +261,7 @@ class _Batched:
 
     def _step(self, inner: dict[Any, Any]) -> StepOutputs[Any] | None:
         """Return what a step computes for all items."""
-        outputs = vectorize_graph(self.op.inner_outputs, inner)
+        outputs = vectorize_inner(self.op.inner_outputs, inner)
         return self.arguments.step_outputs(outputs)
 
     def _built(
@@ -323,7 +329,19 @@ class _Batched:
             results.append(moveaxis(x, 0, first) if _rank(x, core) else x)
         if self.arguments.has_until:
             results.append(found.untraced[-1] if self.by_item else found.ran)
+        if self.by_item:
+            self._count_rows(results, found.untraced[-1] if until is not None else None)
         return results
+
+    def _count_rows(self, results: Sequence[Any], ran: Any) -> None:
+        """Note how many rows each item has, after the number of its steps."""
+        steps = self.batch.padded(0) if ran is None else ran
+        for at, taps in enumerate(self.arguments.taps):
+            self.batch.uneven[at] = steps - taps[0]  # rows before the first step come first
+        rows = len(self.arguments.taps) + self.arguments.untraced
+        for at in range(rows, rows + self.arguments.stacked):
+            if _rank(results[at], self.node.outputs[at]):
+                self.batch.uneven[at] = steps
 
     def _ends(
         self,

@@ -8,7 +8,7 @@ from phintys._base.errors import DisconnectedInputError
 from phintys.gradient.paths import influence
 from phintys.graph.identity import is_among
 from phintys.graph.placeholders import about_placeholder
-from phintys.graph.traversal import toposort
+from phintys.graph.traversal import ancestors, toposort
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -62,7 +62,7 @@ def _reasons(
     read = {x for node in everything for x in node.inputs}
     computed = {x for node in everything for x in node.outputs}
     if variable not in read and variable not in computed and not is_among(variable, outputs):
-        return f"it is not part of the graph.{_namesake(variable, read)}"
+        return f"it is not part of the graph.{_namesake(variable, read)}{_aside(variable, read)}"
     order = toposort(outputs, blocked)
     steps, reached = influence(order, [variable], blocked)
     if not steps and not is_among(variable, outputs):
@@ -80,6 +80,16 @@ def _reasons(
     return (
         "the values of its elements are not used, only its shape or the like, by these Ops:\n"
         f"{places}"
+    )
+
+
+def _aside(variable: Variable, read: Collection[Variable]) -> str:
+    """Return advice for an expression beside the graph, of the same variables."""
+    if variable.owner is None or not any(source in read for source in ancestors([variable])):
+        return ""
+    return (
+        " It was computed apart from it: keep an expression in a name, and build the cost from it. "
+        "For a part of an array, take that part of the gradient: grad(cost, x)[index]."
     )
 
 

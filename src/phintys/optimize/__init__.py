@@ -1,5 +1,5 @@
 """Minimization of costs over trees of parameters, by SciPy's optimizers."""
 
-from phintys.optimize.minimizing import Minimum, minimize
+from phintys.optimize.minimizing import Minimizer, Minimum, minimize
 
-__all__ = ["Minimum", "minimize"]
+__all__ = ["Minimizer", "Minimum", "minimize"]

@@ -5,30 +5,25 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any
 
 import numpy as np
 
-from phintys import tensor as pt
-from phintys import tree
-from phintys._base.errors import ArgumentError
 from phintys._base.late import LateModule
-from phintys._base.nests import form_of, matched
-from phintys.compile.build import function
-from phintys.gradient.jacobians import hessian_vector_product
-from phintys.gradient.reverse import grad
-from phintys.graph.cloning import clone_replace
-from phintys.graph.shared_variable import SharedVariable
-from phintys.graph.variable import Variable
+from phintys.optimize.constraints import scipys_constraints
+from phintys.optimize.problem import Problem
 
 scipy_optimize: Any = LateModule("scipy.optimize")
 
-__all__ = ["Minimum", "minimize"]
+__all__ = ["Minimizer", "Minimum", "minimize"]
 
 WITHOUT_GRADIENT = frozenset({"nelder-mead", "powell", "cobyla", "cobyqa"})
 WITH_HESSIAN_PRODUCTS = frozenset(
     {"newton-cg", "trust-ncg", "trust-krylov", "trust-constr"}  # as SciPy's documentation has it
 )
+
+WITH_HESSIANS = frozenset({"dogleg", "trust-exact"})
 
 
 @dataclass(frozen=True)
@@ -42,7 +37,7 @@ class Minimum:
     value
         The cost there.
     success, message
-        Whether the optimizer reached its goal, and what it says.
+        Whether the optimizer reached its goal and the cost is finite, and what it says.
     iterations, evaluations
         The number of steps, and of evaluations of the cost.
     history
@@ -64,8 +59,9 @@ def minimize(
     start: Any = None,
     givens: Mapping[Any, Any] | None = None,
     *,
-    method: str = "L-BFGS-B",
+    method: str | None = None,
     bounds: Any = None,
+    constraints: Any = (),
     tol: float | None = None,
     options: Mapping[str, Any] | None = None,
     progress: bool | Callable[[int, float], Any] = False,
@@ -89,11 +85,18 @@ def minimize(
     givens
         The values of the other inputs of the cost: variable -> array.
     method
-        A method of ``scipy.optimize.minimize``.
+        A method of ``scipy.optimize.minimize``; by default ``"L-BFGS-B"``, and with constraints
+        ``"SLSQP"``.
     bounds
         A pair of trees of the form of ``params``, the lowest and the highest values, for methods
         that respect bounds. They broadcast against the parameters; ``None`` is no bound, also in
         place of a whole tree.
+    constraints
+        What must hold: SciPy's constraints, or a list of them, with expressions in place of
+        functions. ``{"type": "eq", "fun": y}`` says that all elements of y are 0, ``"ineq"`` that
+        none is negative, and ``scipy.optimize.NonlinearConstraint(y, lowest, highest)`` where they
+        are. Their Jacobians, and for ``"trust-constr"`` the products with their Hessians, are
+        compiled.
     tol, options
         As for ``scipy.optimize.minimize``.
     progress
@@ -109,7 +112,8 @@ def minimize(
     Raises
     ------
     ArgumentError
-        ``params``, ``start`` or ``bounds`` are not of the same form, or a value is missing.
+        ``params``, ``start`` or ``bounds`` are not of the same form, a value is missing, or a
+        constraint is not one, or not for the method.
 
     Examples
     --------
@@ -128,35 +132,144 @@ def minimize(
     ...     round(float(found.params["height"]), 4),
     ... )
     (True, 2.0, 1.0)
-    """
-    problem = _Problem(cost, params, start, dict(givens or {}), mode)
-    key = method.lower()
-    has_gradient = key not in WITHOUT_GRADIENT
-    value = problem.value_and_gradient() if has_gradient else problem.value()
-    extras = {"hessp": problem.hessian_product()} if key in WITH_HESSIAN_PRODUCTS else {}
-    history = _History(value, has_gradient, _callback_for(progress))
-    history.add(problem.start)
 
-    found: Any = scipy_optimize.minimize(
-        history.value,
-        problem.start,
+    The point of a line that is nearest to the origin:
+
+    >>> at = pt.dvector("at")
+    >>> on_the_line = {"type": "eq", "fun": at[0] + 2 * at[1] - 5}
+    >>> minimize((at**2).sum(), at, [0.0, 0.0], constraints=on_the_line).params.round(6)
+    array([1., 2.])
+    """
+    minimizer = Minimizer(
+        cost,
+        params,
+        start,
+        givens,
         method=method,
-        jac=has_gradient,
-        bounds=problem.bounds(bounds),
+        bounds=bounds,
+        constraints=constraints,
         tol=tol,
-        options=dict(options or {}),
-        callback=lambda at, *_: history.add(at),
-        **extras,
+        options=options,
+        mode=mode,
     )
-    return Minimum(
-        params=problem.unravel(found.x),
-        value=float(found.fun),
-        success=bool(found.success),
-        message=str(found.message),
-        iterations=int(found.get("nit", len(history.costs) - 1)),
-        evaluations=int(found.nfev),
-        history=history.costs,
-    )
+    return minimizer(progress=progress)
+
+
+class Minimizer:
+    """A minimization that is compiled once and run for many starts and values.
+
+    Such as at each time step of a controller, for each fold of a cross-validation, or for each
+    sample of a bootstrap. Calls from several threads run one after the other.
+
+    Parameters
+    ----------
+    cost, params, start, givens, method, bounds, constraints, tol, options, mode
+        As for :func:`minimize`. ``start`` and ``givens`` are those of calls without others.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> from phintys.optimize import Minimizer
+    >>> x, target = pt.dvectors("x", "target")
+    >>> nearest = Minimizer(
+    ...     ((x - target) ** 2).sum(), x, [0.0, 0.0], {target: [0.0, 0.0]}, bounds=(-1.0, 1.0)
+    ... )
+    >>> first = nearest(givens={target: [0.5, 3.0]})
+    >>> second = nearest(start=first.params, givens={target: [-2.0, 0.25]})
+    >>> first.params, second.params
+    (array([0.5, 1. ]), array([-1.  ,  0.25]))
+    """
+
+    def __init__(
+        self,
+        cost: Any,
+        params: Any,
+        start: Any = None,
+        givens: Mapping[Any, Any] | None = None,
+        *,
+        method: str | None = None,
+        bounds: Any = None,
+        constraints: Any = (),
+        tol: float | None = None,
+        options: Mapping[str, Any] | None = None,
+        mode: Any = None,
+    ) -> None:
+        problem = Problem(cost, params, start, dict(givens or {}), mode)
+        is_bound = not isinstance(constraints, list | tuple) or len(constraints) > 0
+        method = method or ("SLSQP" if is_bound else "L-BFGS-B")
+        key = method.lower()
+        self._has_gradient = key not in WITHOUT_GRADIENT
+        self._value = problem.value_and_gradient() if self._has_gradient else problem.value()
+        self._options: dict[str, Any] = {
+            "method": method,
+            "jac": self._has_gradient,
+            "bounds": problem.bounds(bounds),
+            "tol": tol,
+        }
+        self._settings = dict(options or {})
+        if key in WITH_HESSIAN_PRODUCTS:
+            self._options["hessp"] = problem.hessian_product()
+        elif key in WITH_HESSIANS:
+            self._options["hess"] = problem.hessian()
+        if is_bound:
+            self._options["constraints"] = scipys_constraints(constraints, problem, method)
+        self._problem = problem
+        self._lock = Lock()
+
+    def __call__(
+        self,
+        start: Any = None,
+        givens: Mapping[Any, Any] | None = None,
+        *,
+        progress: bool | Callable[[int, float], Any] = False,
+    ) -> Minimum:
+        """Minimize.
+
+        Parameters
+        ----------
+        start
+            Where to begin: a tree of arrays, of the form and shapes of the first one.
+        givens
+            Values of inputs of the cost, in place of the first ones.
+        progress
+            As for :func:`minimize`.
+
+        Raises
+        ------
+        ArgumentError
+            ``start`` has another form or another shape than the first one, or ``givens`` has an
+            input that was not among the first ones.
+        """
+        tell = _callback_for(progress)
+        with self._lock, self._problem.of(givens):
+            return self._run(self._problem.at(start), tell)
+
+    def _run(self, start: Any, tell: Callable[[int, float], Any]) -> Minimum:
+        history = _History(self._value, self._has_gradient, tell)
+        history.add(start)
+        found: Any = scipy_optimize.minimize(
+            history.value,
+            start,
+            options=dict(self._settings),
+            callback=lambda at, *_: history.add(at),
+            **self._options,
+        )
+        return Minimum(
+            params=self._problem.unravel(found.x),
+            value=float(found.fun),
+            success=bool(found.success and np.isfinite(found.fun)),
+            message=_message(found),
+            iterations=int(found.get("nit", len(history.costs) - 1)),
+            evaluations=int(found.nfev),
+            history=history.costs,
+        )
+
+
+def _message(found: Any) -> str:
+    """Return what an optimizer says, which may be content with a cost that is not a number."""
+    if np.isfinite(found.fun):
+        return str(found.message)
+    return f"The cost is {float(found.fun)} at the end. The optimizer says: {found.message}"
 
 
 class _History:
@@ -198,114 +311,6 @@ class _History:
         self._since_the_step.clear()
         if len(self.costs) > 1:
             self._tell(len(self.costs) - 1, self.costs[-1])
-
-
-class _Problem:
-    """A cost over one vector of float64, the elements of all parameters."""
-
-    def __init__(self, cost: Any, params: Any, start: Any, data: dict[Any, Any], mode: Any) -> None:
-        variables = _checked_variables(params)
-        self._params = params
-        self._first = _checked_start(params, variables, start)
-        vector, self._unravel = tree.ravel(self._first)
-        self._dtypes = [variable.dtype for variable in variables]
-        self.start = vector.astype("float64")
-        self._data, self._mode = data, mode
-        self._theta: Any = pt.vector("parameters", dtype="float64", shape=vector.shape)
-        parts = map(pt.cast, tree.leaves(self._unravel(self._theta)), self._dtypes)
-        self._cost: Any = clone_replace(cost, dict(zip(variables, parts, strict=True)))
-
-    def value(self) -> Callable[[Any], float]:
-        """Return the function of the cost."""
-        compiled = self._compiled([self._theta], self._cost)
-        return lambda at: float(compiled(at))
-
-    def value_and_gradient(self) -> Callable[[Any], tuple[float, Any]]:
-        """Return the function of the cost and its gradient."""
-        compiled = self._compiled([self._theta], [self._cost, grad(self._cost, self._theta)])
-
-        def both(at: Any) -> tuple[float, Any]:
-            value, gradient = compiled(at)
-            return float(value), gradient
-
-        return both
-
-    def hessian_product(self) -> Callable[[Any, Any], Any]:
-        """Return the function of products of the Hessian with a direction."""
-        direction = self._theta.type("direction")
-        product = hessian_vector_product(self._cost, self._theta, direction)
-        return self._compiled([self._theta, direction], product)
-
-    def _compiled(self, inputs: list[Any], outputs: Any) -> Callable[..., Any]:
-        compiled: Any = function(
-            [*inputs, *self._data], outputs, mode=self._mode, on_unused_input="ignore"
-        )
-        values = list(self._data.values())
-        return lambda *given: compiled(*given, *values)
-
-    def unravel(self, values: Any) -> Any:
-        """Return the tree of parameters with the elements of a vector."""
-        found, build = tree.flatten(self._unravel(values))
-        arrays = [np.asarray(one, dtype) for one, dtype in zip(found, self._dtypes, strict=True)]
-        return build(arrays)
-
-    def bounds(self, given: Any) -> Any:
-        """Return SciPy's form of bounds."""
-        if given is None:
-            return None
-        if not isinstance(given, list | tuple) or len(given) != 2:
-            msg = f"minimize: bounds is a pair of trees, (lowest, highest), got {given!r}."
-            raise ArgumentError(msg)
-        sides = zip(given, (-np.inf, np.inf), strict=True)
-        return scipy_optimize.Bounds(*(self._side(one, nothing) for one, nothing in sides))
-
-    def _side(self, given: Any, nothing: float) -> Any:
-        found = matched(given, self._params, of_arrays=True)
-        if found is None:
-            msg = (
-                "minimize: each of bounds must have the form of params: expected "
-                f"{form_of(self._params)}, got {form_of(given)}."
-            )
-            raise ArgumentError(msg)
-        shapes = [np.shape(leaf) for leaf in tree.leaves(self._first)]
-        filled = [nothing if one is None else one for one in found]
-        parts = map(np.broadcast_to, filled, shapes)
-        return np.concatenate([part.ravel() for part in parts])
-
-
-def _checked_variables(params: Any) -> list[Any]:
-    for path, leaf in tree.leaves_with_paths(params):
-        dtype = getattr(leaf, "dtype", None) if isinstance(leaf, Variable) else None
-        if dtype not in ("float32", "float64"):
-            kind = getattr(leaf, "type", type(leaf).__name__)
-            msg = (
-                f"minimize: params{path} is not a variable of a real floating dtype, but {leaf!r} "
-                f"of type {kind}."
-            )
-            raise ArgumentError(msg)
-    return tree.leaves(params)
-
-
-def _checked_start(params: Any, variables: list[Any], start: Any) -> Any:
-    """Return the tree of arrays to begin at."""
-    if start is None:
-        for variable in variables:
-            if not isinstance(variable, SharedVariable):
-                msg = (
-                    f"minimize: {variable} is not a shared variable, so start must say where to "
-                    "begin."
-                )
-                raise ArgumentError(msg)
-        return tree.map(lambda variable: variable.get_value(), params)
-    given = matched(start, params, of_arrays=True)
-    if given is None:
-        msg = (
-            "minimize: start must have the form of params: expected "
-            f"{form_of(params)}, got {form_of(start)}."
-        )
-        raise ArgumentError(msg)
-    _, build = tree.flatten(params)
-    return build([one.type.filter(value) for one, value in zip(variables, given, strict=True)])
 
 
 def _callback_for(progress: Any) -> Callable[[int, float], Any]:

@@ -282,13 +282,30 @@ class TensorMethods(FunctionMethods):
         raise self._no_number("complex")
 
     def __index__(self) -> NoReturn:
-        raise self._no_number("an index")
+        msg = (
+            f"{self} is symbolic and cannot become an index of a list, the end of a range or a "
+            f"size of a NumPy array. Write pt.stack(entries)[{self}] to choose from a list, "
+            "phintys.control.fori_loop or phintys.scan to repeat a step, and pt.arange, pt.zeros "
+            "and the like for arrays, or use its eval() to get a value."
+        )
+        raise TypeError(msg)
 
     def _no_number(self, wanted: str) -> TypeError:
         return TypeError(
             f"{self} is symbolic and cannot become {wanted}. Use {self}.astype(...) to cast it, "
+            "the functions of phintys.tensor, such as pt.exp, in place of those of Python's math, "
             "or its eval() to get a value."
         )
+
+    def __format__(self, spec: str) -> str:
+        try:
+            return format(str(self), spec)
+        except ValueError as error:
+            msg = (
+                f"{self} is symbolic and has no digits to format by {spec!r}. Format the result of "
+                "a compiled function or of eval(); pt.Print shows a value during a call."
+            )
+            raise TypeError(msg) from error
 
     # ---- indexing ----------------------------------------------------------------------------
 
@@ -299,6 +316,13 @@ class TensorMethods(FunctionMethods):
         msg = (
             f"{self} is symbolic and never changes. Write y = x[index].set(value), or "
             "y = pt.set_subtensor(x[index], value), and continue with y."
+        )
+        raise TypeError(msg)
+
+    def __delitem__(self, index: Any) -> NoReturn:
+        msg = (
+            f"{self} is symbolic and never changes. Write y = pt.delete(x, index), and continue "
+            "with y."
         )
         raise TypeError(msg)
 

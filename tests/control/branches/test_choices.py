@@ -36,6 +36,18 @@ def compiled(inputs, outputs, mode="native", **options):
 # ---- values ------------------------------------------------------------------------------------
 
 
+def test_sides_are_trees():
+    x, i = pt.dscalar("x"), pt.lscalar("i")
+    chosen = cond(
+        x > 0, lambda x: {"y": x, "z": (2 * x, 1.0)}, lambda x: {"y": -x, "z": [0.0, x]}, x
+    )
+    several = branch(i, [{"y": x}, {"y": x**2}, {"y": x**3}])
+    slope = phintys.grad(chosen["z"][0] * several["y"], x)
+    f = compiled([x, i], [chosen, several, slope])
+    assert f(3.0, 1) == [{"y": 3, "z": (6, 1)}, {"y": 9}, 54]
+    assert f(-3.0, 2) == [{"y": 3, "z": (0, -3)}, {"y": -27}, 0]
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_the_chosen_side_is_returned(mode):
     c = pt.bscalar("c")

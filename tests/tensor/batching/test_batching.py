@@ -337,6 +337,28 @@ def test_a_rule_of_a_user():
 # ---- vectorize ---------------------------------------------------------------------------------
 
 
+def test_functions_of_trees():
+    def loss(params, x):
+        hidden = pt.tanh(params["in"] @ x)
+        return {"cost": params["out"][0] * hidden.sum(), "parts": (hidden, [x.sum()])}
+
+    weights, factors, x = pt.dtensor3("weights"), pt.dvector("factors"), pt.dvector("x")
+    signature = "(m,n),(),(n)->(),(m),()"
+    found = pt.vectorize(loss, signature)({"in": weights, "out": [factors]}, x)
+    slopes = phintys.grad(found["cost"].sum(), {"in": weights})
+    f = phintys.function([weights, factors, x], [found, slopes])
+    rng = np.random.default_rng(3)
+    w, a, v = rng.normal(size=(4, 3, 2)), rng.normal(size=4), rng.normal(size=2)
+    result, slope = f(w, a, v)
+    hidden = np.tanh(w @ v)
+    np.testing.assert_allclose(result["cost"], a * hidden.sum(axis=1))
+    np.testing.assert_allclose(result["parts"][0], hidden)
+    np.testing.assert_allclose(result["parts"][1][0], np.full(4, v.sum()))
+    np.testing.assert_allclose(slope["in"], (a[:, None] * (1 - hidden**2))[..., None] * v)
+    with pytest.raises(ArgumentError, match="2 arguments by its signature"):
+        pt.vectorize(loss, "(m,n),(n)->(),(m),()")({"in": weights, "out": [factors]}, x)
+
+
 def test_vectorize_as_numpy_does():
     def function(x, a):
         return x.sum() * a, x * a

@@ -137,3 +137,15 @@ def test_the_permutation_of_lu(p_indices):
     product = lower @ upper
     whole = np.take_along_axis(product, p[..., None], axis=-2) if p_indices else p @ product
     np.testing.assert_allclose(whole, a)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0, 0)])
+def test_matrices_without_rows_or_columns_have_inverses_as_in_numpy(shape, mode):
+    a = pt.dmatrix("a")
+    outputs = [pt.linalg.pinv(a), pt.linalg.lstsq(a, a)[0], pt.linalg.matrix_rank(a)]
+    inverse, solution, rank = phintys.function([a], outputs, mode=mode)(np.zeros(shape))
+    assert inverse.shape == np.linalg.pinv(np.zeros(shape)).shape
+    assert solution.shape == (shape[1], shape[1])
+    assert not solution.any()
+    assert rank == 0

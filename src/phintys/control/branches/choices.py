@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from phintys._base.errors import ArgumentError, DtypeError
+from phintys._base.nests import form_of, is_nest, matched, rebuilt, walk
 from phintys.control.branches.if_else import IfElse
 from phintys.graph.variable import Variable
 from phintys.tensor.convert import as_tensor_variable
@@ -27,20 +28,20 @@ def ifelse(condition: Any, then: Any, otherwise: Any, name: str | None = None) -
     condition
         A tensor of rank 0, of any dtype: all numbers but 0 are true.
     then, otherwise
-        Variables of any Type, or lists or tuples of as many on both sides. Numbers and arrays are
-        taken in the type of the other side. Tensors must have the same dtype and rank, but can
-        have different shapes.
+        Variables of any Type, or lists, tuples, dicts and dataclasses of them, of the same form on
+        both sides. Numbers and arrays are taken in the type of the other side. Tensors must have
+        the same dtype and rank, but can have different shapes.
     name
         A name for the Op, for printing and profiles.
 
     Returns
     -------
-    Variable, or a list or tuple of them as ``then``
+    Variable, or a tree of them as ``then``
 
     Raises
     ------
     ArgumentError
-        The sides are not both lists of the same length.
+        The sides have different forms.
     ShapeError
         The condition is not of rank 0, or the sides have different ranks.
     DtypeError
@@ -57,27 +58,23 @@ def ifelse(condition: Any, then: Any, otherwise: Any, name: str | None = None) -
     >>> f([-1.0, -2.0])
     [array([1., 2.]), array([-1., -1.])]
     """
-    is_list = isinstance(then, list | tuple)
-    if is_list != isinstance(otherwise, list | tuple):
-        msg = (
-            f"The sides of an ifelse must be either both variables or both lists; got {then!r} if "
-            f"the condition is true, and {otherwise!r} if not."
-        )
-        raise ArgumentError(msg)
-    if not is_list:
+    if not is_nest(then) and not is_nest(otherwise):
         return IfElse(1, name)(condition, then, otherwise)
-    sides = cast("tuple[Sequence[Any], Sequence[Any]]", (then, otherwise))
-    if len(sides[0]) != len(sides[1]):
+    values = matched(otherwise, then) if is_nest(then) else None
+    if values is None:
+        here, there = ([*walk(side)] for side in (then, otherwise))
         msg = (
-            f"The sides of an ifelse must be lists of the same length, got {len(sides[0])} values "
-            f"if the condition is true, and {len(sides[1])} if not."
+            "The sides of an ifelse must be either both variables or both lists or trees of the "
+            f"same form; got {len(here)} value{'s' * (len(here) != 1)} if the condition is true, "
+            f"and {len(there)} if not: {form_of(then)} and {form_of(otherwise)}."
         )
         raise ArgumentError(msg)
-    if not sides[0]:
-        msg = "An ifelse needs at least one value on each side; got empty lists."
+    if not values:
+        msg = f"An ifelse needs at least one value on each side; got {then!r}."
         raise ArgumentError(msg)
-    found = IfElse(len(sides[0]), name)(condition, *sides[0], *sides[1], return_list=True)
-    return tuple(found) if isinstance(then, tuple) else found
+    leaves = [leaf for _, leaf in walk(then)]
+    found = IfElse(len(values), name)(condition, *leaves, *values, return_list=True)
+    return rebuilt(then, found)
 
 
 def cond(
@@ -95,7 +92,7 @@ def cond(
         As for :func:`ifelse`.
     true_fun, false_fun
         Functions that are called once, with the operands, and return variables: a single one, or
-        lists of as many on both sides.
+        lists or trees of the same form on both sides.
     operands
         Their arguments.
     name
@@ -134,13 +131,13 @@ def branch(index: Any, choices: Sequence[Any], name: str | None = None) -> Any:
         An integer tensor of rank 0. Numbers below 0 choose the first one, numbers beyond the end
         the last one.
     choices
-        Variables, or lists or tuples of as many each, as the sides of :func:`ifelse`.
+        Variables, or lists or trees of the same form each, as the sides of :func:`ifelse`.
     name
         As for :func:`ifelse`.
 
     Returns
     -------
-    Variable, or a list or tuple of them as the first choice
+    Variable, or a tree of them as the first choice
 
     Raises
     ------

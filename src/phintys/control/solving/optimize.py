@@ -24,6 +24,7 @@ from phintys.control.solving.implicit import apply_solver
 from phintys.gradient.jacobians import hessian, jacobian
 from phintys.gradient.reverse import grad
 from phintys.graph.cloning import clone_replace
+from phintys.graph.traversal import ancestors
 from phintys.graph.variable import Variable
 from phintys.tensor.convert import as_tensor_variable
 
@@ -233,6 +234,12 @@ class _System:
         for path, leaf in tree.leaves_with_paths(variables):
             self._check_variable(path, leaf, is_scalar)
         self.objective: Any = as_tensor_variable(objective)
+        if set(leaves).isdisjoint(ancestors([self.objective])):
+            msg = (
+                f"{what}: {self.objective} does not depend on {', '.join(map(str, leaves))}, which "
+                "the search would change. Pass the very variables that it was built from."
+            )
+            raise ArgumentError(msg)
         if is_scalar or (len(leaves) == 1 and leaves[0].ndim == 1):
             self.x, self._start = leaves[0].type("x"), leaves[0]
             self._unravel = tree.flatten(variables)[1]

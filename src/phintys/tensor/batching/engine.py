@@ -21,7 +21,8 @@ from phintys._base.origin import inherit_origin
 from phintys.graph.op import Op
 from phintys.graph.traversal import toposort
 from phintys.graph.variable import Variable
-from phintys.tensor.batching.rules import BATCHING
+from phintys.tensor.batching.rules import BATCHING, ROWS_READ
+from phintys.tensor.batching.uneven import even, index_rows, zero_beyond
 from phintys.tensor.broadcasting import broadcast_sizes
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.creation import alloc
@@ -33,7 +34,7 @@ from phintys.tensor.type import TensorType
 if TYPE_CHECKING:
     from phintys.graph.apply import Apply
 
-__all__ = ["Batch", "batch_rank", "broadcasts", "vectorize_graph"]
+__all__ = ["Batch", "batch_rank", "broadcasts", "vectorize_graph", "vectorize_inner"]
 
 T = TypeVar("T")
 
@@ -60,6 +61,8 @@ class Batch:
         For each input, how many further axes it has.
     ndim
         The number of axes of the batch: the largest of them.
+    uneven
+        Set by rules: position of an output -> the number of rows of each item, if they may differ.
     """
 
     def __init__(self, node: Apply, inputs: Sequence[Any]) -> None:
@@ -69,6 +72,7 @@ class Batch:
             batch_rank(new, old) for new, old in zip(self.inputs, node.inputs, strict=True)
         ]
         self.ndim = max(self.ranks, default=0)
+        self.uneven: dict[int, Any] = {}
 
     def any_of(self, positions: Any) -> bool:
         """Return whether some of the inputs have axes of the batch."""
@@ -189,13 +193,33 @@ def vectorize_graph(outputs: Any, replace: Mapping[Any, Any]) -> Any:
         raise ArgumentError(msg)
     for old, new in replace.items():
         values[old] = _batch_for(old, new)
-    for node in toposort(variables, blockers=values):
-        batch_node(node, values)
+    uneven = _batch_nodes(variables, values)
     found = [values.get(variable, variable) for variable in variables]
+    found = [zero_beyond(x, uneven[x]) if x in uneven else x for x in found]
     return found[0] if isinstance(outputs, Variable) else found
 
 
-def batch_node(node: Apply, values: dict[Any, Any]) -> None:
+def vectorize_inner(outputs: Sequence[Variable], replace: Mapping[Any, Any]) -> list[Any]:
+    """Return the outputs of an inner graph for batches of some of its inputs.
+
+    As :func:`vectorize_graph`, but rows of which items have different numbers are an error, since
+    what comes after the inner graph would not know of that.
+    """
+    values = dict(replace)
+    uneven = _batch_nodes(outputs, values)
+    found = [values.get(variable, variable) for variable in outputs]
+    return [even(x, uneven[x]) if x in uneven else x for x in found]
+
+
+def _batch_nodes(outputs: Sequence[Variable], values: dict[Any, Any]) -> dict[Any, Any]:
+    """Add the variables on the way to outputs to a dict, and return the numbers of uneven rows."""
+    uneven: dict[Any, Any] = {}
+    for node in toposort(outputs, blockers=values):
+        _batch_node(node, values, uneven)
+    return uneven
+
+
+def _batch_node(node: Apply, values: dict[Any, Any], uneven: dict[Any, Any]) -> None:
     """Add to a dict the outputs of a node, for what it has for the inputs.
 
     Parameters
@@ -204,19 +228,41 @@ def batch_node(node: Apply, values: dict[Any, Any]) -> None:
         A node.
     values
         Variable -> that for a batch. What is not in it stays as it is.
+    uneven
+        Variable for a batch -> the number of rows of each item, where they may differ.
     """
     inputs = [values.get(x, x) for x in node.inputs]
     if all(new is old for new, old in zip(inputs, node.inputs, strict=True)):
         return
     batch = Batch(node, inputs)
+    lengths = {at: uneven[x] for at, x in enumerate(inputs) if x in uneven}
     with inherit_origin(node.origin):
         try:
+            indexed = index_rows(node, batch, lengths[0]) if 0 in lengths else None
+            if indexed is not None:
+                values[node.outputs[0]], counts = indexed
+                uneven.update({indexed[0]: counts} if counts is not None else {})
+                return
+            _even_out(batch, lengths)
             found = _outputs(node, batch)
         except (TypeError, ValueError, PhintysError) as error:
             error.add_note(f"While batching {node.op}, in the node made at\n  {node.origin}")
             raise
     for old, new in zip(node.outputs, found, strict=True):
         values.setdefault(old, new)
+    for position, counts in batch.uneven.items():
+        uneven[values[node.outputs[position]]] = counts
+
+
+def _even_out(batch: Batch, lengths: Mapping[int, Any]) -> None:
+    """Check the numbers of rows of inputs that a node cannot read if they differ."""
+    if not lengths:
+        return
+    can = ROWS_READ.find(type(batch.node.op))
+    read = can(batch.node) if can is not None else ()
+    for position, counts in lengths.items():
+        if position not in read:
+            batch.inputs[position] = even(batch.inputs[position], counts)
 
 
 def _outputs(node: Apply, batch: Batch) -> list[Variable]:

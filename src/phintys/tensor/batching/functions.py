@@ -7,8 +7,11 @@ from functools import update_wrapper
 from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import ArgumentError, ShapeError
+from phintys._base.nests import is_nest, rebuilt, walk
 from phintys._base.origin import current_origin
 from phintys.graph.placeholders import Placeholder, mark_placeholder
+from phintys.graph.shared_variable import set_within
+from phintys.graph.traversal import ancestors
 from phintys.tensor.batching.engine import batch_rank, broadcasts, vectorize_graph
 from phintys.tensor.batching.signatures import parse_signature
 from phintys.tensor.broadcasting import broadcast_sizes
@@ -32,11 +35,12 @@ def vectorize(f: Callable[..., Any], signature: str | None = None) -> Callable[.
     Parameters
     ----------
     f
-        A function of tensor variables that returns a tensor variable, or a tuple or list of them.
+        A function of tensor variables, or of dicts and dataclasses of them, that returns a tensor
+        variable, or a tree of them: lists, tuples, dicts and dataclasses of any depth.
     signature
         The core axes of the arguments and results, as for ``numpy.vectorize``: ``"(n),(n)->()"``
-        for a function of two vectors that returns a number. Axes of one name have the same size. By
-        default all are numbers.
+        for a function of two vectors that returns a number. Axes of one name have the same size. A
+        tree counts as its variables, in order. By default all are numbers.
 
     Returns
     -------
@@ -77,19 +81,54 @@ def vectorize(f: Callable[..., Any], signature: str | None = None) -> Callable[.
     name = getattr(f, "__name__", "the function")
 
     def batched(*arguments: Any) -> Any:
-        given: list[Any] = [as_tensor_variable(one) for one in arguments]
+        given: list[Any] = [as_tensor_variable(leaf) for one in arguments for leaf in _leaves(one)]
         cores = _cores(given, parsed, signature, name)
-        results = f(*cores)
-        listed: Sequence[Any] = results if isinstance(results, list | tuple) else [results]
+        with set_within() as drawn_from:
+            results = f(*_like(arguments, cores))
+        listed: Sequence[Any] = [leaf for _, leaf in walk(results)]
         outputs = _checked(listed, parsed, signature, name)
         pairs = list(zip(cores, given, strict=True))
-        found: Sequence[Any] = vectorize_graph(outputs, dict(pairs))
-        whole = _repeated(found, outputs, pairs, name)
-        if not isinstance(results, list | tuple):
-            return whole[0]
-        return tuple(whole) if isinstance(results, tuple) else whole
+        updated = _updated_by_items(drawn_from, cores)
+        updates = [shared.default_update for shared in updated]
+        found: Sequence[Any] = vectorize_graph([*outputs, *updates], dict(pairs))
+        for shared, new in zip(updated, found[len(outputs) :], strict=True):
+            if new.type.in_same_class(shared.type):  # else the items would leave different values
+                shared.default_update = new
+        return rebuilt(results, _repeated(found[: len(outputs)], outputs, pairs, name))
 
     return update_wrapper(batched, f)
+
+
+def _is_tree(argument: Any) -> bool:
+    """Return whether an argument is a tree of arrays: lists and tuples are arrays themselves."""
+    return is_nest(argument) and not isinstance(argument, list | tuple)
+
+
+def _leaves(argument: Any) -> list[Any]:
+    return [leaf for _, leaf in walk(argument)] if _is_tree(argument) else [argument]
+
+
+def _like(arguments: Sequence[Any], cores: Sequence[Any]) -> list[Any]:
+    """Return arguments of the same forms around other values."""
+    values = iter(cores)
+    return [
+        rebuilt(one, [next(values) for _ in _leaves(one)]) if _is_tree(one) else next(values)
+        for one in arguments
+    ]
+
+
+def _updated_by_items(shared: Sequence[Any], cores: Sequence[Any]) -> list[Any]:
+    """Return the shared variables whose default updates depend on variables for one item.
+
+    The state of a generator after a loop does so, if the loop reads an item: it belongs to the loop
+    over the batch, then.
+    """
+    inside = set(cores)
+    return [
+        one
+        for one in shared
+        if one.default_update is not None and not inside.isdisjoint(ancestors([one.default_update]))
+    ]
 
 
 def _cores(

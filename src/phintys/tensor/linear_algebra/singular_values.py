@@ -262,7 +262,7 @@ def _epsilon(x: Any) -> Any:
 def _threshold(s: Any, rcond: Any) -> Any:
     """Return the least singular value that counts, for each matrix."""
     rcond = math.cast(as_tensor_variable(rcond), s.dtype)
-    return expand_dims(rcond * max(s, axis=-1), -1)
+    return expand_dims(rcond * max(s, axis=-1, initial=0.0), -1)  # there may be none
 
 
 def _longest(x: Any) -> Any:
