@@ -12,6 +12,7 @@ from phintys.compat.features import (
     Bookkeeper,
     History,
     NodeFinder,
+    PreserveVariableAttributes,
     ReplaceValidate,
     Validator,
 )
@@ -216,3 +217,35 @@ def test_features_of_a_copied_graph_know_the_copy(simple, copier):
         replacer.replace_validate(twin.outputs[0], twin.inputs[0])
         assert finder.nodes == {}
     assert len(fgraph.apply_nodes) == 2
+
+
+def test_graphs_have_methods_of_their_features(simple):
+    fgraph, x, _, a, b, _ = simple
+    finder, changes = NodeFinder(), ReplaceValidate()
+    fgraph.attach_feature(finder)
+    fgraph.attach_feature(changes)
+    assert fgraph.get_nodes(a.owner.op) == (a.owner,)
+    mark = fgraph.checkpoint()
+    fgraph.replace_validate(a, x, reason="less")
+    assert fgraph.get_nodes(a.owner.op) == ()
+    assert fgraph.consistent()
+    fgraph.revert(mark)
+    assert b.owner.inputs[0] is a
+    twin = pickle.loads(pickle.dumps(fgraph))
+    assert len(twin.get_nodes(a.owner.op)) == 1
+    assert twin.checkpoint.__self__ is not changes
+    fgraph.remove_feature(finder)
+    fgraph.remove_feature(changes)
+    for name in ("get_nodes", "checkpoint", "revert", "replace_validate", "consistent"):
+        assert name not in vars(fgraph)
+    assert fgraph.replace_validate.__self__ is fgraph
+
+
+def test_names_of_variables_outlive_their_replacement(simple):
+    fgraph, x, y, a, b, _ = simple
+    fgraph.attach_feature(PreserveVariableAttributes())
+    new, named = Named("k")(x), Named("k")(y, name="k")
+    new.name = None
+    fgraph.replace(a, new)
+    fgraph.replace(b, named)
+    assert (new.name, named.name) == ("a", "k")

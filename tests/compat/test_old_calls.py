@@ -9,6 +9,7 @@ import pytest
 
 import phintys
 import phintys.tensor as pt
+from phintys.compat import install, uninstall
 from phintys.compat.configuration import OLD_OPTIONS
 
 
@@ -313,3 +314,95 @@ def test_functions_are_named_after_their_line(theano):
     f = theano.function([x], x)
     assert f.name.startswith(f"{__file__}:")
     assert theano.function([x], x, name="f").name == "f"
+
+
+def test_graphs_are_rebuilt_with_their_shared_variables(aesara):
+    rebuild = aesara.compile.rebuild_collect_shared
+    x, y = pt.dvectors("x", "y")
+    s = aesara.shared(2.0, name="s")
+    t = aesara.shared(1.0, name="t")
+    t.default_update = t + 1
+    z = x * s + t
+    inputs, (out,), (copies, updates, pairs, shared) = rebuild([z], [x], updates={s: s * 3})
+    assert inputs == [x]
+    assert out is not z
+    assert out.eval({x: [1.0]}).tolist() == [3.0]
+    assert set(shared) == {s, t} == set(updates)
+    assert copies[s] is s
+    assert [one for one, _ in pairs] == list(updates)
+    assert float(updates[s].eval()) == 6.0
+    inputs, out, (copies, *_) = rebuild(z, [x], copy_inputs_over=False, no_default_updates=True)
+    assert inputs == [copies[x]]
+    assert copies[x] is not x
+    assert copies[s] is not s
+    t.set_value(1.0)
+    _, out, (_, updates, _, _) = rebuild(z, replace=[(x, y + 1)], no_default_updates=[t])
+    assert out.eval({y: [1.0]}).tolist() == [5.0]
+    assert updates == {}
+    _, out, _ = rebuild(-x, replace={x: pt.fvector()}, rebuild_strict=False)
+    assert out.dtype == "float32"
+    assert rebuild(None)[:2] == ([], [])
+    with pytest.raises(phintys.PhintysError, match="must have its type"):
+        rebuild(-x, replace={x: pt.fvector()})
+
+
+def test_variables_that_a_graph_does_not_have_are_value_errors():
+    install("pytensor")
+    try:
+        replace = importlib.import_module("pytensor.graph.replace")
+        x, y = pt.dvectors("x", "y")
+        with pytest.raises(ValueError, match="do not depend on it"):
+            replace.graph_replace([pt.exp(x)], {y: x}, strict=True)
+        assert replace.graph_replace(pt.exp(x), {x: y}).owner.inputs == [y]
+    finally:
+        uninstall("pytensor")
+
+
+def test_nodes_by_their_old_names(aesara):
+    basic = importlib.import_module("aesara.graph.basic")
+    x, y = pt.dvectors("x", "y")
+    z = pt.exp(x) + y
+    inner = z.owner.inputs[0].owner
+    assert set(basic.list_of_nodes([x, y], [z])) == {z.owner, inner}
+    assert basic.apply_depends_on(z.owner, inner)
+    assert basic.apply_depends_on(z.owner, [z.owner])
+    assert not basic.apply_depends_on(inner, [z.owner])
+
+
+def test_ops_of_the_tensor_module(theano):
+    T = theano.tensor
+
+    class LogLikelihood(T.Op):
+        itypes = (T.dvector,)
+        otypes = (T.dscalar,)
+
+        def perform(self, node, inputs, outputs):
+            outputs[0][0] = np.array(-0.5 * np.sum(inputs[0] ** 2))
+
+        def grad(self, inputs, slopes):
+            return [-slopes[0] * inputs[0]]
+
+    x = T.dvector("x")
+    f = theano.function([x], T.grad(LogLikelihood()(x) * 2, x))
+    assert f([1.0, 2.0]).tolist() == [-2.0, -4.0]
+    assert T.Unique()(x).eval({x: [2.0, 1.0, 2.0]}).tolist() == [1.0, 2.0]
+    with theano.configparser.change_flags(compute_test_value="raise"):
+        assert theano.config.compute_test_value == "raise"
+
+
+@pytest.mark.parametrize("package", ["theano", "pytensor"])
+def test_functions_of_arrays_are_wrapped(package):
+    install(package)
+    try:
+        old = importlib.import_module(package)
+        wrap_py = importlib.import_module(f"{package}.compile.ops").wrap_py
+
+        @wrap_py(itypes=[pt.dmatrix, pt.dvector], otypes=[pt.dvector])
+        def solved(a, b):
+            return np.linalg.solve(a, b)
+
+        x = pt.dvector("x")
+        assert solved(2 * np.eye(2), x).eval({x: [2.0, 4.0]}).tolist() == [1.0, 2.0]
+        assert old.wrap_py is wrap_py
+    finally:
+        uninstall(package)

@@ -18,7 +18,13 @@ from phintys.compile.mode import Mode
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping
 
-__all__ = ["OLD_OPTIONS", "OldConfig", "change_flags", "config"]
+__all__ = ["OLD_OPTIONS", "OTHER_MODES", "OldConfig", "change_flags", "config"]
+
+OTHER_MODES = {
+    **dict.fromkeys(("C", "CVM", "C_VM", "JAX", "MLX", "NUMBA", "PYTORCH"), "native"),
+    "VM": "reference",
+}
+"""Modes that the old packages named after a compiler or machine, and what they mean here."""
 
 OLD_OPTIONS: dict[str, Any] = {
     "DebugMode__check_c": True,
@@ -120,7 +126,7 @@ def _is_own(name: str, value: Any) -> bool:
     and for a mode: the option of Phintys takes its name only.
     """
     if name == "mode":
-        return isinstance(value, Mode)
+        return isinstance(value, Mode) or (isinstance(value, str) and value in OTHER_MODES)
     return name in OLD_OPTIONS or name.startswith("warn__")
 
 

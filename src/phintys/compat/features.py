@@ -20,7 +20,14 @@ if TYPE_CHECKING:
     from phintys.graph.op import Op
     from phintys.graph.variable import Variable
 
-__all__ = ["Bookkeeper", "History", "NodeFinder", "ReplaceValidate", "Validator"]
+__all__ = [
+    "Bookkeeper",
+    "History",
+    "NodeFinder",
+    "PreserveVariableAttributes",
+    "ReplaceValidate",
+    "Validator",
+]
 
 
 class Bookkeeper(Feature):
@@ -35,7 +42,23 @@ class Bookkeeper(Feature):
             self.on_prune(fgraph, node, "on_detach")
 
 
-class NodeFinder(Bookkeeper):
+class _Methods(Feature):
+    """A feature of which some methods become those of the graph, as in the old packages."""
+
+    lent: tuple[str, ...] = ()
+
+    def _lend(self, fgraph: FunctionGraph) -> None:
+        for name in self.lent:
+            if not hasattr(fgraph, name):
+                setattr(fgraph, name, getattr(self, name))
+
+    def _take_back(self, fgraph: FunctionGraph) -> None:
+        for name in self.lent:
+            if getattr(vars(fgraph).get(name), "__self__", None) is self:
+                delattr(fgraph, name)
+
+
+class NodeFinder(Bookkeeper, _Methods):
     """An index of the nodes of a graph by Op.
 
     Examples
@@ -47,16 +70,23 @@ class NodeFinder(Bookkeeper):
     >>> fgraph = FunctionGraph([x], [Apply(f, [x], [anything("y")]).out], clone=False)
     >>> finder = NodeFinder()
     >>> fgraph.attach_feature(finder)
-    >>> finder.get_nodes(f), finder.get_nodes(Op())
+    >>> finder.get_nodes(f), fgraph.get_nodes(Op())
     ((Op(x),), ())
     """
+
+    lent = ("get_nodes",)
 
     def __init__(self) -> None:
         self.nodes: dict[Op, dict[Apply, None]] = {}
 
     def on_attach(self, fgraph: FunctionGraph) -> None:
         self.nodes = {}
+        self._lend(fgraph)
         super().on_attach(fgraph)
+
+    def on_detach(self, fgraph: FunctionGraph) -> None:
+        self._take_back(fgraph)
+        super().on_detach(fgraph)
 
     def on_import(self, fgraph: FunctionGraph, node: Apply, reason: object) -> None:
         self.nodes.setdefault(node.op, {})[node] = None
@@ -75,7 +105,23 @@ class NodeFinder(Bookkeeper):
         return {"nodes": {}}  # rebuilt when attached
 
 
-class _Attached(Feature):
+class PreserveVariableAttributes(Feature):
+    """Gives the name of a variable to the one that replaces it, if that has none."""
+
+    def on_change_input(
+        self,
+        fgraph: FunctionGraph,
+        node: Apply | Literal["output"],
+        i: int,
+        old: Variable,
+        new: Variable,
+        reason: object,
+    ) -> None:
+        if old.name is not None and new.name is None:
+            new.name = old.name
+
+
+class _Attached(_Methods):
     """A feature that is attached to at most one graph, which has no other of its class."""
 
     _fgraph: FunctionGraph | None = None
@@ -91,8 +137,10 @@ class _Attached(Feature):
             )
             raise InconsistencyError(msg)
         self._fgraph = fgraph
+        self._lend(fgraph)
 
     def on_detach(self, fgraph: FunctionGraph) -> None:
+        self._take_back(fgraph)
         self._fgraph = None
 
     @property
@@ -122,14 +170,16 @@ class History(_Attached):
     >>> fgraph = FunctionGraph([x], [y], clone=False)
     >>> history = History()
     >>> fgraph.attach_feature(history)
-    >>> before = history.checkpoint()
+    >>> before = fgraph.checkpoint()
     >>> fgraph.replace(y, x)
     >>> fgraph.outputs
     [x]
-    >>> history.revert(before)
+    >>> fgraph.revert(before)
     >>> fgraph.outputs
     [y]
     """
+
+    lent = ("checkpoint", "revert")
 
     def __init__(self) -> None:
         self._log: list[tuple[Apply | Literal["output"], int, Variable]] = []
@@ -191,6 +241,8 @@ class Validator(_Attached):
         Time spent on that.
     """
 
+    lent = ("consistent",)
+
     def __init__(self) -> None:
         self.count = 0
         self.seconds = 0.0
@@ -228,6 +280,8 @@ class ReplaceValidate(History, Validator):
     failures : int
         How many replacements were rejected by a feature.
     """
+
+    lent = (*History.lent, *Validator.lent, "replace_validate", "replace_all_validate_remove")
 
     def __init__(self) -> None:
         History.__init__(self)

@@ -7,12 +7,16 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
+from phintys import passes
 from phintys._base.errors import ArgumentError
-from phintys.passes import merge
+from phintys.graph import FunctionGraph
+from phintys.passes import PIPELINES, merge
 from phintys.rewriting import (
     GraphRewriter,
     NodeRewriter,
+    Pass,
     PatternRewriter,
+    Pipeline,
     WalkInOrder,
     WalkOutOrder,
     Wild,
@@ -23,7 +27,7 @@ from phintys.rewriting import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable
 
-    from phintys.graph import Apply, FunctionGraph
+    from phintys.graph import Apply
     from phintys.rewriting import RewriteTrace
 
 __all__ = [
@@ -31,6 +35,7 @@ __all__ = [
     "LocalOptGroup",
     "LocalOptimizer",
     "MergeOptimizer",
+    "OpKeyOptimizer",
     "OpRemove",
     "OpSub",
     "Optimizer",
@@ -38,10 +43,12 @@ __all__ = [
     "SeqOptimizer",
     "TopoOptimizer",
     "clients",
+    "copy_stack_trace",
     "in2out",
     "local_optimizer",
     "optimizer",
     "out2in",
+    "rewrite_graph",
 ]
 
 
@@ -306,6 +313,15 @@ class EquilibriumOptimizer(_Driven):
         self.driver = Worklist(_rules(list(optimizers)))
 
 
+class OpKeyOptimizer(_Driven):
+    """``OpKeyOptimizer(rule)``: a rule for one Op, applied until nothing changes."""
+
+    def __init__(
+        self, local_opt: Any, ignore_newtrees: bool = False, failure_callback: Any = None
+    ) -> None:
+        self.driver = Worklist(_rules(local_opt))
+
+
 def LocalOptGroup(*rules: Any, **options: Any) -> tuple[Any, ...]:
     """Return a group of rules to be tried in order, for a driver."""
     return rules
@@ -338,3 +354,60 @@ class MergeOptimizer(_Driven):
 
     def __init__(self) -> None:
         self.driver = merge
+
+
+# ---- functions -----------------------------------------------------------------------------------
+
+
+def copy_stack_trace(from_var: Any, to_var: Any) -> Any:
+    """Return ``to_var``: what a rule builds has the origin of the node that it replaces."""
+    return to_var
+
+
+def rewrite_graph(
+    graph: Any,
+    include: Iterable[str] = ("canonicalize",),
+    custom_rewrite: Any = None,
+    clone: bool = False,
+    **options: Any,
+) -> Any:
+    """Rewrite expressions without compiling them.
+
+    Parameters
+    ----------
+    graph
+        A variable, several, or a FunctionGraph, which is rewritten itself.
+    include
+        Names or tags of passes, or of whole pipelines (``"fast_run"``, ``"fast_compile"``).
+    custom_rewrite
+        A rewriter to apply afterwards.
+    clone
+        Has no effect on variables: those that are given stay as they are.
+    options
+        ``exclude``, names or tags of passes and rules to leave out. Others have no effect.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> from phintys.compat.rewriters import rewrite_graph
+    >>> x = pt.dvector("x")
+    >>> rewrite_graph(pt.log(1 + x), include=("canonicalize", "stabilize")).owner
+    Log1p(x)
+    """
+    steps = _pipeline(frozenset(include), options.get("exclude") or ())
+    if custom_rewrite is not None:
+        steps = steps.inserting(Pass("custom_rewrite", custom_rewrite))
+    if isinstance(graph, FunctionGraph):
+        steps.apply(graph)
+        return graph
+    return passes.rewrite_graph(graph, pipeline=steps)
+
+
+def _pipeline(include: frozenset[str], exclude: Iterable[str]) -> Pipeline:
+    """Return the passes of the given names or tags that there are."""
+    whole = PIPELINES["full"]
+    if "fast_run" not in include:
+        known = include.intersection(whole.all_names())
+        whole = whole.requiring(*known) if known else PIPELINES["none"]
+        whole = PIPELINES["light"] if "fast_compile" in include else whole
+    return whole.excluding(*(name for name in exclude if name in whole.all_names()))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import phintys.tensor as pt
 from phintys._base.errors import OpContractError, ShapeError
 from phintys.compat.elementwise import FLOATING
+from phintys.compat.standing import StandsFor
 from phintys.graph import Constant, SharedVariable, Variable
 from phintys.passes import infer_shapes, rewrite_graph
 from phintys.tensor.introspection import get_underlying_scalar_constant_value
@@ -20,6 +21,7 @@ __all__ = [
     "AllocDiag",
     "ExtractDiag",
     "Prod",
+    "Unique",
     "as_tensor_variable",
     "broadcast_shape",
     "constant",
@@ -175,6 +177,16 @@ class Prod:
         return prod(x, axis=self.axis, **self.options)
 
 
+def Unique(
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: int | None = None,
+) -> Any:
+    """Return a function that returns the different elements: ``Unique()(x)``."""
+    return lambda x: pt.unique(x, return_index, return_inverse, return_counts, axis)
+
+
 def take(a: Any, indices: Any, axis: Any = None, mode: Any = "raise") -> Any:
     """Return elements; ``mode=None`` is ``"raise"``."""
     return pt.take(a, indices, axis=axis, mode="raise" if mode is None else mode)
@@ -197,16 +209,7 @@ def _listed(dims: Any) -> Any:
     return pt.specify_shape(dims, (get_vector_length(dims),))
 
 
-class _StandsFor(type):
-    """Makes ``isinstance(op, Old)`` true for the Ops of Phintys of the class ``core``."""
-
-    core: type
-
-    def __instancecheck__(cls, instance: object) -> bool:
-        return isinstance(instance, cls.core)
-
-
-class ExtractDiag(metaclass=_StandsFor):
+class ExtractDiag(metaclass=StandsFor):
     """``ExtractDiag(offset, axis1, axis2)(x)``."""
 
     core = pt.ExtractDiag
@@ -216,7 +219,7 @@ class ExtractDiag(metaclass=_StandsFor):
         return lambda x: pt.diagonal(x, offset, axis1, axis2)
 
 
-class AllocDiag(metaclass=_StandsFor):
+class AllocDiag(metaclass=StandsFor):
     """``AllocDiag(offset, axis1, axis2)(x)``: the last axis of x becomes a diagonal."""
 
     core = pt.AllocDiag
