@@ -202,9 +202,10 @@ INTERNAL_ERRORS = (
     r"TypeError: \w+\.(__init__|make_node)\(\)",
     r"no attribute '(auto_name|storage_map|equals|nin)'|attribute 'allow_gc'|no setter",
     r"BrokenCImplementationAdd|takes rules, got <module|optimizer <module|NoneConst",
+    r"'<' not supported between instances of 'str' and 'int'",
     r"The axes of Softmax count from the front|must be string, not 'StandIn'",
     r"no attribute '(info|fn|rng_fn|_infer_shape|_supp_shape_from_params|default_update)'",
-    r"no attribute '(gen_seedgen|_get_output_shape)'|rebuild_collect_shared\(\) got",
+    r"no attribute '(gen_seedgen|_get_output_shape)'",
 )
 """Errors of tests that make Ops by their constructors, or ask for attributes or for C code."""
 
@@ -289,6 +290,29 @@ DECIDED: tuple[Decision, ...] = (
         "memory that may be overwritten need not be",
     ),
     Decision(r"", r"do not take the dtype 'ScalarType", "the text of a scalar type"),
+    Decision(r"test_may_share_memory_scipy", r"takes arrays, got csc_matrix", "no sparse matrices"),
+    Decision(
+        r"test_hyp2f1_grad_stan_cases.*0\.999696",
+        r"AssertionError",
+        "a derivative by a parameter is NaN where its series needs more than 20,000 terms",
+    ),
+    Decision(
+        r"TestSpecifyShape::test_python_perform",
+        r"MissingInputError",
+        "a vector of sizes is its elements: these are the inputs, not the vector",
+    ),
+    Decision(
+        r"TestSort::test[24]$|test_argsort$",
+        r"An axis is an int, got <Scalar",
+        "the axis of a sort is known when the graph is built",
+    ),
+    Decision(r"test_argsort_grad", r"which has no gradient but zero", _COST),
+    Decision(
+        r"TestTopK::test_grad",
+        r"The gradient with respect to input 0 is wrong",
+        "the step eps of differences grows with the numbers, here until it reaches the next one",
+    ),
+    Decision(r"test_as_symbolic$", r"got None of type NoneType", "None is not a number"),
     Decision(r"TestCAReduce::test_perform$", r"AssertionError", "sums of integers are wide"),
     Decision(r"TestUnbroadcast", r"AssertionError", "sizes of 1 broadcast"),
     Decision(r"test_aliased_outputs_ok_output", r"BadViewMap", "views are declared"),

@@ -372,7 +372,8 @@ _SHARED_BY_BOTH: dict[str, list[Source]] = {
     "tensor.sharedvar": _TENSOR,
     "tensor.slinalg": [_DECOMPOSITIONS],
     "tensor.sort": [
-        _here("phintys.tensor", "ArgSortOp SortOp argsort argtopk sort topk topk_and_argtopk")
+        {"TopKOp": f"{_TENSORS}:TopKOp"},
+        _here("phintys.tensor", "ArgSortOp SortOp argsort argtopk sort topk topk_and_argtopk"),
     ],
     "tensor.subtensor": [{"Subtensor": "phintys.tensor:Subtensor"}, "phintys.tensor"],
     "tensor.type": _TENSOR,

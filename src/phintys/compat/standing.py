@@ -6,9 +6,9 @@ __all__ = ["StandsFor"]
 
 
 class StandsFor(type):
-    """Makes ``isinstance(op, Old)`` true for the instances of the class ``core`` of Phintys."""
+    """Makes ``isinstance(op, Old)`` true for the instances of ``core``, one or more classes."""
 
-    core: type
+    core: type | tuple[type, ...]
 
     def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, cls.core)

@@ -6,7 +6,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import phintys.tensor as pt
-from phintys._base.errors import OpContractError, ShapeError
+from phintys._base.errors import ArgumentError, OpContractError, ShapeError
 from phintys.compat.elementwise import FLOATING
 from phintys.compat.standing import StandsFor
 from phintys.graph import Constant, SharedVariable, Variable
@@ -21,6 +21,7 @@ __all__ = [
     "AllocDiag",
     "ExtractDiag",
     "Prod",
+    "TopKOp",
     "Unique",
     "as_tensor_variable",
     "broadcast_shape",
@@ -231,5 +232,34 @@ class AllocDiag(metaclass=StandsFor):
             x = pt.as_tensor_variable(x)
             length = x.shape[x.ndim - 1] + abs(offset)
             return pt.moveaxis(pt.AllocDiag(offset)(x, length, length), (-2, -1), (axis1, axis2))
+
+        return make
+
+
+class TopKOp(metaclass=StandsFor):
+    """``TopKOp(axis, sorted, idx_dtype, return_values, return_indices)(x, k)``.
+
+    The largest elements are the first ones of a sorted array here.
+    """
+
+    core = (pt.SortOp, pt.ArgSortOp)
+
+    def __new__(
+        cls,
+        axis: int = -1,
+        sorted: bool = True,
+        idx_dtype: str = "int64",
+        return_values: bool = True,
+        return_indices: bool = True,
+    ) -> Any:
+        """Return a function of an array and a number."""
+        wanted = (bool(return_values), bool(return_indices))
+        if wanted == (False, False):
+            msg = "TopKOp returns values, indices or both: neither was asked for."
+            raise ArgumentError(msg)
+
+        def make(x: Any, k: int) -> Any:
+            found = pt.topk_and_argtopk(x, k, axis, sorted, idx_dtype)
+            return list(found) if all(wanted) else found[wanted.index(True)]
 
         return make
