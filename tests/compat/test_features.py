@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from phintys._base.errors import InconsistencyError
 from phintys.compat.features import (
     Bookkeeper,
+    DestroyHandler,
     History,
     NodeFinder,
     PreserveVariableAttributes,
@@ -17,7 +18,7 @@ from phintys.compat.features import (
     Validator,
 )
 from phintys.graph import Feature, FunctionGraph, ancestors
-from tests.graph.conftest import Named, dags, number
+from tests.graph.conftest import Aliasing, Named, dags, number
 
 
 @pytest.fixture
@@ -249,3 +250,26 @@ def test_names_of_variables_outlive_their_replacement(simple):
     fgraph.replace(a, new)
     fgraph.replace(b, named)
     assert (new.name, named.name) == ("a", "k")
+
+
+@pytest.mark.parametrize("copier", [lambda x: x, lambda x: pickle.loads(pickle.dumps(x))])
+def test_inputs_may_be_overwritten_unless_they_say_no(copier):
+    x, y = number("x"), number("y")
+    y.tag.indestructible = True
+    seen, e = Named("g")(x), Named("f")(x, y)
+    fgraph = FunctionGraph([x, y], [seen, e], clone=False)
+    fgraph.attach_feature(DestroyHandler(algo="fast"))
+    fgraph.attach_feature(ReplaceValidate())
+    fgraph = copier(fgraph)
+    x, y, (seen, e) = *fgraph.inputs, fgraph.outputs
+    overwriting = Aliasing("f_inplace", destroys=((0, (0,)),))
+    fgraph.replace_validate(e, overwriting(x, y))
+    assert fgraph.destroyers(x) == [fgraph.outputs[1].owner]
+    assert fgraph.destroyers(y) == []
+    assert fgraph.toposort()[-1] is fgraph.outputs[1].owner  # after the other reader of x
+    with pytest.raises(InconsistencyError):
+        fgraph.replace_validate(fgraph.outputs[1], overwriting(y, x))
+    assert fgraph.consistent()
+    (handler,) = (one for one in fgraph.features if isinstance(one, DestroyHandler))
+    fgraph.remove_feature(handler)
+    assert not hasattr(fgraph, "destroyers")

@@ -406,3 +406,12 @@ def test_functions_of_arrays_are_wrapped(package):
         assert old.wrap_py is wrap_py
     finally:
         uninstall(package)
+
+
+def test_graphs_are_written_as_formulas(theano):
+    T = theano.tensor
+    x, y = T.dvectors("xy")
+    fgraph = theano.gof.FunctionGraph([x, y], [T.exp(x) * y, T.exp(x)], clone=False)
+    assert str(fgraph) == "FunctionGraph(Mul(Exp(x), y), Exp(x))"
+    uninstall("theano")
+    assert str(fgraph).endswith("3 nodes)")

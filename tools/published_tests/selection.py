@@ -188,7 +188,7 @@ LATER = (
 
 
 INTERNAL_LINES = (
-    r"assertFunctionContains|maker|toposort|apply_nodes|fgraph|fg\.|\btopo_?\b|nb_gemm|n_gemv|f_ops",
+    r"assertFunctionContains|maker|toposort|apply_nodes|len\(nodes\)|fgraph|fg\.|\btopo_?\b|nb_gemm|n_gemv|f_ops",
     r"\bnb_scan\b|expected_connection_pattern|\bin ops\b|\bop_types\b|len\(f\)|self\.gemm\(",
     r"\.op\b|\.owner\b|\.tag\b|is_super|signature|isinstance\(",
     r"DestroyHandler|ReplaceValidate|_features|_history|hasattr\(|aesara\.tensor\.Op",
@@ -387,7 +387,18 @@ DECIDED: tuple[Decision, ...] = (
     Decision(r"test_in_same_class", r"", "static sizes are not part of the class"),
     Decision(r"test_shape_tuple$", r"Expected a tensor", "a shape is a tensor's"),
     Decision(r"TestClone::test_constant", r"", "constants are copied as other leaves are"),
-    Decision(r"test_fast_inplace_check", r"", "inputs that are not mutable are not overwritten"),
+    Decision(
+        r"test_destroyhandler.py::test_(multi_destroyers_through|usage_loop_insert)_views"
+        r"|test_destroyhandler.py::test_multiple_inplace",
+        r"AssertionError",
+        "a replacement that a graph refuses is left out, without a callback",
+    ),
+    Decision(
+        r"test_destroyhandler.py::test_usage_loop$",
+        r"CycleError",
+        "rewriters walk over graphs that can be computed",
+    ),
+    Decision(r"test_fast_destroy", r"DID NOT RAISE", "the checks of graphs have no faster form"),
     Decision(
         r"TestPatternNodeRewriter::test_ambiguous|TestEquilibrium::test_[12]$",
         r"AssertionError",

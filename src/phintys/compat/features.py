@@ -9,6 +9,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import InconsistencyError
+from phintys.graph import aliasing
 from phintys.graph.features import AlreadyThere, Feature
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Bookkeeper",
+    "DestroyHandler",
     "History",
     "NodeFinder",
     "PreserveVariableAttributes",
@@ -330,3 +332,45 @@ class ReplaceValidate(History, Validator):
             self.failures += 1
             self.revert(before)
             raise
+
+
+class DestroyHandler(aliasing.DestroyHandler, _Methods):
+    """Keeps a graph computable whose inputs may be overwritten.
+
+    An input with ``tag.indestructible`` may not. The arguments have no effect.
+    """
+
+    lent = ("destroyers",)
+    _graph: FunctionGraph | None = None
+
+    def __init__(self, do_imports_on_attach: bool = True, algo: Any = None) -> None:
+        super().__init__()
+
+    def on_attach(self, fgraph: FunctionGraph) -> None:
+        self._graph = fgraph
+        self._let_inputs_be_overwritten(fgraph)
+        self._lend(fgraph)
+        super().on_attach(fgraph)
+
+    def on_detach(self, fgraph: FunctionGraph) -> None:
+        self._take_back(fgraph)
+        self._graph = None
+        super().on_detach(fgraph)
+
+    def validate(self, fgraph: FunctionGraph) -> None:
+        # Features that are given with a graph are attached before it has inputs.
+        self._let_inputs_be_overwritten(fgraph)
+        super().validate(fgraph)
+
+    def _let_inputs_be_overwritten(self, fgraph: FunctionGraph) -> None:
+        self.mutable_inputs = [
+            one for one in fgraph.inputs if not getattr(one.tag, "indestructible", False)
+        ]
+
+    def destroyers(self, variable: Variable) -> list[Apply]:
+        """Return the nodes that overwrite a variable."""
+        return [] if self._graph is None else aliasing.destroyers(self._graph).get(variable, [])
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The graph that is unpickled attaches the feature.
+        return {**vars(DestroyHandler())}

@@ -178,6 +178,7 @@ _NEWER_REWRITING: list[Source] = [
     {
         "EquilibriumGraphRewriter": f"{_REWRITERS}:EquilibriumOptimizer",
         "GraphRewriter": f"{_REWRITERS}:Optimizer",
+        "NodeProcessingGraphRewriter": f"{_REWRITERS}:NavigatorOptimizer",
         "NodeRewriter": f"{_REWRITERS}:LocalOptimizer",
         "OpKeyGraphRewriter": f"{_REWRITERS}:OpKeyOptimizer",
         "PatternNodeRewriter": f"{_REWRITERS}:PatternSub",
@@ -442,7 +443,11 @@ _GOF_GRAPH: list[Source] = [
 
 _FEATURES: list[Source] = ["phintys.graph.features", "phintys.compat.features"]
 
-_DESTROY: list[Source] = ["phintys.graph.aliasing", "phintys.graph.alias_map"]
+_DESTROY: list[Source] = [
+    {"DestroyHandler": "phintys.compat.features:DestroyHandler"},
+    "phintys.graph.aliasing",
+    "phintys.graph.alias_map",
+]
 
 _THEANO: dict[str, list[Source]] = {
     "": [_SCAN, _CHECKPOINTS, *_TOP],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import phintys.tensor as pt
-from phintys._base.errors import ShapeError
+from phintys._base.errors import ArgumentError, ShapeError
 from phintys.compat import elementwise
 
 __all__ = [
@@ -151,7 +151,7 @@ def _of_classes(rows: Any, classes: Any) -> Any:
             "Cross-entropies are those of a matrix, whose rows are distributions, and of a vector "
             f"of class indices; got tensors of ranks {rows.ndim} and {classes.ndim}."
         )
-        raise ShapeError(msg)
+        raise ArgumentError(msg)
     return rows[pt.arange(rows.shape[0]), classes]
 
 

@@ -35,6 +35,7 @@ __all__ = [
     "LocalOptGroup",
     "LocalOptimizer",
     "MergeOptimizer",
+    "NavigatorOptimizer",
     "OpKeyOptimizer",
     "OpRemove",
     "OpSub",
@@ -42,6 +43,7 @@ __all__ = [
     "PatternSub",
     "SeqOptimizer",
     "TopoOptimizer",
+    "check_stack_trace",
     "clients",
     "copy_stack_trace",
     "in2out",
@@ -275,16 +277,22 @@ class SeqOptimizer(Optimizer):
             step.rewrite(fgraph, trace)
 
 
-class _Driven(Optimizer):
+class NavigatorOptimizer(Optimizer):
     """A rewriter that applies rules to nodes."""
 
     driver: GraphRewriter
+
+    @staticmethod
+    def warn(*arguments: Any) -> None:
+        """Have no effect, as ``failure_callback``: the error of a rule is raised."""
+
+    warn_ignore = warn_inplace = warn
 
     def apply(self, fgraph: FunctionGraph, trace: RewriteTrace | None = None) -> None:
         self.driver.rewrite(fgraph, trace)
 
 
-class TopoOptimizer(_Driven):
+class TopoOptimizer(NavigatorOptimizer):
     """``TopoOptimizer(rule, order, ignore_newtrees)``: a single walk.
 
     By default it goes from the inputs to the outputs, and visits what the rules have built, too.
@@ -304,7 +312,7 @@ class TopoOptimizer(_Driven):
         self.driver = walk(_rules(local_opt), new_nodes=not ignore_newtrees)
 
 
-class EquilibriumOptimizer(_Driven):
+class EquilibriumOptimizer(NavigatorOptimizer):
     """``EquilibriumOptimizer(rules)``: rules applied until nothing changes."""
 
     def __init__(
@@ -313,13 +321,13 @@ class EquilibriumOptimizer(_Driven):
         self.driver = Worklist(_rules(list(optimizers)))
 
 
-class OpKeyOptimizer(_Driven):
-    """``OpKeyOptimizer(rule)``: a rule for one Op, applied until nothing changes."""
+class OpKeyOptimizer(NavigatorOptimizer):
+    """``OpKeyOptimizer(rule)``: a rule for one Op, at each node, also at those that it builds."""
 
     def __init__(
         self, local_opt: Any, ignore_newtrees: bool = False, failure_callback: Any = None
     ) -> None:
-        self.driver = Worklist(_rules(local_opt))
+        self.driver = WalkInOrder(_rules(local_opt), new_nodes=not ignore_newtrees)
 
 
 def LocalOptGroup(*rules: Any, **options: Any) -> tuple[Any, ...]:
@@ -349,7 +357,7 @@ def _walking(options: dict[str, Any]) -> dict[str, Any]:
     return {name: options[name] for name in ("ignore_newtrees",) if name in options}
 
 
-class MergeOptimizer(_Driven):
+class MergeOptimizer(NavigatorOptimizer):
     """``MergeOptimizer()``: merges equal computations."""
 
     def __init__(self) -> None:
@@ -362,6 +370,14 @@ class MergeOptimizer(_Driven):
 def copy_stack_trace(from_var: Any, to_var: Any) -> Any:
     """Return ``to_var``: what a rule builds has the origin of the node that it replaces."""
     return to_var
+
+
+def check_stack_trace(
+    f_or_fgraph: Any, ops_to_check: Any = "last", bug_print: str = "raise"
+) -> bool:
+    """Return whether nodes know their line in the user's program, as all of them do."""
+    fgraph = getattr(getattr(f_or_fgraph, "maker", None), "fgraph", f_or_fgraph)
+    return all(node.origin is not None for node in fgraph.apply_nodes)
 
 
 def rewrite_graph(
