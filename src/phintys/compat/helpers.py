@@ -74,7 +74,7 @@ def may_share_memory(a: Any, b: Any, raise_other_type: bool = True) -> bool:
 
 def list_of_nodes(inputs: Iterable[Variable], outputs: Iterable[Variable]) -> list[Apply]:
     """Return the nodes that compute ``outputs`` from ``inputs``."""
-    return list(applys_between(inputs, outputs))
+    return list(applys_between(list(inputs), list(outputs)))
 
 
 def apply_depends_on(apply: Apply, depends_on: Apply | Collection[Apply]) -> bool:
