@@ -415,3 +415,66 @@ def test_graphs_are_written_as_formulas(theano):
     assert str(fgraph) == "FunctionGraph(Mul(Exp(x), y), Exp(x))"
     uninstall("theano")
     assert str(fgraph).endswith("3 nodes)")
+
+
+def test_options_in_groups_of_groups(theano):
+    config = theano.config
+    try:
+        config.dnn.conv.algo_fwd = "time_once"
+        config.lib.cnmem = 0.8
+        assert (config.dnn.conv.algo_fwd, config.lib.cnmem) == ("time_once", 0.8)
+        assert config.dnn__conv__algo_fwd == "time_once"
+    finally:
+        config.dnn__conv__algo_fwd, config.lib__cnmem = "guess_once", 0.0
+
+
+def test_ops_are_tested_as_in_the_tutorial(theano):
+    utt = importlib.import_module("theano.tests.unittest_tools")
+    T = theano.tensor
+
+    class Silent(theano.Op):
+        __props__ = ()
+
+        def make_node(self, x):
+            x = T.as_tensor_variable(x)
+            return theano.Apply(self, [x], [x.type()])
+
+        def perform(self, node, inputs, output_storage):
+            output_storage[0][0] = inputs[0] * 2
+
+    class Double(Silent):
+        def infer_shape(self, node, i0_shapes):
+            return i0_shapes
+
+        def grad(self, inputs, output_grads):
+            return [output_grads[0] * 2]
+
+    class Wrong(Double):
+        def infer_shape(self, node, i0_shapes):
+            return [i0_shapes[0][::-1]]
+
+    class TestDouble(utt.InferShapeTester):
+        def check(self, op):
+            x = T.dmatrix("x")
+            self._compile_and_check([x], [op(x)], [np.ones((2, 3))], type(op))
+
+    tester = TestDouble()
+    tester.setUp()
+    tester.check(Double())
+    with pytest.raises(AssertionError, match=r"infer_shape says \(3, 2\)"):
+        tester.check(Wrong())
+    with pytest.raises(AssertionError, match="which Silent"):
+        tester.check(Silent())
+    utt.verify_grad(Double(), [np.random.default_rng(utt.fetch_seed()).random((5, 7, 2))])
+    assert utt.seed_rng(3) == 3
+    utt.assert_allclose(np.float32(1.0), np.float32(1.000001))
+    with pytest.raises(AssertionError):
+        utt.assert_allclose(1.0, 1.000001)
+
+
+def test_rows_by_their_indices(theano):
+    subtensor = importlib.import_module("theano.tensor.subtensor")
+    x, i = theano.tensor.dmatrix("x"), theano.tensor.lvector("i")
+    rows = subtensor.AdvancedSubtensor1()(x, i)
+    assert isinstance(rows.owner.op, subtensor.AdvancedSubtensor1)
+    assert rows.eval({x: [[1.0], [2.0]], i: [1, 1]}).tolist() == [[2.0], [2.0]]

@@ -58,6 +58,9 @@ OLD_OPTIONS: dict[str, Any] = {
     "cycle_detection": "regular",
     "deterministic": "default",
     "device": "cpu",
+    "dnn__conv__algo_bwd_data": "guess_once",
+    "dnn__conv__algo_bwd_filter": "guess_once",
+    "dnn__conv__algo_fwd": "guess_once",
     "dnn__enabled": "auto",
     "experimental__local_alloc_elemwise": False,
     "force_device": False,
@@ -66,6 +69,7 @@ OLD_OPTIONS: dict[str, Any] = {
     "init_gpu_device": "",
     "int_division": "int",
     "lib__amdlibm": False,
+    "lib__cnmem": 0.0,
     "linker": "cvm",
     "max_inputs_to_GpuElemwise": 0,
     "metaopt__verbose": 0,
@@ -181,7 +185,9 @@ class OldConfig:
             _overrides.reset(token)
 
 
-_GROUPS = {name.partition("__")[0] for name in OLD_OPTIONS if "__" in name}
+_GROUPS = {
+    name[:end] for name in OLD_OPTIONS for end in range(len(name)) if name.startswith("__", end)
+}
 
 config = OldConfig()
 change_flags = config.change_flags

@@ -259,6 +259,7 @@ _TENSOR: list[Source] = [
         **_here(
             _TENSORS, "constant get_scalar_constant_value get_vector_length logaddexp prod take"
         ),
+        **_here(_TENSORS, "AdvancedSubtensor1 advanced_subtensor1"),
         **_here(_TENSORS, "Unique ravel_multi_index unravel_index"),
         "iround": f"{_OLD}:iround",
         "join": "phintys.tensor:join",
@@ -376,7 +377,7 @@ _SHARED_BY_BOTH: dict[str, list[Source]] = {
         {"TopKOp": f"{_TENSORS}:TopKOp"},
         _here("phintys.tensor", "ArgSortOp SortOp argsort argtopk sort topk topk_and_argtopk"),
     ],
-    "tensor.subtensor": [{"Subtensor": "phintys.tensor:Subtensor"}, "phintys.tensor"],
+    "tensor.subtensor": _TENSOR,
     "tensor.type": _TENSOR,
     "tensor.var": _TENSOR,
     "tensor.xlogx": [{"xlogx": "phintys.tensor:xlogx", "xlogy0": "phintys.tensor:xlogy"}],
@@ -384,8 +385,9 @@ _SHARED_BY_BOTH: dict[str, list[Source]] = {
     "misc.may_share_memory": [_here(_HELPERS, "may_share_memory")],
     "tests": [],
     "tests.breakpoint": [_BREAKPOINT],
-    "tests.unittest_tools": [_here("phintys.gradient", "verify_grad"), "phintys.testing"],
+    "tests.unittest_tools": ["phintys.compat.testing", "phintys.testing"],
     "updates": [{"OrderedUpdates": f"{_OLD}:OrderedUpdates"}],
+    "version": [{"version": "phintys:__version__"}],
 }
 
 _TOP: list[Source] = [
@@ -434,6 +436,8 @@ _GOF_GRAPH: list[Source] = [
         "inputs": f"{_OLD}:input_list",
         "io_connection_pattern": "phintys.graph.contract:connection_pattern",
         **_NODES,
+        "is_same_graph": f"{_HELPERS}:is_same_graph",
+        "ops": f"{_HELPERS}:list_of_nodes",
         "orphans": "phintys.graph:orphans_between",
         "variables": "phintys.graph:vars_between",
         "view_roots": "phintys.graph.alias_map:view_roots",
@@ -441,7 +445,11 @@ _GOF_GRAPH: list[Source] = [
     "phintys.graph",
 ]
 
-_FEATURES: list[Source] = ["phintys.graph.features", "phintys.compat.features"]
+_FEATURES: list[Source] = [
+    {"PreserveNames": "phintys.compat.features:PreserveVariableAttributes"},
+    "phintys.graph.features",
+    "phintys.compat.features",
+]
 
 _DESTROY: list[Source] = [
     {"DestroyHandler": "phintys.compat.features:DestroyHandler"},
@@ -473,7 +481,7 @@ _THEANO: dict[str, list[Source]] = {
     "scan_module.scan": [_SCAN, _UNTIL],
     "scan_module.scan_checkpoints": [_CHECKPOINTS],
     "scan_module.scan_op": [_SCAN_OP],
-    "scan_module.scan_utils": [_UNTIL],
+    "scan_module.scan_utils": [_UNTIL, _here(_CALLS, "clone")],
     "scan_module.scan_views": [_FOLDS],
     "tensor.nnet": [_ROWS, *_NNET],
     "tensor.nnet.bn": _BATCHNORM,

@@ -18,11 +18,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 __all__ = [
+    "AdvancedSubtensor1",
     "AllocDiag",
     "ExtractDiag",
     "Prod",
     "TopKOp",
     "Unique",
+    "advanced_subtensor1",
     "as_tensor_variable",
     "broadcast_shape",
     "constant",
@@ -234,6 +236,21 @@ class AllocDiag(metaclass=StandsFor):
             return pt.moveaxis(pt.AllocDiag(offset)(x, length, length), (-2, -1), (axis1, axis2))
 
         return make
+
+
+def advanced_subtensor1(x: Any, indices: Any) -> Any:
+    """Return rows of ``x``, or elements of a vector, by their indices."""
+    return pt.as_tensor_variable(x)[pt.as_tensor_variable(indices)]
+
+
+class AdvancedSubtensor1(metaclass=StandsFor):
+    """``AdvancedSubtensor1()(x, indices)``: rows by their indices."""
+
+    core = pt.AdvancedSubtensor
+
+    def __new__(cls, sparse_grad: bool = False) -> Any:
+        """Return the function that takes rows."""
+        return advanced_subtensor1
 
 
 class TopKOp(metaclass=StandsFor):
