@@ -12,6 +12,7 @@ import phintys
 import phintys.tensor as pt
 from phintys.compat import PACKAGES, install, uninstall
 from phintys.compat.names import MISSING, MISSING_NAMES
+from phintys.compat.script import run_script
 
 
 @pytest.fixture(params=list(PACKAGES))
@@ -239,3 +240,58 @@ def test_joining_by_an_op(theano):
     joined = T.Join()(0, x, x)
     assert isinstance(joined.owner.op, T.Join)
     assert joined.eval({x: [1.0]}).tolist() == [1.0, 1.0]
+
+
+OLD_DIVISIONS = """
+from __future__ import print_function{division}
+import numpy
+import theano.tensor as T
+exec "n = 7 / 2"
+class Box(object):
+    size = 9
+class Counting(list):
+    def __getitem__(self, i):
+        self.reads = getattr(self, "reads", 0) + 1
+        return list.__getitem__(self, i)
+calls = []
+def first():
+    calls.append(1)
+    return 0
+box, items, ints, floats = Box(), Counting([9]), numpy.array([5, 7]), numpy.array([1., 3.])
+same = ints
+n = 9; m = -7 / 2; f = 7 / 2.0
+n /= 2
+box.size /= 2
+items[first()] /= 4
+ints[1:] /= 2
+ints /= 2
+floats /= 2
+symbolic = T.iscalar("i") / 2
+quotients = [n, m, f, box.size, items[0], 6 / 4 / 1, (lambda k: k / 2)(5)]
+"""
+
+
+@pytest.mark.parametrize("division", ["", ", division"])
+def test_divisions_of_python_2(tmp_path, division):
+    script = tmp_path / "divisions.py"
+    text = OLD_DIVISIONS.format(division=division)
+    if division:
+        text = text.replace("ints[1:] /= 2\nints /= 2\n", "")
+    script.write_text(text)
+    try:
+        module = run_script(str(script), [])
+        if division:
+            assert module.quotients == [4.5, -3.5, 3.5, 4.5, 2.25, 1.5, 2.5]
+            assert module.symbolic.dtype == "float64"
+            return
+        assert module.quotients == [4, -4, 3.5, 4, 2, 1, 2]
+        assert (len(module.calls), module.items.reads) == (1, 2)
+        assert module.same is module.ints
+        assert module.ints.tolist() == [2, 1]
+        assert module.floats.tolist() == [0.5, 1.5]
+        assert module.symbolic.dtype == "int32"
+        i = module.symbolic.owner.inputs[0]
+        assert module.symbolic.eval({i: 7}) == 3
+    finally:
+        for package in PACKAGES:
+            uninstall(package)
