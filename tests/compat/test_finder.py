@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -295,3 +296,55 @@ def test_divisions_of_python_2(tmp_path, division):
     finally:
         for package in PACKAGES:
             uninstall(package)
+
+
+FLAGS = """
+import os, sys, warnings
+os.environ["THEANO_FLAGS"] = sys.argv[1]
+import theano, theano.tensor as T
+c = theano.config
+print(T.matrix().dtype, c.device, c.optimizer_including, c.openmp, c.lib.cnmem, c.linker, c.mode)
+print(theano.function([], T.ones(2)).maker.mode.backend.name)
+"""
+
+
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [
+        (
+            "mode=FAST_RUN,device=gpu, floatX=float32,optimizer_including=cudnn,lib.cnmem=0.8",
+            "float32 gpu cudnn False 0.8 cvm FAST_RUN native",
+        ),
+        ("openmp=True,linker=py,mode=Mode,", "float64 cpu  True 0.0 py native reference"),
+        ("mode=NUMBA", "float64 cpu  False 0.0 cvm NUMBA native"),
+        ("", "float64 cpu  False 0.0 cvm native native"),
+    ],
+)
+def test_flags_from_the_environment(tmp_path, flags, expected):
+    script = tmp_path / "flags.py"
+    script.write_text(FLAGS)
+    command = [sys.executable, "-m", "phintys.compat", str(script), flags]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stdout.split("\n")[:2] == expected.rsplit(" ", 1), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        ("nvcc.flags=-O3", "UserWarning: AESARA_FLAGS: there is no option 'nvcc.flags'"),
+        ("floatX=float8", "takes one of"),
+        ("floatX=float8", "The value comes from AESARA_FLAGS"),
+        ("floatX", "an entry is name=value, got 'floatX'"),
+    ],
+)
+def test_flags_that_are_wrong(flags, message):
+    program = "import phintys.compat; phintys.compat.install('aesara'); import aesara"
+    environment = os.environ | {"AESARA_FLAGS": flags}
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment,
+    )
+    assert message in done.stderr
