@@ -32,6 +32,7 @@ _FOURIER = "phintys.compat.fourier"
 _STREAMS = "phintys.compat.random_streams"
 _REBUILDING = "phintys.compat.rebuilding"
 _HELPERS = "phintys.compat.helpers"
+_ORDERS = "phintys.compat.orders"
 _NEURAL = "phintys.compat.neural"
 _NORMALIZATION = "phintys.compat.normalization"
 
@@ -71,6 +72,7 @@ _ERRORS: dict[str, str] = {
 }
 
 _RANDOM: list[Source] = [
+    _here(_ORDERS, "gamma weibull"),
     _here(_STREAMS, "RandomStream RandomVariable custom_rng_deepcopy"),
     "phintys.random",
 ]
@@ -87,9 +89,10 @@ _DECOMPOSITIONS: dict[str, str] = {
         "SVD Solve SolveTriangular lstsq",
     ),
     **_here(_TENSORS, "AllocDiag ExtractDiag"),
+    "pinv": f"{_ORDERS}:pinv",
     **_here(
         "phintys.tensor.linalg",
-        "block_diag det eigvals eigvalsh expm inv kron matrix_power norm ordqz pinv "
+        "block_diag det eigvals eigvalsh expm inv kron matrix_power norm ordqz "
         "pivot_to_permutation qz schur slogdet solve_continuous_lyapunov solve_discrete_are "
         "solve_discrete_lyapunov solve_sylvester sqrtm tensorinv tensorsolve trace "
         "tridiagonal_lu_factor tridiagonal_lu_solve",
@@ -264,6 +267,8 @@ _TENSOR: list[Source] = [
         "iround": f"{_OLD}:iround",
         "join": "phintys.tensor:join",
         "norm": "phintys.tensor.linalg:norm",
+        **_here(_ORDERS, "clip concatenate geomspace linspace logspace matvec nan_to_num reshape"),
+        **_here(_ORDERS, "round vecdot vecmat"),
         "patternbroadcast": f"{_OLD}:patternbroadcast",
         "round_half_away_from_zero": f"{_ELEMENTWISE}:round_half_away",
         "round_half_to_even": f"{_ELEMENTWISE}:rint",

@@ -10,6 +10,7 @@ import numpy as np
 import phintys.random as new
 import phintys.tensor as pt
 from phintys._base.config import config
+from phintys.compat.orders import scale_of
 from phintys.gradient import disconnected_grad
 from phintys.graph.variable import Variable
 from phintys.tensor.creation import as_sizes
@@ -225,6 +226,12 @@ class RandomStream(new.RandomStream):
     def seed(self, seed: Any = None) -> None:
         """Reset the states of all generators, by default from the seed of the stream."""
         super().seed(self.default_instance_seed if seed is None else seed)
+
+    def gamma(
+        self, shape: Any, rate: Any = None, scale: Any = None, size: Any = None, **named: Any
+    ) -> Any:
+        """Draw from the gamma distribution: its second parameter is the rate."""
+        return self.gen("gamma", shape, scale_of(rate, scale), size=size, **named)
 
     @property
     def state_updates(self) -> list[tuple[SharedVariable, Any]]:
