@@ -249,6 +249,9 @@ def test_rewriting_with_some_passes(aesara):
     y = pt.log(1 + x) + (x - x)
     assert str(rewrite_graph(pt.log(1 + x)).owner) != "Log1p(x)"
     assert str(rewrite_graph(pt.log(1 + x), include=["fast_run"]).owner) == "Log1p(x)"
+    ratio = pt.constant(6) // pt.constant(2)
+    assert rewrite_graph(ratio).data == 3
+    assert rewrite_graph(pt.ones(3).shape[0]).data == 3
     found = rewrite_graph([y, x], include=("canonicalize", "stabilize", "local_of_old"))
     assert "Log1p" in phintys.dprint(found[0], file="str")
     assert found[1] is x

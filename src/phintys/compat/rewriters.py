@@ -424,6 +424,8 @@ def _pipeline(include: frozenset[str], exclude: Iterable[str]) -> Pipeline:
     whole = PIPELINES["full"]
     if "fast_run" not in include:
         known = include.intersection(whole.all_names())
+        if "canonicalize" in known:  # these were among its rules
+            known |= {"constant_folding", "shape_inference"}
         whole = whole.requiring(*known) if known else PIPELINES["none"]
         whole = PIPELINES["light"] if "fast_compile" in include else whole
     return whole.excluding(*(name for name in exclude if name in whole.all_names()))
