@@ -1,5 +1,6 @@
 """Profiles, dumps of functions, and graphs as strings, under their old names."""
 
+import importlib
 import io
 import pickle
 
@@ -61,3 +62,22 @@ def test_the_modules_of_debugging_tools():
             from pytensor.graph.basic import NominalVariable  # noqa: F401
     finally:
         uninstall("pytensor")
+
+
+@pytest.mark.parametrize("package", ["theano", "pytensor"])
+def test_trees_with_the_old_arguments(package):
+    install(package)
+    try:
+        old = importlib.import_module(package)
+        x = old.tensor.dvector("x")
+        y = old.tensor.exp(x) * 2
+        page = io.StringIO()
+        old.printing.debugprint(y, 1, True, page, "int", True)
+        assert page.getvalue().startswith("Mul [id 0] <Vector(float64, shape=(?,))>")
+        assert old.dprint(y, ids="", file="str") == old.dprint(y, id_type="", file="str")
+        assert "shape=(None,)" in old.dprint(y, -1, False, True, "str")
+        assert old.dprint([y, x], ids=None, file="str").splitlines()[-1] == "x [id C]"
+        with pytest.raises(TypeError):
+            old.dprint(y, print_nothing=True)
+    finally:
+        uninstall(package)

@@ -10,13 +10,15 @@ from hypothesis import strategies as st
 from phintys._base.errors import InconsistencyError
 from phintys.compat.features import (
     Bookkeeper,
+    DestroyHandler,
     History,
     NodeFinder,
+    PreserveVariableAttributes,
     ReplaceValidate,
     Validator,
 )
 from phintys.graph import Feature, FunctionGraph, ancestors
-from tests.graph.conftest import Named, dags, number
+from tests.graph.conftest import Aliasing, Named, dags, number
 
 
 @pytest.fixture
@@ -216,3 +218,58 @@ def test_features_of_a_copied_graph_know_the_copy(simple, copier):
         replacer.replace_validate(twin.outputs[0], twin.inputs[0])
         assert finder.nodes == {}
     assert len(fgraph.apply_nodes) == 2
+
+
+def test_graphs_have_methods_of_their_features(simple):
+    fgraph, x, _, a, b, _ = simple
+    finder, changes = NodeFinder(), ReplaceValidate()
+    fgraph.attach_feature(finder)
+    fgraph.attach_feature(changes)
+    assert fgraph.get_nodes(a.owner.op) == (a.owner,)
+    mark = fgraph.checkpoint()
+    fgraph.replace_validate(a, x, reason="less")
+    assert fgraph.get_nodes(a.owner.op) == ()
+    assert fgraph.consistent()
+    fgraph.revert(mark)
+    assert b.owner.inputs[0] is a
+    twin = pickle.loads(pickle.dumps(fgraph))
+    assert len(twin.get_nodes(a.owner.op)) == 1
+    assert twin.checkpoint.__self__ is not changes
+    fgraph.remove_feature(finder)
+    fgraph.remove_feature(changes)
+    for name in ("get_nodes", "checkpoint", "revert", "replace_validate", "consistent"):
+        assert name not in vars(fgraph)
+    assert fgraph.replace_validate.__self__ is fgraph
+
+
+def test_names_of_variables_outlive_their_replacement(simple):
+    fgraph, x, y, a, b, _ = simple
+    fgraph.attach_feature(PreserveVariableAttributes())
+    new, named = Named("k")(x), Named("k")(y, name="k")
+    new.name = None
+    fgraph.replace(a, new)
+    fgraph.replace(b, named)
+    assert (new.name, named.name) == ("a", "k")
+
+
+@pytest.mark.parametrize("copier", [lambda x: x, lambda x: pickle.loads(pickle.dumps(x))])
+def test_inputs_may_be_overwritten_unless_they_say_no(copier):
+    x, y = number("x"), number("y")
+    y.tag.indestructible = True
+    seen, e = Named("g")(x), Named("f")(x, y)
+    fgraph = FunctionGraph([x, y], [seen, e], clone=False)
+    fgraph.attach_feature(DestroyHandler(algo="fast"))
+    fgraph.attach_feature(ReplaceValidate())
+    fgraph = copier(fgraph)
+    x, y, (seen, e) = *fgraph.inputs, fgraph.outputs
+    overwriting = Aliasing("f_inplace", destroys=((0, (0,)),))
+    fgraph.replace_validate(e, overwriting(x, y))
+    assert fgraph.destroyers(x) == [fgraph.outputs[1].owner]
+    assert fgraph.destroyers(y) == []
+    assert fgraph.toposort()[-1] is fgraph.outputs[1].owner  # after the other reader of x
+    with pytest.raises(InconsistencyError):
+        fgraph.replace_validate(fgraph.outputs[1], overwriting(y, x))
+    assert fgraph.consistent()
+    (handler,) = (one for one in fgraph.features if isinstance(one, DestroyHandler))
+    fgraph.remove_feature(handler)
+    assert not hasattr(fgraph, "destroyers")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -12,6 +13,7 @@ import phintys
 import phintys.tensor as pt
 from phintys.compat import PACKAGES, install, uninstall
 from phintys.compat.names import MISSING, MISSING_NAMES
+from phintys.compat.script import run_script
 
 
 @pytest.fixture(params=list(PACKAGES))
@@ -239,3 +241,110 @@ def test_joining_by_an_op(theano):
     joined = T.Join()(0, x, x)
     assert isinstance(joined.owner.op, T.Join)
     assert joined.eval({x: [1.0]}).tolist() == [1.0, 1.0]
+
+
+OLD_DIVISIONS = """
+from __future__ import print_function{division}
+import numpy
+import theano.tensor as T
+exec "n = 7 / 2"
+class Box(object):
+    size = 9
+class Counting(list):
+    def __getitem__(self, i):
+        self.reads = getattr(self, "reads", 0) + 1
+        return list.__getitem__(self, i)
+calls = []
+def first():
+    calls.append(1)
+    return 0
+box, items, ints, floats = Box(), Counting([9]), numpy.array([5, 7]), numpy.array([1., 3.])
+same = ints
+n = 9; m = -7 / 2; f = 7 / 2.0
+n /= 2
+box.size /= 2
+items[first()] /= 4
+ints[1:] /= 2
+ints /= 2
+floats /= 2
+symbolic = T.iscalar("i") / 2
+quotients = [n, m, f, box.size, items[0], 6 / 4 / 1, (lambda k: k / 2)(5)]
+"""
+
+
+@pytest.mark.parametrize("division", ["", ", division"])
+def test_divisions_of_python_2(tmp_path, division):
+    script = tmp_path / "divisions.py"
+    text = OLD_DIVISIONS.format(division=division)
+    if division:
+        text = text.replace("ints[1:] /= 2\nints /= 2\n", "")
+    script.write_text(text)
+    try:
+        module = run_script(str(script), [])
+        if division:
+            assert module.quotients == [4.5, -3.5, 3.5, 4.5, 2.25, 1.5, 2.5]
+            assert module.symbolic.dtype == "float64"
+            return
+        assert module.quotients == [4, -4, 3.5, 4, 2, 1, 2]
+        assert (len(module.calls), module.items.reads) == (1, 2)
+        assert module.same is module.ints
+        assert module.ints.tolist() == [2, 1]
+        assert module.floats.tolist() == [0.5, 1.5]
+        assert module.symbolic.dtype == "int32"
+        i = module.symbolic.owner.inputs[0]
+        assert module.symbolic.eval({i: 7}) == 3
+    finally:
+        for package in PACKAGES:
+            uninstall(package)
+
+
+FLAGS = """
+import os, sys, warnings
+os.environ["THEANO_FLAGS"] = sys.argv[1]
+import theano, theano.tensor as T
+c = theano.config
+print(T.matrix().dtype, c.device, c.optimizer_including, c.openmp, c.lib.cnmem, c.linker, c.mode)
+print(theano.function([], T.ones(2)).maker.mode.backend.name)
+"""
+
+
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [
+        (
+            "mode=FAST_RUN,device=gpu, floatX=float32,optimizer_including=cudnn,lib.cnmem=0.8",
+            "float32 gpu cudnn False 0.8 cvm FAST_RUN native",
+        ),
+        ("openmp=True,linker=py,mode=Mode,", "float64 cpu  True 0.0 py native reference"),
+        ("mode=NUMBA", "float64 cpu  False 0.0 cvm NUMBA native"),
+        ("", "float64 cpu  False 0.0 cvm native native"),
+    ],
+)
+def test_flags_from_the_environment(tmp_path, flags, expected):
+    script = tmp_path / "flags.py"
+    script.write_text(FLAGS)
+    command = [sys.executable, "-m", "phintys.compat", str(script), flags]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stdout.split("\n")[:2] == expected.rsplit(" ", 1), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        ("nvcc.flags=-O3", "UserWarning: AESARA_FLAGS: there is no option 'nvcc.flags'"),
+        ("floatX=float8", "takes one of"),
+        ("floatX=float8", "The value comes from AESARA_FLAGS"),
+        ("floatX", "an entry is name=value, got 'floatX'"),
+    ],
+)
+def test_flags_that_are_wrong(flags, message):
+    program = "import phintys.compat; phintys.compat.install('aesara'); import aesara"
+    environment = os.environ | {"AESARA_FLAGS": flags}
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment,
+    )
+    assert message in done.stderr

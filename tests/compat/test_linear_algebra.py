@@ -1,5 +1,7 @@
 """Decompositions and solvers under their old names."""
 
+import importlib
+
 import numpy as np
 import pytest
 import scipy.linalg
@@ -65,3 +67,40 @@ def test_assumptions():
         assert str(x.owner.op) == "Assume{positive_definite}"
     finally:
         uninstall("pytensor")
+
+
+def test_matrix_ops_by_their_classes(theano):
+    nlinalg = importlib.import_module("theano.tensor.nlinalg")
+    slinalg = importlib.import_module("theano.tensor.slinalg")
+    T = theano.tensor
+    A = np.random.default_rng(6).normal(size=(3, 3))
+    S = A @ A.T + np.eye(3)
+    x, v = T.dmatrix("x"), T.dvector("v")
+    cases = [
+        (nlinalg.MatrixInverse, (), S, np.linalg.inv(S)),
+        (nlinalg.MatrixPinv, (), A[:, :2], np.linalg.pinv(A[:, :2])),
+        (nlinalg.Det, (), S, np.linalg.det(S)),
+        (slinalg.Cholesky, (), S, np.linalg.cholesky(S)),
+        (slinalg.Expm, (), A, scipy.linalg.expm(A)),
+        (slinalg.Eigvalsh, (True,), S, np.linalg.eigvalsh(S)),
+    ]
+    for old, arguments, value, expected in cases:
+        result = old(*arguments)(x)
+        np.testing.assert_allclose(result.eval({x: value}), expected, rtol=1e-9, atol=1e-12)
+    assert isinstance(nlinalg.Det()(x).owner.op, nlinalg.Det)
+    assert not isinstance(nlinalg.MatrixInverse()(x).owner.op, nlinalg.Det)
+    for old in (nlinalg.Eig(), nlinalg.Eigh()):
+        values, vectors = theano.function([x], old(x))(S)
+        np.testing.assert_allclose(S @ vectors, values * vectors, atol=1e-12)
+    for factors in (nlinalg.QRFull("reduced")(x), nlinalg.SVD(full_matrices=False)(x)):
+        made = theano.function([x], factors)(A)
+        product = made[0] @ made[1] if len(made) == 2 else made[0] * made[1] @ made[2]
+        np.testing.assert_allclose(product, A)
+    solution = slinalg.SolveTriangular(lower=True)(x, v)
+    np.testing.assert_allclose(
+        solution.eval({x: np.tril(S), v: A[0]}), np.linalg.solve(np.tril(S), A[0])
+    )
+    assert slinalg.Kron()(x, x).eval({x: A}).shape == (9, 9)
+    fit = nlinalg.lstsq()(x, v, 1e-10)[0]
+    expected = np.linalg.lstsq(A[:, :2], A[0], rcond=None)[0]
+    np.testing.assert_allclose(fit.eval({x: A[:, :2], v: A[0]}), expected)

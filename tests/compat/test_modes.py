@@ -163,3 +163,22 @@ def test_a_query_selects_rewrites(aesara):
     assert set(names["fast_compile"]) < set(names["fast_run"])
     without = query(include=["fast_run"]).including("fusion").excluding("merge", "unknown")
     assert "merge" not in aesara.compile.mode.Mode("py", without).pipeline.names
+
+
+def test_modes_named_after_compilers(aesara):
+    x = aesara.tensor.dvector("x")
+    known = aesara.compile.mode.predefined_modes
+    for name in ("JAX", "NUMBA", "C", "FAST_RUN"):
+        f = aesara.function([x], x * 2, mode=name)
+        assert f.maker.mode.backend.name == "native"
+        assert f([1.0]).tolist() == [2.0]
+        assert known[name].backend.name == "native"
+    with aesara.config.change_flags(mode="NUMBA"):
+        assert aesara.config.mode == "NUMBA"
+        assert aesara.function([x], x).maker.mode.backend.name == "native"
+    with aesara.config.change_flags(mode="VM"):
+        assert aesara.function([x], x).maker.mode.backend.name == "reference"
+        assert aesara.compile.mode.get_default_mode().backend.name == "reference"
+    assert aesara.Mode(linker="pytorch").backend.name == "native"
+    with pytest.raises(phintys.PhintysError, match="There is no mode 'CUDA'"):
+        aesara.function([x], x, mode="CUDA")

@@ -9,6 +9,7 @@ import pytest
 
 import phintys
 import phintys.tensor as pt
+from phintys.compat import install, uninstall
 from phintys.compat.configuration import OLD_OPTIONS
 
 
@@ -313,3 +314,167 @@ def test_functions_are_named_after_their_line(theano):
     f = theano.function([x], x)
     assert f.name.startswith(f"{__file__}:")
     assert theano.function([x], x, name="f").name == "f"
+
+
+def test_graphs_are_rebuilt_with_their_shared_variables(aesara):
+    rebuild = aesara.compile.rebuild_collect_shared
+    x, y = pt.dvectors("x", "y")
+    s = aesara.shared(2.0, name="s")
+    t = aesara.shared(1.0, name="t")
+    t.default_update = t + 1
+    z = x * s + t
+    inputs, (out,), (copies, updates, pairs, shared) = rebuild([z], [x], updates={s: s * 3})
+    assert inputs == [x]
+    assert out is not z
+    assert out.eval({x: [1.0]}).tolist() == [3.0]
+    assert set(shared) == {s, t} == set(updates)
+    assert copies[s] is s
+    assert [one for one, _ in pairs] == list(updates)
+    assert float(updates[s].eval()) == 6.0
+    inputs, out, (copies, *_) = rebuild(z, [x], copy_inputs_over=False, no_default_updates=True)
+    assert inputs == [copies[x]]
+    assert copies[x] is not x
+    assert copies[s] is not s
+    t.set_value(1.0)
+    _, out, (_, updates, _, _) = rebuild(z, replace=[(x, y + 1)], no_default_updates=[t])
+    assert out.eval({y: [1.0]}).tolist() == [5.0]
+    assert updates == {}
+    _, out, _ = rebuild(-x, replace={x: pt.fvector()}, rebuild_strict=False)
+    assert out.dtype == "float32"
+    assert rebuild(None)[:2] == ([], [])
+    with pytest.raises(phintys.PhintysError, match="must have its type"):
+        rebuild(-x, replace={x: pt.fvector()})
+
+
+def test_variables_that_a_graph_does_not_have_are_value_errors():
+    install("pytensor")
+    try:
+        replace = importlib.import_module("pytensor.graph.replace")
+        x, y = pt.dvectors("x", "y")
+        with pytest.raises(ValueError, match="do not depend on it"):
+            replace.graph_replace([pt.exp(x)], {y: x}, strict=True)
+        assert replace.graph_replace(pt.exp(x), {x: y}).owner.inputs == [y]
+    finally:
+        uninstall("pytensor")
+
+
+def test_nodes_by_their_old_names(aesara):
+    basic = importlib.import_module("aesara.graph.basic")
+    x, y = pt.dvectors("x", "y")
+    z = pt.exp(x) + y
+    inner = z.owner.inputs[0].owner
+    assert set(basic.list_of_nodes([x, y], [z])) == {z.owner, inner}
+    assert basic.apply_depends_on(z.owner, inner)
+    assert basic.apply_depends_on(z.owner, [z.owner])
+    assert not basic.apply_depends_on(inner, [z.owner])
+
+
+def test_ops_of_the_tensor_module(theano):
+    T = theano.tensor
+
+    class LogLikelihood(T.Op):
+        itypes = (T.dvector,)
+        otypes = (T.dscalar,)
+
+        def perform(self, node, inputs, outputs):
+            outputs[0][0] = np.array(-0.5 * np.sum(inputs[0] ** 2))
+
+        def grad(self, inputs, slopes):
+            return [-slopes[0] * inputs[0]]
+
+    x = T.dvector("x")
+    f = theano.function([x], T.grad(LogLikelihood()(x) * 2, x))
+    assert f([1.0, 2.0]).tolist() == [-2.0, -4.0]
+    assert T.Unique()(x).eval({x: [2.0, 1.0, 2.0]}).tolist() == [1.0, 2.0]
+    with theano.configparser.change_flags(compute_test_value="raise"):
+        assert theano.config.compute_test_value == "raise"
+
+
+@pytest.mark.parametrize("package", ["theano", "pytensor"])
+def test_functions_of_arrays_are_wrapped(package):
+    install(package)
+    try:
+        old = importlib.import_module(package)
+        wrap_py = importlib.import_module(f"{package}.compile.ops").wrap_py
+
+        @wrap_py(itypes=[pt.dmatrix, pt.dvector], otypes=[pt.dvector])
+        def solved(a, b):
+            return np.linalg.solve(a, b)
+
+        x = pt.dvector("x")
+        assert solved(2 * np.eye(2), x).eval({x: [2.0, 4.0]}).tolist() == [1.0, 2.0]
+        assert old.wrap_py is wrap_py
+    finally:
+        uninstall(package)
+
+
+def test_graphs_are_written_as_formulas(theano):
+    T = theano.tensor
+    x, y = T.dvectors("xy")
+    fgraph = theano.gof.FunctionGraph([x, y], [T.exp(x) * y, T.exp(x)], clone=False)
+    assert str(fgraph) == "FunctionGraph(Mul(Exp(x), y), Exp(x))"
+    uninstall("theano")
+    assert str(fgraph).endswith("3 nodes)")
+
+
+def test_options_in_groups_of_groups(theano):
+    config = theano.config
+    try:
+        config.dnn.conv.algo_fwd = "time_once"
+        config.lib.cnmem = 0.8
+        assert (config.dnn.conv.algo_fwd, config.lib.cnmem) == ("time_once", 0.8)
+        assert config.dnn__conv__algo_fwd == "time_once"
+    finally:
+        config.dnn__conv__algo_fwd, config.lib__cnmem = "guess_once", 0.0
+
+
+def test_ops_are_tested_as_in_the_tutorial(theano):
+    utt = importlib.import_module("theano.tests.unittest_tools")
+    T = theano.tensor
+
+    class Silent(theano.Op):
+        __props__ = ()
+
+        def make_node(self, x):
+            x = T.as_tensor_variable(x)
+            return theano.Apply(self, [x], [x.type()])
+
+        def perform(self, node, inputs, output_storage):
+            output_storage[0][0] = inputs[0] * 2
+
+    class Double(Silent):
+        def infer_shape(self, node, i0_shapes):
+            return i0_shapes
+
+        def grad(self, inputs, output_grads):
+            return [output_grads[0] * 2]
+
+    class Wrong(Double):
+        def infer_shape(self, node, i0_shapes):
+            return [i0_shapes[0][::-1]]
+
+    class TestDouble(utt.InferShapeTester):
+        def check(self, op):
+            x = T.dmatrix("x")
+            self._compile_and_check([x], [op(x)], [np.ones((2, 3))], type(op))
+
+    tester = TestDouble()
+    tester.setUp()
+    tester.check(Double())
+    with pytest.raises(AssertionError, match=r"infer_shape says \(3, 2\)"):
+        tester.check(Wrong())
+    with pytest.raises(AssertionError, match="which Silent"):
+        tester.check(Silent())
+    utt.verify_grad(Double(), [np.random.default_rng(utt.fetch_seed()).random((5, 7, 2))])
+    assert utt.seed_rng(3) == 3
+    utt.assert_allclose(np.float32(1.0), np.float32(1.000001))
+    with pytest.raises(AssertionError):
+        utt.assert_allclose(1.0, 1.000001)
+
+
+def test_rows_by_their_indices(theano):
+    subtensor = importlib.import_module("theano.tensor.subtensor")
+    x, i = theano.tensor.dmatrix("x"), theano.tensor.lvector("i")
+    rows = subtensor.AdvancedSubtensor1()(x, i)
+    assert isinstance(rows.owner.op, subtensor.AdvancedSubtensor1)
+    assert rows.eval({x: [[1.0], [2.0]], i: [1, 1]}).tolist() == [[2.0], [2.0]]

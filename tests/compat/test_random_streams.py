@@ -229,3 +229,31 @@ def test_attributes_of_newer_streams(aesara):
     assert srng.default_instance_seed == 3
     np.testing.assert_array_equal(f(), first)
     assert (f() != first).any()
+
+
+def test_a_vector_of_draws_is_as_long_as_the_first_parameter():
+    class Scaled(RandomVariable):
+        name = "scaled"
+        ndim_supp = 1
+        ndims_params = (1, 0)
+        dtype = "floatX"
+
+        @classmethod
+        def rng_fn(cls, rng, mu, scale, size):
+            return np.broadcast_to(mu * scale, (*(size or ()), mu.shape[-1]))
+
+    class Second(Scaled):
+        ndims_params = (0, 1)
+
+        def _supp_shape_from_params(self, dist_params, **kwargs):
+            return super()._supp_shape_from_params(dist_params, rep_param_idx=1, **kwargs)
+
+        @classmethod
+        def rng_fn(cls, rng, scale, mu, size):
+            return Scaled.rng_fn(rng, mu, scale, size)
+
+    x = pt.dvector("x")
+    for draw in (Scaled()(x, 2.0, size=(2,)), Second()(2.0, x, size=(2,))):
+        assert draw.eval({x: [1.0, 2.0, 3.0]}).tolist() == [[2.0, 4.0, 6.0]] * 2
+        shape = phintys.function([x], draw.shape)
+        assert shape([1.0, 2.0]).tolist() == [2, 2]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 
+import numpy as np
 import pytest
 
 import phintys
@@ -213,3 +214,52 @@ def test_walks_of_the_old_packages(newer):
         assert len(fgraph.apply_nodes) == left
     with pytest.raises(ValueError, match="in_to_out"):
         newer.WalkingGraphRewriter(rule, order="both")
+
+
+def test_a_rule_for_one_op(newer):
+    pt = phintys.tensor
+    x = pt.dvector("x")
+    fgraph = FunctionGraph([x], [pt.exp(pt.log(pt.exp(pt.log(x))))], clone=False)
+    rule = newer.PatternNodeRewriter((pt.exp, (pt.log, "x")), "x")
+    newer.OpKeyGraphRewriter(rule).rewrite(fgraph)
+    assert fgraph.outputs == [x]
+
+
+def test_what_rules_build_has_the_origin_of_its_node(newer):
+    pt = phintys.tensor
+
+    @newer.node_rewriter([pt.exp])
+    def as_power(fgraph, node):
+        return [newer.copy_stack_trace(node.outputs, pt.exp2(node.inputs[0] / np.log(2.0)))]
+
+    x = pt.dvector("x")
+    y = pt.exp(x)
+    line = y.owner.origin
+    fgraph = FunctionGraph([x], [y], clone=False)
+    newer.in2out(as_power).rewrite(fgraph)
+    assert str(fgraph.outputs[0].owner.op) == "Exp2"
+    assert all(node.origin == line for node in fgraph.apply_nodes)
+
+
+def test_rewriting_with_some_passes(aesara):
+    from aesara.graph.rewriting.utils import rewrite_graph
+
+    pt = phintys.tensor
+    x = pt.dvector("x")
+    y = pt.log(1 + x) + (x - x)
+    assert str(rewrite_graph(pt.log(1 + x)).owner) != "Log1p(x)"
+    assert str(rewrite_graph(pt.log(1 + x), include=["fast_run"]).owner) == "Log1p(x)"
+    ratio = pt.constant(6) // pt.constant(2)
+    assert rewrite_graph(ratio).data == 3
+    assert rewrite_graph(pt.ones(3).shape[0]).data == 3
+    found = rewrite_graph([y, x], include=("canonicalize", "stabilize", "local_of_old"))
+    assert "Log1p" in phintys.dprint(found[0], file="str")
+    assert found[1] is x
+    kept = rewrite_graph(pt.log(1 + x), include=("fast_run",), exclude=("stabilize", "nothing"))
+    assert "Log1p" not in phintys.dprint(kept, file="str")
+    rule = aesara.graph.rewriting.basic.PatternNodeRewriter((pt.log1p, "x"), "x")
+    custom = aesara.graph.rewriting.basic.in2out(rule)
+    assert rewrite_graph(pt.log1p(x), include=(), custom_rewrite=custom) is x
+    fgraph = FunctionGraph([x], [pt.log(1 + x)], clone=False)
+    assert rewrite_graph(fgraph, include=("stabilize",)) is fgraph
+    assert str(fgraph.outputs[0].owner) == "Log1p(x)"

@@ -1,11 +1,13 @@
 """Functions on tensors with the arguments that they took in the old packages."""
 
+import importlib
 import pickle
 
 import numpy as np
 import pytest
 
 import phintys
+import phintys.tensor as pt
 from phintys._base.errors import OpContractError, ShapeError
 
 
@@ -234,3 +236,19 @@ def test_small_modules_of_the_old_packages(aesara):
 def test_draws_with_standard_parameters(aesara, name, parameters, mean):
     draw = getattr(aesara.tensor.random.basic, name)(*parameters, size=(4000,))
     np.testing.assert_allclose(draw.eval().mean(), mean, rtol=0.1)
+
+
+def test_the_largest_elements_by_an_op(aesara):
+    sort = importlib.import_module("aesara.tensor.sort")
+    x = pt.dmatrix("x")
+    values, places = sort.TopKOp(axis=0)(x, 2)
+    f = aesara.function([x], [values, places, sort.TopKOp(return_values=False)(x, -1)])
+    found = f([[1.0, 5.0], [3.0, 4.0], [2.0, 6.0]])
+    assert [one.tolist() for one in found] == [
+        [[3.0, 6.0], [2.0, 5.0]],
+        [[1, 2], [2, 0]],
+        [[0], [0], [0]],
+    ]
+    assert any(isinstance(node.op, sort.TopKOp) for node in f.maker.fgraph.apply_nodes)
+    with pytest.raises(phintys.PhintysError, match="neither was asked for"):
+        sort.TopKOp(return_values=False, return_indices=False)

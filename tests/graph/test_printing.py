@@ -7,6 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import phintys
+import phintys.tensor as pt
 from phintys._base.errors import TypeContractError
 from phintys.graph import Apply, FunctionGraph, HasInnerGraph, Op, SharedVariable
 from phintys.graph.printing import debugprint
@@ -315,3 +317,11 @@ def test_a_stream_without_an_encoding(simple):
     lines = Lines()
     debugprint(simple[0], file=lines)
     assert "".join(lines) == show(simple[0])
+
+
+def test_graphs_and_functions_print_themselves():
+    x = pt.dvector("x")
+    f = phintys.function([x], pt.exp(x), mode="reference")
+    wanted = debugprint(f, file="str", id_type="int")
+    assert f.dprint(file="str", id_type="int") == wanted
+    assert f.maker.fgraph.dprint(file="str", id_type="int") == wanted

@@ -83,6 +83,13 @@ def test_namespaces_give_streams_further_distributions(namespace):
         _ = random.RandomStream(1, namespace=namespace).tripled
 
 
+def test_classes_that_are_no_distributions_are_no_methods():
+    stream = random.RandomStream(1, namespace=np)
+    assert not hasattr(stream, "ndarray")
+    with pytest.raises(AttributeError, match="no attribute 'float64'"):
+        _ = stream.float64
+
+
 def test_distributions_of_users_become_methods_everywhere():
     class Halved(Doubled, method="halved"):
         def draw(self, rng, size=None):

@@ -188,7 +188,7 @@ LATER = (
 
 
 INTERNAL_LINES = (
-    r"assertFunctionContains|maker|toposort|apply_nodes|fgraph|fg\.|\btopo_?\b|nb_gemm|n_gemv|f_ops",
+    r"assertFunctionContains|maker|toposort|apply_nodes|len\(nodes\)|fgraph|fg\.|\btopo_?\b|nb_gemm|n_gemv|f_ops",
     r"\bnb_scan\b|expected_connection_pattern|\bin ops\b|\bop_types\b|len\(f\)|self\.gemm\(",
     r"\.op\b|\.owner\b|\.tag\b|is_super|signature|isinstance\(",
     r"DestroyHandler|ReplaceValidate|_features|_history|hasattr\(|aesara\.tensor\.Op",
@@ -202,9 +202,10 @@ INTERNAL_ERRORS = (
     r"TypeError: \w+\.(__init__|make_node)\(\)",
     r"no attribute '(auto_name|storage_map|equals|nin)'|attribute 'allow_gc'|no setter",
     r"BrokenCImplementationAdd|takes rules, got <module|optimizer <module|NoneConst",
+    r"'<' not supported between instances of 'str' and 'int'",
     r"The axes of Softmax count from the front|must be string, not 'StandIn'",
     r"no attribute '(info|fn|rng_fn|_infer_shape|_supp_shape_from_params|default_update)'",
-    r"no attribute '(gen_seedgen|_get_output_shape)'|rebuild_collect_shared\(\) got",
+    r"no attribute '(gen_seedgen|_get_output_shape)'",
 )
 """Errors of tests that make Ops by their constructors, or ask for attributes or for C code."""
 
@@ -289,6 +290,39 @@ DECIDED: tuple[Decision, ...] = (
         "memory that may be overwritten need not be",
     ),
     Decision(r"", r"do not take the dtype 'ScalarType", "the text of a scalar type"),
+    Decision(r"test_may_share_memory_scipy", r"takes arrays, got csc_matrix", "no sparse matrices"),
+    Decision(
+        r"test_hyp2f1_grad_stan_cases.*0\.999696",
+        r"AssertionError",
+        "a derivative by a parameter is NaN where its series needs more than 20,000 terms",
+    ),
+    Decision(
+        r"TestSpecifyShape::test_python_perform",
+        r"MissingInputError",
+        "a vector of sizes is its elements: these are the inputs, not the vector",
+    ),
+    Decision(
+        r"TestSort::test[24]$|test_argsort$",
+        r"An axis is an int, got <Scalar",
+        "the axis of a sort is known when the graph is built",
+    ),
+    Decision(r"test_argsort_grad", r"which has no gradient but zero", _COST),
+    Decision(
+        r"TestTopK::test_grad",
+        r"The gradient with respect to input 0 is wrong",
+        "the step eps of differences grows with the numbers, here until it reaches the next one",
+    ),
+    Decision(
+        r"test_rebuild_collect_shared_updates",
+        r"AssertionError",
+        "a draw is an expression, whose first input is not its generator",
+    ),
+    Decision(
+        r"test_bug_2009_07_17_borrowed_output",
+        r"UnusedInputError",
+        "a cross-entropy is an expression: its softmax does not use the classes",
+    ),
+    Decision(r"test_as_symbolic$", r"got None of type NoneType", "None is not a number"),
     Decision(r"TestCAReduce::test_perform$", r"AssertionError", "sums of integers are wide"),
     Decision(r"TestUnbroadcast", r"AssertionError", "sizes of 1 broadcast"),
     Decision(r"test_aliased_outputs_ok_output", r"BadViewMap", "views are declared"),
@@ -363,7 +397,18 @@ DECIDED: tuple[Decision, ...] = (
     Decision(r"test_in_same_class", r"", "static sizes are not part of the class"),
     Decision(r"test_shape_tuple$", r"Expected a tensor", "a shape is a tensor's"),
     Decision(r"TestClone::test_constant", r"", "constants are copied as other leaves are"),
-    Decision(r"test_fast_inplace_check", r"", "inputs that are not mutable are not overwritten"),
+    Decision(
+        r"test_destroyhandler.py::test_(multi_destroyers_through|usage_loop_insert)_views"
+        r"|test_destroyhandler.py::test_multiple_inplace",
+        r"AssertionError",
+        "a replacement that a graph refuses is left out, without a callback",
+    ),
+    Decision(
+        r"test_destroyhandler.py::test_usage_loop$",
+        r"CycleError",
+        "rewriters walk over graphs that can be computed",
+    ),
+    Decision(r"test_fast_destroy", r"DID NOT RAISE", "the checks of graphs have no faster form"),
     Decision(
         r"TestPatternNodeRewriter::test_ambiguous|TestEquilibrium::test_[12]$",
         r"AssertionError",

@@ -11,7 +11,7 @@ import phintys.scalar as ps
 import phintys.tensor as pt
 from phintys._base.config import config
 from phintys._base.errors import ShapeError, TypeContractError
-from phintys.compat import elementwise
+from phintys.compat.standing import StandsFor
 from phintys.gradient import ConsiderConstant, DisconnectedGrad, ZeroGrad
 from phintys.graph import HasInnerGraph as HasGraph
 from phintys.graph import SharedVariable, Variable
@@ -37,38 +37,27 @@ __all__ = [
     "ancestor_list",
     "ancestors",
     "asarray",
-    "batch_normalization",
-    "binary_crossentropy",
-    "categorical_crossentropy",
     "col",
     "complex_dtypes",
     "consider_constant_",
     "continuous_dtypes",
     "disconnected_grad_",
     "discrete_dtypes",
-    "elu",
     "flatten",
     "float_dtypes",
     "graph_inputs",
-    "hard_sigmoid",
     "horizontal_stack",
     "inc_subtensor",
     "input_list",
     "int_dtypes",
     "integer_dtypes",
     "iround",
-    "log_softmax_of_rows",
     "matrix",
     "matrix_dot",
     "patternbroadcast",
-    "relu",
     "row",
     "scalar",
-    "selu",
     "set_subtensor",
-    "sigmoid_binary_crossentropy",
-    "softmax_of_rows",
-    "softsign",
     "stack",
     "std",
     "tensor",
@@ -100,15 +89,10 @@ continuous_dtypes = [type_.dtype for type_ in ps.continuous_types]
 all_dtypes = [type_.dtype for type_ in ps.all_types]
 
 
-class _TensorTypeMeta(type):
-    """Makes ``isinstance(t, TensorType)`` true for the tensor types of Phintys."""
-
-    def __instancecheck__(cls, instance: object) -> bool:
-        return isinstance(instance, pt.TensorType)
-
-
-class TensorType(metaclass=_TensorTypeMeta):
+class TensorType(metaclass=StandsFor):
     """``TensorType(dtype, broadcastable)``, or with a shape of sizes and ``None``."""
+
+    core = pt.TensorType
 
     def __new__(
         cls, dtype: Any, broadcastable: Any = None, name: str | None = None, shape: Any = None
@@ -163,30 +147,20 @@ def tensor(*arguments: Any, **options: Any) -> Any:
     return type_.make_variable(given.get("name"))
 
 
-class _SplitMeta(type):
-    """Makes ``isinstance(op, Split)`` true for the Op of Phintys."""
-
-    def __instancecheck__(cls, instance: object) -> bool:
-        return isinstance(instance, pt.Split)
-
-
-class Split(metaclass=_SplitMeta):
+class Split(metaclass=StandsFor):
     """``Split(n)(x, axis, sizes)``."""
+
+    core = pt.Split
 
     def __new__(cls, len_splits: int) -> Any:
         """Return a function that splits a tensor into ``len_splits`` parts."""
         return lambda x, axis, splits: pt.split(x, splits, len_splits, axis)
 
 
-class _JoinMeta(type):
-    """Makes ``isinstance(op, Join)`` true for the Op of Phintys."""
-
-    def __instancecheck__(cls, instance: object) -> bool:
-        return isinstance(instance, pt.Join)
-
-
-class Join(metaclass=_JoinMeta):
+class Join(metaclass=StandsFor):
     """``Join()(axis, a, b)``."""
+
+    core = pt.Join
 
     def __new__(cls, view: int = -1) -> Any:
         """Return a function that joins tensors."""
@@ -432,80 +406,3 @@ def inc_subtensor(
     return pt.inc_subtensor(
         x, y, inplace, set_instead_of_inc, tolerate_inplace_aliasing, ignore_duplicates
     )
-
-
-# ---- neural networks ---------------------------------------------------------------------------
-
-
-def softmax_of_rows(c: Any) -> Any:
-    """Return Theano's softmax: over each row of a matrix; a vector is treated as a row matrix."""
-    c = pt.as_tensor_variable(c)
-    return pt.softmax(c[None, :] if c.ndim == 1 else c, axis=-1)
-
-
-def log_softmax_of_rows(c: Any) -> Any:
-    """Return the logarithm of :func:`softmax_of_rows`."""
-    c = pt.as_tensor_variable(c)
-    return pt.log_softmax(c[None, :] if c.ndim == 1 else c, axis=-1)
-
-
-def relu(x: Any, alpha: Any = 0) -> Any:
-    """Return ``x`` where it is positive and ``alpha * x`` elsewhere."""
-    x = pt.as_tensor_variable(x)
-    return (
-        pt.maximum(x, 0)
-        if isinstance(alpha, int) and alpha == 0
-        else pt.switch(x > 0, x, alpha * x)
-    )
-
-
-def elu(x: Any, alpha: Any = 1) -> Any:
-    """Return ``x`` where it is positive and ``alpha * expm1(x)`` elsewhere."""
-    x = pt.as_tensor_variable(x)
-    return pt.switch(x > 0, x, alpha * pt.expm1(pt.minimum(x, 0)))
-
-
-def selu(x: Any) -> Any:
-    """Return the scaled elu of Klambauer et al., Self-Normalizing Neural Networks, 2017."""
-    return 1.0507009873554805 * elu(x, 1.6732632423543772)
-
-
-def softsign(x: Any) -> Any:
-    """Return ``x / (1 + abs(x))``."""
-    x = pt.as_tensor_variable(x)
-    return x / (1 + abs(x))
-
-
-def hard_sigmoid(x: Any) -> Any:
-    """Return ``0.2 * x + 0.5``, clipped to the interval from 0 to 1."""
-    x = pt.as_tensor_variable(x)
-    if x.dtype in elementwise.NARROW:
-        x = pt.cast(x, "float32")
-    return pt.clip(0.2 * x + 0.5, 0.0, 1.0)
-
-
-def binary_crossentropy(output: Any, target: Any) -> Any:
-    """Return the negative log-likelihood of ``target`` (0 to 1) given probabilities ``output``."""
-    output, target = pt.as_tensor_variable(output), pt.as_tensor_variable(target)
-    return -(target * pt.log(output) + (1 - target) * pt.log1p(-output))
-
-
-def sigmoid_binary_crossentropy(output: Any, target: Any) -> Any:
-    """Return :func:`binary_crossentropy` of ``sigmoid(output)``, without overflow."""
-    output, target = pt.as_tensor_variable(output), pt.as_tensor_variable(target)
-    return pt.softplus(-abs(output)) + pt.maximum(output, 0) - output * target
-
-
-def batch_normalization(
-    inputs: Any, gamma: Any, beta: Any, mean: Any, std: Any, mode: str = "low_mem"
-) -> Any:
-    """Return ``(inputs - mean) * gamma / std + beta``."""
-    return (inputs - mean) * (gamma / std) + beta
-
-
-def categorical_crossentropy(coding_dist: Any, true_dist: Any) -> Any:
-    """Return the cross-entropy of each row; ``true_dist`` has probabilities or class indices."""
-    coding, true = pt.as_tensor_variable(coding_dist), pt.as_tensor_variable(true_dist)
-    if true.ndim == coding.ndim:
-        return -(true * pt.log(coding)).sum(axis=-1)
-    return -pt.log(coding)[pt.arange(true.shape[0]), true]

@@ -1,17 +1,23 @@
-"""Batching under the names of PyTensor."""
+"""Batching and replacing under the names of PyTensor."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from phintys import graph
+from phintys._base.errors import RewriteError
 from phintys.graph.apply import Apply
 from phintys.tensor import batching
 
 if TYPE_CHECKING:
     from phintys.graph.op import Op
 
-__all__ = ["Blockwise", "_vectorize_node", "vectorize_graph"]
+__all__ = ["Blockwise", "ReplaceError", "_vectorize_node", "graph_replace", "vectorize_graph"]
+
+
+class ReplaceError(RewriteError, ValueError):
+    """A variable to replace is not in the graph; a ValueError, as in PyTensor."""
 
 
 class Blockwise(batching.Blockwise):
@@ -40,6 +46,20 @@ class Blockwise(batching.Blockwise):
 def vectorize_graph(outputs: Any, replace: Mapping[Any, Any]) -> Any:
     """Return outputs for batches of variables; a sequence of outputs is returned as a list."""
     return batching.vectorize_graph(outputs, replace)
+
+
+def graph_replace(outputs: Any, replace: Any = None, *, strict: bool = True) -> Any:
+    """Replace variables in graphs; see :func:`phintys.graph.graph_replace`.
+
+    Raises
+    ------
+    ReplaceError
+        ``strict``, and a variable to replace is not there.
+    """
+    try:
+        return graph.graph_replace(outputs, replace, strict=strict)
+    except RewriteError as error:
+        raise ReplaceError(str(error)) from None
 
 
 class _Dispatch:

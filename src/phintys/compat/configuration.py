@@ -18,7 +18,13 @@ from phintys.compile.mode import Mode
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping
 
-__all__ = ["OLD_OPTIONS", "OldConfig", "change_flags", "config"]
+__all__ = ["OLD_OPTIONS", "OTHER_MODES", "OldConfig", "change_flags", "config"]
+
+OTHER_MODES = {
+    **dict.fromkeys(("C", "CVM", "C_VM", "JAX", "MLX", "NUMBA", "PYTORCH"), "native"),
+    "VM": "reference",
+}
+"""Modes that the old packages named after a compiler or machine, and what they mean here."""
 
 OLD_OPTIONS: dict[str, Any] = {
     "DebugMode__check_c": True,
@@ -52,6 +58,9 @@ OLD_OPTIONS: dict[str, Any] = {
     "cycle_detection": "regular",
     "deterministic": "default",
     "device": "cpu",
+    "dnn__conv__algo_bwd_data": "guess_once",
+    "dnn__conv__algo_bwd_filter": "guess_once",
+    "dnn__conv__algo_fwd": "guess_once",
     "dnn__enabled": "auto",
     "experimental__local_alloc_elemwise": False,
     "force_device": False,
@@ -60,6 +69,7 @@ OLD_OPTIONS: dict[str, Any] = {
     "init_gpu_device": "",
     "int_division": "int",
     "lib__amdlibm": False,
+    "lib__cnmem": 0.0,
     "linker": "cvm",
     "max_inputs_to_GpuElemwise": 0,
     "metaopt__verbose": 0,
@@ -120,7 +130,7 @@ def _is_own(name: str, value: Any) -> bool:
     and for a mode: the option of Phintys takes its name only.
     """
     if name == "mode":
-        return isinstance(value, Mode)
+        return isinstance(value, Mode) or (isinstance(value, str) and value in OTHER_MODES)
     return name in OLD_OPTIONS or name.startswith("warn__")
 
 
@@ -175,7 +185,9 @@ class OldConfig:
             _overrides.reset(token)
 
 
-_GROUPS = {name.partition("__")[0] for name in OLD_OPTIONS if "__" in name}
+_GROUPS = {
+    name[:end] for name in OLD_OPTIONS for end in range(len(name)) if name.startswith("__", end)
+}
 
 config = OldConfig()
 change_flags = config.change_flags

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from phintys.compile import Profile
+from phintys.graph import printing
 from phintys.graph.traversal import applys_between
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from phintys.graph import Apply, Variable
 
-__all__ = ["ProfileStats", "as_string", "function_dump"]
+__all__ = ["ProfileStats", "as_string", "debugprint", "function_dump"]
 
 
 class ProfileStats(Profile):
@@ -83,6 +84,22 @@ def function_dump(
     }
     with Path(filename).open("wb") as file:
         pickle.dump(arguments, file, protocol=-1)
+
+
+def debugprint(
+    obj: Any, depth: int = -1, print_type: bool = False, *arguments: Any, **options: Any
+) -> Any:
+    """Print graphs as trees; see :func:`phintys.debugprint`.
+
+    The argument after ``print_type`` is a file, or, as in newer packages, ``print_shape``, which
+    the file follows. ``ids`` is an older name of ``id_type``.
+    """
+    if arguments and not isinstance(arguments[0], bool):
+        arguments = (False, *arguments)
+    if options.get("ids") is not None:
+        options["id_type"] = options["ids"]
+    options.pop("ids", None)
+    return printing.debugprint(obj, depth, print_type, *arguments, **options)
 
 
 def _call(node: Apply, arguments: list[str]) -> str:

@@ -9,6 +9,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import InconsistencyError
+from phintys.graph import aliasing
 from phintys.graph.features import AlreadyThere, Feature
 
 if TYPE_CHECKING:
@@ -20,7 +21,15 @@ if TYPE_CHECKING:
     from phintys.graph.op import Op
     from phintys.graph.variable import Variable
 
-__all__ = ["Bookkeeper", "History", "NodeFinder", "ReplaceValidate", "Validator"]
+__all__ = [
+    "Bookkeeper",
+    "DestroyHandler",
+    "History",
+    "NodeFinder",
+    "PreserveVariableAttributes",
+    "ReplaceValidate",
+    "Validator",
+]
 
 
 class Bookkeeper(Feature):
@@ -35,7 +44,23 @@ class Bookkeeper(Feature):
             self.on_prune(fgraph, node, "on_detach")
 
 
-class NodeFinder(Bookkeeper):
+class _Methods(Feature):
+    """A feature of which some methods become those of the graph, as in the old packages."""
+
+    lent: tuple[str, ...] = ()
+
+    def _lend(self, fgraph: FunctionGraph) -> None:
+        for name in self.lent:
+            if not hasattr(fgraph, name):
+                setattr(fgraph, name, getattr(self, name))
+
+    def _take_back(self, fgraph: FunctionGraph) -> None:
+        for name in self.lent:
+            if getattr(vars(fgraph).get(name), "__self__", None) is self:
+                delattr(fgraph, name)
+
+
+class NodeFinder(Bookkeeper, _Methods):
     """An index of the nodes of a graph by Op.
 
     Examples
@@ -47,16 +72,23 @@ class NodeFinder(Bookkeeper):
     >>> fgraph = FunctionGraph([x], [Apply(f, [x], [anything("y")]).out], clone=False)
     >>> finder = NodeFinder()
     >>> fgraph.attach_feature(finder)
-    >>> finder.get_nodes(f), finder.get_nodes(Op())
+    >>> finder.get_nodes(f), fgraph.get_nodes(Op())
     ((Op(x),), ())
     """
+
+    lent = ("get_nodes",)
 
     def __init__(self) -> None:
         self.nodes: dict[Op, dict[Apply, None]] = {}
 
     def on_attach(self, fgraph: FunctionGraph) -> None:
         self.nodes = {}
+        self._lend(fgraph)
         super().on_attach(fgraph)
+
+    def on_detach(self, fgraph: FunctionGraph) -> None:
+        self._take_back(fgraph)
+        super().on_detach(fgraph)
 
     def on_import(self, fgraph: FunctionGraph, node: Apply, reason: object) -> None:
         self.nodes.setdefault(node.op, {})[node] = None
@@ -75,7 +107,23 @@ class NodeFinder(Bookkeeper):
         return {"nodes": {}}  # rebuilt when attached
 
 
-class _Attached(Feature):
+class PreserveVariableAttributes(Feature):
+    """Gives the name of a variable to the one that replaces it, if that has none."""
+
+    def on_change_input(
+        self,
+        fgraph: FunctionGraph,
+        node: Apply | Literal["output"],
+        i: int,
+        old: Variable,
+        new: Variable,
+        reason: object,
+    ) -> None:
+        if old.name is not None and new.name is None:
+            new.name = old.name
+
+
+class _Attached(_Methods):
     """A feature that is attached to at most one graph, which has no other of its class."""
 
     _fgraph: FunctionGraph | None = None
@@ -91,8 +139,10 @@ class _Attached(Feature):
             )
             raise InconsistencyError(msg)
         self._fgraph = fgraph
+        self._lend(fgraph)
 
     def on_detach(self, fgraph: FunctionGraph) -> None:
+        self._take_back(fgraph)
         self._fgraph = None
 
     @property
@@ -122,14 +172,16 @@ class History(_Attached):
     >>> fgraph = FunctionGraph([x], [y], clone=False)
     >>> history = History()
     >>> fgraph.attach_feature(history)
-    >>> before = history.checkpoint()
+    >>> before = fgraph.checkpoint()
     >>> fgraph.replace(y, x)
     >>> fgraph.outputs
     [x]
-    >>> history.revert(before)
+    >>> fgraph.revert(before)
     >>> fgraph.outputs
     [y]
     """
+
+    lent = ("checkpoint", "revert")
 
     def __init__(self) -> None:
         self._log: list[tuple[Apply | Literal["output"], int, Variable]] = []
@@ -191,6 +243,8 @@ class Validator(_Attached):
         Time spent on that.
     """
 
+    lent = ("consistent",)
+
     def __init__(self) -> None:
         self.count = 0
         self.seconds = 0.0
@@ -228,6 +282,8 @@ class ReplaceValidate(History, Validator):
     failures : int
         How many replacements were rejected by a feature.
     """
+
+    lent = (*History.lent, *Validator.lent, "replace_validate", "replace_all_validate_remove")
 
     def __init__(self) -> None:
         History.__init__(self)
@@ -276,3 +332,45 @@ class ReplaceValidate(History, Validator):
             self.failures += 1
             self.revert(before)
             raise
+
+
+class DestroyHandler(aliasing.DestroyHandler, _Methods):
+    """Keeps a graph computable whose inputs may be overwritten.
+
+    An input with ``tag.indestructible`` may not. The arguments have no effect.
+    """
+
+    lent = ("destroyers",)
+    _graph: FunctionGraph | None = None
+
+    def __init__(self, do_imports_on_attach: bool = True, algo: Any = None) -> None:
+        super().__init__()
+
+    def on_attach(self, fgraph: FunctionGraph) -> None:
+        self._graph = fgraph
+        self._let_inputs_be_overwritten(fgraph)
+        self._lend(fgraph)
+        super().on_attach(fgraph)
+
+    def on_detach(self, fgraph: FunctionGraph) -> None:
+        self._take_back(fgraph)
+        self._graph = None
+        super().on_detach(fgraph)
+
+    def validate(self, fgraph: FunctionGraph) -> None:
+        # Features that are given with a graph are attached before it has inputs.
+        self._let_inputs_be_overwritten(fgraph)
+        super().validate(fgraph)
+
+    def _let_inputs_be_overwritten(self, fgraph: FunctionGraph) -> None:
+        self.mutable_inputs = [
+            one for one in fgraph.inputs if not getattr(one.tag, "indestructible", False)
+        ]
+
+    def destroyers(self, variable: Variable) -> list[Apply]:
+        """Return the nodes that overwrite a variable."""
+        return [] if self._graph is None else aliasing.destroyers(self._graph).get(variable, [])
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The graph that is unpickled attaches the feature.
+        return {**vars(DestroyHandler())}

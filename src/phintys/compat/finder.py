@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import ConfigError
+from phintys.compat.flags import set_flags
 from phintys.compat.methods import borrow_methods, return_methods
 from phintys.compat.names import CALLED, MISSING, MISSING_NAMES, PACKAGES, Source
 
@@ -149,7 +150,9 @@ class _Finder(MetaPathFinder, Loader):
         return kind(spec.name, self.modules[rest])
 
     def exec_module(self, module: ModuleType) -> None:
-        """Do nothing, since names are looked up lazily."""
+        """Set the options that the environment names; names are looked up lazily."""
+        if module.__name__ == self.package:
+            set_flags(self.package)
 
 
 def install(package: str = "theano") -> None:

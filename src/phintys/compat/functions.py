@@ -103,6 +103,7 @@ def function(
     allow_input_downcast: bool | None = None,
     profile: Any = None,
     on_unused_input: Any = None,
+    trust_input: bool = False,
 ) -> Function:
     """Compile expressions; see :func:`phintys.function`.
 
@@ -131,6 +132,7 @@ def function(
         profile=profile,
         on_unused_input=on_unused_input,
     )
+    compiled.trust_input = trust_input
     if compiled.name is None:
         compiled.name = f"{origin.filename}:{origin.lineno}"
     return compiled

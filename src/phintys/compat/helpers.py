@@ -9,17 +9,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import phintys.tensor as pt
-from phintys.graph import Variable, equal_computations
+from phintys.graph import Apply, Variable, applys_between, equal_computations
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
 __all__ = [
     "LOCAL_BITWIDTH",
     "PYTHON_INT_BITWIDTH",
+    "apply_depends_on",
     "as_symbolic",
     "is_same_graph",
     "largest",
+    "list_of_nodes",
     "may_share_memory",
     "smallest",
 ]
@@ -68,3 +70,14 @@ def may_share_memory(a: Any, b: Any, raise_other_type: bool = True) -> bool:
         msg = f"may_share_memory takes arrays, got {type(a).__name__} and {type(b).__name__}."
         raise TypeError(msg)
     return False
+
+
+def list_of_nodes(inputs: Iterable[Variable], outputs: Iterable[Variable]) -> list[Apply]:
+    """Return the nodes that compute ``outputs`` from ``inputs``."""
+    return list(applys_between(list(inputs), list(outputs)))
+
+
+def apply_depends_on(apply: Apply, depends_on: Apply | Collection[Apply]) -> bool:
+    """Return whether a node is computed from one of others, or is one."""
+    wanted = {depends_on} if isinstance(depends_on, Apply) else set(depends_on)
+    return not wanted.isdisjoint(applys_between([], apply.outputs))

@@ -12,8 +12,6 @@ import phintys.tensor as pt
 from phintys._base.errors import ArgumentError
 
 __all__ = [
-    "Cholesky",
-    "Solve",
     "cho_solve",
     "cholesky",
     "eig",
@@ -52,20 +50,6 @@ def cholesky(x: Any, lower: bool = True, **options: Any) -> Any:
            [1., 1.]])
     """
     return pt.linalg.cholesky(x, lower, **_kept("cholesky", options))
-
-
-def Cholesky(*, lower: bool = True, on_error: Any = "raise", **_: Any) -> Any:
-    """Return a function that returns Cholesky factors, as the old Op was one."""
-    return lambda x: pt.linalg.cholesky(x, lower, on_error=on_error)
-
-
-def Solve(A_structure: str = "general", lower: bool = False, **options: Any) -> Any:
-    """Return a function that solves systems, as the old Op was one."""
-    assumed = A_structure.replace("_", " ")
-    given = options.get("assume_a", assumed)
-    if given in {"lower triangular", "upper triangular"}:
-        return lambda a, b: solve(a, b, given)
-    return lambda a, b: solve(a, b, given, lower)
 
 
 def solve(a: Any, b: Any, assume_a: str = "gen", lower: bool = False, **options: Any) -> Any:

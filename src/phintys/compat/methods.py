@@ -11,8 +11,9 @@ from typing import Any
 
 import phintys.tensor as pt
 from phintys.compat import adapters, elementwise, scalars
+from phintys.compat.debugging import as_string
 from phintys.compat.rewriters import clients
-from phintys.graph import Variable
+from phintys.graph import FunctionGraph, Variable
 from phintys.scalar import ScalarVariable
 from phintys.tensor.variable import TensorMethods
 
@@ -65,6 +66,12 @@ _ELEMENTWISE = [
     *map(_method, ("log2", "rad2deg", "sin", "sinh", "sqrt", "tan", "tanh", "trunc")),
 ]
 
+
+def _formulas(self: Any) -> str:
+    """Return what a graph computes, rather than how many nodes it has."""
+    return f"FunctionGraph({', '.join(as_string(self.inputs, self.outputs))})"
+
+
 METHODS: dict[str, Any] = {
     "__bool__": _bool,
     "__rtruediv__": _true_div_reversed,
@@ -84,6 +91,7 @@ _PLACES = [
     (TensorMethods, METHODS),
     (ScalarVariable, {"shape": property(scalars.shape)}),
     (Variable, {"clients": property(clients)}),
+    (FunctionGraph, {"__str__": _formulas}),
 ]
 
 _users: set[str] = set()

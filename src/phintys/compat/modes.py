@@ -12,7 +12,8 @@ from phintys import compile as core
 from phintys._base.errors import ConfigError, OpContractError
 from phintys._base.errors import NanGuardError as CoreNanGuardError
 from phintys.backends.reference import ReferenceBackend
-from phintys.compat.configuration import OLD_OPTIONS, config
+from phintys.compat.configuration import OLD_OPTIONS, OTHER_MODES, config
+from phintys.compat.standing import StandsFor
 from phintys.compile.nan_guard import NanGuard
 from phintys.graph import debugprint
 from phintys.passes import PIPELINES
@@ -35,6 +36,7 @@ __all__ = [
     "detect_nan",
     "get_default_mode",
     "get_mode",
+    "predefined_modes",
 ]
 
 _OPTIMIZERS = {
@@ -50,7 +52,9 @@ _OPTIMIZERS = {
     "o4": "full",
 }
 _PYTHON_LINKERS = frozenset({"py", "vm", "vm_nogc"})
-_NATIVE_LINKERS = frozenset({"c", "c|py", "c|py_nogc", "cvm", "cvm_nogc", "jax", "numba"})
+_NATIVE_LINKERS = frozenset(
+    {"c", "c|py", "c|py_nogc", "cvm", "cvm_nogc", "jax", "mlx", "numba", "pytorch"}
+)
 
 
 class RewriteDatabaseQuery:
@@ -129,13 +133,6 @@ def _backend(linker: Any) -> Any:
     raise ConfigError(msg)
 
 
-class _ModeMeta(type):
-    """Makes ``isinstance(m, Mode)`` true for the modes of Phintys."""
-
-    def __instancecheck__(cls, instance: object) -> bool:
-        return isinstance(instance, core.Mode)
-
-
 class OldMode(core.Mode):
     """A mode that accepts and ignores the names of old rewrites, such as ``"fusion"``."""
 
@@ -170,8 +167,10 @@ class OldMode(core.Mode):
         return super().excluding(*self._known(names))
 
 
-class Mode(metaclass=_ModeMeta):
+class Mode(metaclass=StandsFor):
     """``Mode(linker, optimizer)``."""
+
+    core = core.Mode
 
     def __new__(cls, linker: Any = None, optimizer: Any = "default", **options: Any) -> Any:
         """Return a mode: Python linkers select the reference backend, all others native code."""
@@ -197,6 +196,9 @@ def chosen_mode(mode: Any) -> Any:
         return mode
     if mode is None and not isinstance(config.mode, str):
         return config.mode
+    name = config.mode if mode is None else mode
+    if isinstance(name, str) and name in OTHER_MODES:
+        return core.get_mode(OTHER_MODES[name])
     if mode == "NanGuardMode":
         return NanGuardMode()
     if mode in ("Mode", None):
@@ -210,6 +212,11 @@ def chosen_mode(mode: Any) -> Any:
 
 FAST_COMPILE = get_mode("FAST_COMPILE")
 FAST_RUN = get_mode("FAST_RUN")
+predefined_modes = {
+    "FAST_COMPILE": FAST_COMPILE,
+    "FAST_RUN": FAST_RUN,
+    **{name: get_mode(name) for name in OTHER_MODES},
+}
 
 
 def _with_graph(hook: Callable[..., None] | None) -> Callable[..., None] | None:

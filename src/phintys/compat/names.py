@@ -30,7 +30,11 @@ _AS_OP = "phintys.compat.from_function"
 _MATRICES = "phintys.compat.linear_algebra"
 _FOURIER = "phintys.compat.fourier"
 _STREAMS = "phintys.compat.random_streams"
+_REBUILDING = "phintys.compat.rebuilding"
 _HELPERS = "phintys.compat.helpers"
+_ORDERS = "phintys.compat.orders"
+_NEURAL = "phintys.compat.neural"
+_NORMALIZATION = "phintys.compat.normalization"
 
 
 def _here(module: str, names: str) -> dict[str, str]:
@@ -39,7 +43,7 @@ def _here(module: str, names: str) -> dict[str, str]:
 
 
 _BATCHES: dict[str, str] = _here(
-    "phintys.compat.batching", "Blockwise _vectorize_node vectorize_graph"
+    "phintys.compat.batching", "Blockwise _vectorize_node graph_replace vectorize_graph"
 )
 
 _ANYTHING: dict[str, str] = {
@@ -68,6 +72,7 @@ _ERRORS: dict[str, str] = {
 }
 
 _RANDOM: list[Source] = [
+    _here(_ORDERS, "gamma weibull"),
     _here(_STREAMS, "RandomStream RandomVariable custom_rng_deepcopy"),
     "phintys.random",
 ]
@@ -75,12 +80,19 @@ _RANDOM: list[Source] = [
 _DECOMPOSITIONS: dict[str, str] = {
     **_here(
         _MATRICES,
-        "Cholesky Solve cho_solve cholesky eig eigh lu lu_factor lu_solve qr solve "
+        "cho_solve cholesky eig eigh lu lu_factor lu_solve qr solve "
         "solve_lower_triangular solve_triangular solve_upper_triangular svd",
     ),
     **_here(
+        "phintys.compat.matrix_ops",
+        "Cholesky Det Eig Eigh Eigvalsh Expm Kron MatrixInverse MatrixPinv QRFull QRIncomplete "
+        "SVD Solve SolveTriangular lstsq",
+    ),
+    **_here(_TENSORS, "AllocDiag ExtractDiag"),
+    "pinv": f"{_ORDERS}:pinv",
+    **_here(
         "phintys.tensor.linalg",
-        "block_diag det eigvals eigvalsh expm inv kron lstsq matrix_power norm ordqz pinv "
+        "block_diag det eigvals eigvalsh expm inv kron matrix_power norm ordqz "
         "pivot_to_permutation qz schur slogdet solve_continuous_lyapunov solve_discrete_are "
         "solve_discrete_lyapunov solve_sylvester sqrtm tensorinv tensorsolve trace "
         "tridiagonal_lu_factor tridiagonal_lu_solve",
@@ -125,14 +137,18 @@ _SCAN_OP: dict[str, str] = {"Scan": "phintys.control:Scan"}
 
 _FROM_GRAPH: dict[str, str] = {"OpFromGraph": "phintys.compat.from_graph:OpFromGraph"}
 
+_WRAP: dict[str, str] = {"wrap_py": "phintys.graph.from_function:wrap_py"}
+
 _COMPILE: list[Source] = [
     {
         **_FROM_GRAPH,
         **_here(_CALLS, "Param function pfunc"),
+        **_here(_REBUILDING, "rebuild_collect_shared"),
         **_here(_DEBUGGING, "ProfileStats function_dump"),
         **_here(_MODES, "DebugMode MonitorMode NanGuardMode"),
-        **_here(_MODES, "FAST_COMPILE FAST_RUN Mode get_default_mode get_mode"),
+        **_here(_MODES, "FAST_COMPILE FAST_RUN Mode get_default_mode get_mode predefined_modes"),
         **_here(_AS_OP, "FromFunctionOp as_op"),
+        **_WRAP,
         **_here("phintys.tensor", "Shape SpecifyShape shape shape_i specify_shape"),
         "DeepCopyOp": "phintys.compile.ops:DeepCopy",
         "Rebroadcast": f"{_OLD}:Rebroadcast",
@@ -165,7 +181,9 @@ _NEWER_REWRITING: list[Source] = [
     {
         "EquilibriumGraphRewriter": f"{_REWRITERS}:EquilibriumOptimizer",
         "GraphRewriter": f"{_REWRITERS}:Optimizer",
+        "NodeProcessingGraphRewriter": f"{_REWRITERS}:NavigatorOptimizer",
         "NodeRewriter": f"{_REWRITERS}:LocalOptimizer",
+        "OpKeyGraphRewriter": f"{_REWRITERS}:OpKeyOptimizer",
         "PatternNodeRewriter": f"{_REWRITERS}:PatternSub",
         "RemovalNodeRewriter": f"{_REWRITERS}:OpRemove",
         "SequentialGraphRewriter": f"{_REWRITERS}:SeqOptimizer",
@@ -179,7 +197,7 @@ _NEWER_REWRITING: list[Source] = [
 _PRINTING: list[Source] = [
     {
         "Print": "phintys.tensor.observing:Print",
-        "debugprint": "phintys.graph.printing:debugprint",
+        "debugprint": f"{_DEBUGGING}:debugprint",
         "pp": "phintys.graph.pretty:pprint",
         "pprint": "phintys.graph.pretty:pprint",
     }
@@ -196,12 +214,17 @@ _SCALAR: list[Source] = [
     {
         "Scalar": "phintys.scalar:ScalarType",
         "as_scalar": "phintys.scalar:as_scalar",
+        "abs_": "phintys.scalar:abs",
         "bool": "phintys.scalar:bool_",
         **dict.fromkeys(("floor_div", "floor_divide"), "phintys.scalar:int_div"),
         **{name: f"{_SCALARS}:{name}" for name in SCALARS},
         "inv": f"{_SCALARS}:reciprocal",
         "neq": "phintys.scalar:ne",
         "psi": f"{_SCALARS}:digamma",
+        "round_half_away_from_zero": f"{_SCALARS}:round_half_away",
+        "round_half_to_even": f"{_SCALARS}:rint",
+        **_here(_OLD, "complex_dtypes continuous_dtypes discrete_dtypes float_dtypes"),
+        **_here(_OLD, "all_dtypes int_dtypes integer_dtypes uint_dtypes"),
         "sgn": "phintys.scalar:sign",
         "tri_gamma": f"{_SCALARS}:trigamma",
         "true_divide": "phintys.scalar:true_div",
@@ -239,10 +262,13 @@ _TENSOR: list[Source] = [
         **_here(
             _TENSORS, "constant get_scalar_constant_value get_vector_length logaddexp prod take"
         ),
-        **_here(_TENSORS, "ravel_multi_index unravel_index"),
+        **_here(_TENSORS, "AdvancedSubtensor1 advanced_subtensor1"),
+        **_here(_TENSORS, "Unique ravel_multi_index unravel_index"),
         "iround": f"{_OLD}:iround",
         "join": "phintys.tensor:join",
         "norm": "phintys.tensor.linalg:norm",
+        **_here(_ORDERS, "clip concatenate geomspace linspace logspace matvec nan_to_num reshape"),
+        **_here(_ORDERS, "round vecdot vecmat"),
         "patternbroadcast": f"{_OLD}:patternbroadcast",
         "round_half_away_from_zero": f"{_ELEMENTWISE}:round_half_away",
         "round_half_to_even": f"{_ELEMENTWISE}:rint",
@@ -250,7 +276,7 @@ _TENSOR: list[Source] = [
         "shared": "phintys.graph.sharing:shared",
         "transfer": "phintys.graph.transfer:transfer",
         "unbroadcast": f"{_OLD}:unbroadcast",
-        **_here("phintys.graph", "Constant Variable"),
+        **_here("phintys.graph", "Apply Constant Op Variable"),
         **_here(_CALLS, "Rop grad jacobian"),
         **_here("phintys.gradient", "Lop hessian numeric_grad verify_grad"),
     },
@@ -259,17 +285,30 @@ _TENSOR: list[Source] = [
 ]
 
 _ROWS = {
-    "logsoftmax": f"{_OLD}:log_softmax_of_rows",
-    "softmax": f"{_OLD}:softmax_of_rows",
+    "logsoftmax": f"{_NEURAL}:log_softmax_of_rows",
+    "softmax": f"{_NEURAL}:softmax_of_rows",
+    "softmax_graph": f"{_NEURAL}:softmax_of_rows",
 }
 """Theano's functions, where a vector is a row. Aesara's take the last axis, PyTensor's all axes."""
 
+_BATCHNORM: list[Source] = [
+    _here(
+        _NORMALIZATION,
+        "batch_normalization batch_normalization_test batch_normalization_train",
+    ),
+]
+
 _NNET: list[Source] = [
     _here(
-        _OLD,
-        "batch_normalization binary_crossentropy categorical_crossentropy elu hard_sigmoid relu "
-        "selu sigmoid_binary_crossentropy softsign",
+        _NEURAL,
+        "binary_crossentropy categorical_crossentropy confusion_matrix "
+        "crossentropy_categorical_1hot crossentropy_softmax_1hot "
+        "crossentropy_softmax_1hot_with_bias crossentropy_softmax_argmax_1hot_with_bias "
+        "crossentropy_softmax_max_and_argmax_1hot "
+        "crossentropy_softmax_max_and_argmax_1hot_with_bias elu h_softmax hard_sigmoid relu selu "
+        "sigmoid_binary_crossentropy softmax_with_bias softsign",
     ),
+    *_BATCHNORM,
     {
         "logsoftmax": "phintys.tensor:log_softmax",
         "sigmoid": f"{_ELEMENTWISE}:sigmoid",
@@ -307,7 +346,7 @@ _SHARED_BY_BOTH: dict[str, list[Source]] = {
     "compile.pfunc": _COMPILE,
     "compile.profiling": _PROFILING,
     "compile.sharedvalue": _COMPILE,
-    "configparser": [{"config": f"{_CONFIG}:config"}],
+    "configparser": [_here(_CONFIG, "change_flags config")],
     "gradient": _GRADIENT,
     "ifelse": [{"IfElse": "phintys.control:IfElse", "ifelse": "phintys.compat.choices:ifelse"}],
     "printing": _PRINTING,
@@ -340,9 +379,10 @@ _SHARED_BY_BOTH: dict[str, list[Source]] = {
     "tensor.sharedvar": _TENSOR,
     "tensor.slinalg": [_DECOMPOSITIONS],
     "tensor.sort": [
-        _here("phintys.tensor", "ArgSortOp SortOp argsort argtopk sort topk topk_and_argtopk")
+        {"TopKOp": f"{_TENSORS}:TopKOp"},
+        _here("phintys.tensor", "ArgSortOp SortOp argsort argtopk sort topk topk_and_argtopk"),
     ],
-    "tensor.subtensor": [{"Subtensor": "phintys.tensor:Subtensor"}, "phintys.tensor"],
+    "tensor.subtensor": _TENSOR,
     "tensor.type": _TENSOR,
     "tensor.var": _TENSOR,
     "tensor.xlogx": [{"xlogx": "phintys.tensor:xlogx", "xlogy0": "phintys.tensor:xlogy"}],
@@ -350,8 +390,9 @@ _SHARED_BY_BOTH: dict[str, list[Source]] = {
     "misc.may_share_memory": [_here(_HELPERS, "may_share_memory")],
     "tests": [],
     "tests.breakpoint": [_BREAKPOINT],
-    "tests.unittest_tools": [_here("phintys.gradient", "verify_grad"), "phintys.testing"],
+    "tests.unittest_tools": ["phintys.compat.testing", "phintys.testing"],
     "updates": [{"OrderedUpdates": f"{_OLD}:OrderedUpdates"}],
+    "version": [{"version": "phintys:__version__"}],
 }
 
 _TOP: list[Source] = [
@@ -364,6 +405,7 @@ _TOP: list[Source] = [
         **_FROM_GRAPH,
         **_FOLDS,
         "as_op": f"{_AS_OP}:as_op",
+        **_WRAP,
         "function_dump": f"{_DEBUGGING}:function_dump",
         "OrderedUpdates": f"{_OLD}:OrderedUpdates",
         "_asarray": f"{_OLD}:asarray",
@@ -371,21 +413,23 @@ _TOP: list[Source] = [
         "change_flags": f"{_CONFIG}:change_flags",
         "clone_replace": "phintys.graph:clone_replace",
         "config": f"{_CONFIG}:config",
-        "debugprint": "phintys.graph.printing:debugprint",
+        "debugprint": f"{_DEBUGGING}:debugprint",
         "dot": "phintys.tensor:dot",
-        "dprint": "phintys.graph.printing:debugprint",
+        "dprint": f"{_DEBUGGING}:debugprint",
         "pp": "phintys.graph.pretty:pprint",
         "pprint": "phintys.graph.pretty:pprint",
-        "rewrite_graph": "phintys.passes:rewrite_graph",
+        "rewrite_graph": f"{_REWRITERS}:rewrite_graph",
         "shared": "phintys.graph.sharing:shared",
         "__version__": "phintys:__version__",
     }
 ]
 
-_WALKS = _here(_OLD, "ancestors graph_inputs")
+_NODES = _here(_HELPERS, "apply_depends_on list_of_nodes")
+
+_WALKS = _NODES | _here(_OLD, "ancestors graph_inputs")
 """The old order of the variables differed, and programs build argument lists from it."""
 
-_REWRITE_GRAPH = {"rewrite_graph": "phintys.passes:rewrite_graph"}
+_REWRITE_GRAPH = {"rewrite_graph": f"{_REWRITERS}:rewrite_graph"}
 
 _GOF_GRAPH: list[Source] = [
     {
@@ -396,6 +440,9 @@ _GOF_GRAPH: list[Source] = [
         "graph_inputs": f"{_OLD}:input_list",
         "inputs": f"{_OLD}:input_list",
         "io_connection_pattern": "phintys.graph.contract:connection_pattern",
+        **_NODES,
+        "is_same_graph": f"{_HELPERS}:is_same_graph",
+        "ops": f"{_HELPERS}:list_of_nodes",
         "orphans": "phintys.graph:orphans_between",
         "variables": "phintys.graph:vars_between",
         "view_roots": "phintys.graph.alias_map:view_roots",
@@ -403,9 +450,17 @@ _GOF_GRAPH: list[Source] = [
     "phintys.graph",
 ]
 
-_FEATURES: list[Source] = ["phintys.graph.features", "phintys.compat.features"]
+_FEATURES: list[Source] = [
+    {"PreserveNames": "phintys.compat.features:PreserveVariableAttributes"},
+    "phintys.graph.features",
+    "phintys.compat.features",
+]
 
-_DESTROY: list[Source] = ["phintys.graph.aliasing", "phintys.graph.alias_map"]
+_DESTROY: list[Source] = [
+    {"DestroyHandler": "phintys.compat.features:DestroyHandler"},
+    "phintys.graph.aliasing",
+    "phintys.graph.alias_map",
+]
 
 _THEANO: dict[str, list[Source]] = {
     "": [_SCAN, _CHECKPOINTS, *_TOP],
@@ -431,9 +486,10 @@ _THEANO: dict[str, list[Source]] = {
     "scan_module.scan": [_SCAN, _UNTIL],
     "scan_module.scan_checkpoints": [_CHECKPOINTS],
     "scan_module.scan_op": [_SCAN_OP],
-    "scan_module.scan_utils": [_UNTIL],
+    "scan_module.scan_utils": [_UNTIL, _here(_CALLS, "clone")],
     "scan_module.scan_views": [_FOLDS],
     "tensor.nnet": [_ROWS, *_NNET],
+    "tensor.nnet.bn": _BATCHNORM,
     "tensor.nnet.nnet": [_ROWS, *_NNET],
     "tensor.nnet.sigm": _NNET,
     "tensor.shared_randomstreams": [_here(_STREAMS, "RandomStreams")],
@@ -471,7 +527,7 @@ _NEWER: dict[str, list[Source]] = {
     "compile.function.pfunc": _COMPILE,
     "compile.function.types": _COMPILE,
     "compile.maker": _COMPILE,
-    "graph.replace": [_here("phintys.graph", "clone_replace graph_replace"), _BATCHES],
+    "graph.replace": [{"clone_replace": "phintys.graph:clone_replace"}, _BATCHES],
     "graph.traversal": [_GRAPH, _WALKS, "phintys.graph"],
     "misc.pkl_utils": [_here("pickle", "dump load")],
     "misc.safe_asarray": [{"_asarray": f"{_OLD}:asarray"}],
@@ -505,6 +561,7 @@ _AESARA: dict[str, list[Source]] = {
     "sandbox.rng_mrg": [{"MRG_RandomStream": f"{_STREAMS}:MRG_RandomStreams"}],
     "tensor.nnet": _NNET,
     "tensor.nnet.basic": _NNET,
+    "tensor.nnet.batchnorm": _BATCHNORM,
     "tensor.nnet.sigm": _NNET,
     "tensor.special": [
         _FLOATING,
@@ -539,7 +596,6 @@ PACKAGES: dict[str, dict[str, list[Source]]] = {
 _C_CODE = "C code of Ops: write perform, or make the Op of those that there are"
 _LINKERS = "linkers: a Mode has a backend"
 _DATABASES = "databases of rewrites: add a rule to a mode, as in get_mode().adding(rule)"
-_LINALG = "decompositions and solvers"
 
 MISSING: dict[str, str] = {
     "d3viz": "pictures of graphs",
@@ -558,6 +614,7 @@ MISSING: dict[str, str] = {
     "tensor.fourier": "an Op of its own for Fourier transforms: use tensor.fft",
     "tensor.io": "Ops that read files: numpy.load, and function arguments",
     "tensor.nnet.conv": "convolutions",
+    "tensor.rewriting": _DATABASES,
     "tensor.raw_random": "draws by functions of a state: use tensor.shared_randomstreams",
     "tensor.signal": "convolutions and pooling",
     "typed_list": "lists of variables as values",
@@ -569,7 +626,17 @@ What is inside of them is not provided either, except for modules in :data:`PACK
 
 MISSING_NAMES: dict[str, str] = {
     **dict.fromkeys(("CLinkerOp", "CLinkerType", "COp", "OpenMPOp", "ParamsType"), _C_CODE),
-    **dict.fromkeys(("CLinker", "LocalLinker", "PerformLinker", "VM_Linker"), _LINKERS),
+    **dict.fromkeys(
+        (
+            "CLinker",
+            "LocalLinker",
+            "PerformLinker",
+            "VM_Linker",
+            "predefined_linkers",
+            "register_linker",
+        ),
+        _LINKERS,
+    ),
     **dict.fromkeys(
         (
             "EquilibriumDB",
@@ -577,14 +644,15 @@ MISSING_NAMES: dict[str, str] = {
             "RewriteDatabase",
             "SequenceDB",
             "optdb",
+            "predefined_optimizers",
             "register_canonicalize",
+            "register_optimizer",
             "register_specialize",
             "register_stabilize",
             "register_uncanonicalize",
         ),
         _DATABASES,
     ),
-    **dict.fromkeys(("Eig", "schur"), _LINALG),
     **dict.fromkeys(("get_debug_values", "get_test_value"), "test values"),
     "NominalVariable": "numbered inputs: inner graphs are compared by equal_computations",
     "RandomStreams": "random streams here: they are in tensor.shared_randomstreams",

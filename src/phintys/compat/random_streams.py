@@ -10,6 +10,7 @@ import numpy as np
 import phintys.random as new
 import phintys.tensor as pt
 from phintys._base.config import config
+from phintys.compat.orders import scale_of
 from phintys.gradient import disconnected_grad
 from phintys.graph.variable import Variable
 from phintys.tensor.creation import as_sizes
@@ -226,6 +227,12 @@ class RandomStream(new.RandomStream):
         """Reset the states of all generators, by default from the seed of the stream."""
         super().seed(self.default_instance_seed if seed is None else seed)
 
+    def gamma(
+        self, shape: Any, rate: Any = None, scale: Any = None, size: Any = None, **named: Any
+    ) -> Any:
+        """Draw from the gamma distribution: its second parameter is the rate."""
+        return self.gen("gamma", shape, scale_of(rate, scale), size=size, **named)
+
     @property
     def state_updates(self) -> list[tuple[SharedVariable, Any]]:
         """The generators and their next states."""
@@ -300,6 +307,7 @@ class RandomVariable(new.RandomVariable):
 
     ndim_supp: Any = None
     ndims_params: Any = None
+    _is_of_ranks = False
 
     def __init__(
         self,
@@ -316,7 +324,21 @@ class RandomVariable(new.RandomVariable):
             sides = [",".join(f"i{at}a{axis}" for axis in range(n)) for at, n in enumerate(params)]
             out = ",".join(f"o{axis}" for axis in range(supp))
             signature = f"{','.join(f'({one})' for one in sides)}->({out})"
+            self._is_of_ranks = True
         super().__init__(name, signature, dtype, inplace)
+
+    def _supp_shape_from_params(
+        self,
+        dist_params: Sequence[Any],
+        rep_param_idx: int = 0,
+        param_shapes: Sequence[Any] | None = None,
+    ) -> list[Any]:
+        """Return the lengths of the core axes of a draw: by default the last of a parameter's."""
+        if self.signature is not None and not self._is_of_ranks:
+            return super()._supp_shape_from_params(dist_params, param_shapes)
+        shapes = [one.shape for one in dist_params] if param_shapes is None else param_shapes
+        lengths = list(shapes[rep_param_idx])
+        return lengths[len(lengths) - self.ndim_supp :]
 
 
 def custom_rng_deepcopy(rng: Any) -> Any:

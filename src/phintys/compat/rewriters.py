@@ -7,12 +7,16 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
+from phintys import passes
 from phintys._base.errors import ArgumentError
-from phintys.passes import merge
+from phintys.graph import FunctionGraph
+from phintys.passes import PIPELINES, merge
 from phintys.rewriting import (
     GraphRewriter,
     NodeRewriter,
+    Pass,
     PatternRewriter,
+    Pipeline,
     WalkInOrder,
     WalkOutOrder,
     Wild,
@@ -23,7 +27,7 @@ from phintys.rewriting import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable
 
-    from phintys.graph import Apply, FunctionGraph
+    from phintys.graph import Apply
     from phintys.rewriting import RewriteTrace
 
 __all__ = [
@@ -31,17 +35,22 @@ __all__ = [
     "LocalOptGroup",
     "LocalOptimizer",
     "MergeOptimizer",
+    "NavigatorOptimizer",
+    "OpKeyOptimizer",
     "OpRemove",
     "OpSub",
     "Optimizer",
     "PatternSub",
     "SeqOptimizer",
     "TopoOptimizer",
+    "check_stack_trace",
     "clients",
+    "copy_stack_trace",
     "in2out",
     "local_optimizer",
     "optimizer",
     "out2in",
+    "rewrite_graph",
 ]
 
 
@@ -268,16 +277,22 @@ class SeqOptimizer(Optimizer):
             step.rewrite(fgraph, trace)
 
 
-class _Driven(Optimizer):
+class NavigatorOptimizer(Optimizer):
     """A rewriter that applies rules to nodes."""
 
     driver: GraphRewriter
+
+    @staticmethod
+    def warn(*arguments: Any) -> None:
+        """Have no effect, as ``failure_callback``: the error of a rule is raised."""
+
+    warn_ignore = warn_inplace = warn
 
     def apply(self, fgraph: FunctionGraph, trace: RewriteTrace | None = None) -> None:
         self.driver.rewrite(fgraph, trace)
 
 
-class TopoOptimizer(_Driven):
+class TopoOptimizer(NavigatorOptimizer):
     """``TopoOptimizer(rule, order, ignore_newtrees)``: a single walk.
 
     By default it goes from the inputs to the outputs, and visits what the rules have built, too.
@@ -297,13 +312,22 @@ class TopoOptimizer(_Driven):
         self.driver = walk(_rules(local_opt), new_nodes=not ignore_newtrees)
 
 
-class EquilibriumOptimizer(_Driven):
+class EquilibriumOptimizer(NavigatorOptimizer):
     """``EquilibriumOptimizer(rules)``: rules applied until nothing changes."""
 
     def __init__(
         self, optimizers: Iterable[Any], max_use_ratio: Any = None, **options: Any
     ) -> None:
         self.driver = Worklist(_rules(list(optimizers)))
+
+
+class OpKeyOptimizer(NavigatorOptimizer):
+    """``OpKeyOptimizer(rule)``: a rule for one Op, at each node, also at those that it builds."""
+
+    def __init__(
+        self, local_opt: Any, ignore_newtrees: bool = False, failure_callback: Any = None
+    ) -> None:
+        self.driver = WalkInOrder(_rules(local_opt), new_nodes=not ignore_newtrees)
 
 
 def LocalOptGroup(*rules: Any, **options: Any) -> tuple[Any, ...]:
@@ -333,8 +357,75 @@ def _walking(options: dict[str, Any]) -> dict[str, Any]:
     return {name: options[name] for name in ("ignore_newtrees",) if name in options}
 
 
-class MergeOptimizer(_Driven):
+class MergeOptimizer(NavigatorOptimizer):
     """``MergeOptimizer()``: merges equal computations."""
 
     def __init__(self) -> None:
         self.driver = merge
+
+
+# ---- functions -----------------------------------------------------------------------------------
+
+
+def copy_stack_trace(from_var: Any, to_var: Any) -> Any:
+    """Return ``to_var``: what a rule builds has the origin of the node that it replaces."""
+    return to_var
+
+
+def check_stack_trace(
+    f_or_fgraph: Any, ops_to_check: Any = "last", bug_print: str = "raise"
+) -> bool:
+    """Return whether nodes know their line in the user's program, as all of them do."""
+    fgraph = getattr(getattr(f_or_fgraph, "maker", None), "fgraph", f_or_fgraph)
+    return all(node.origin is not None for node in fgraph.apply_nodes)
+
+
+def rewrite_graph(
+    graph: Any,
+    include: Iterable[str] = ("canonicalize",),
+    custom_rewrite: Any = None,
+    clone: bool = False,
+    **options: Any,
+) -> Any:
+    """Rewrite expressions without compiling them.
+
+    Parameters
+    ----------
+    graph
+        A variable, several, or a FunctionGraph, which is rewritten itself.
+    include
+        Names or tags of passes, or of whole pipelines (``"fast_run"``, ``"fast_compile"``).
+    custom_rewrite
+        A rewriter to apply afterwards.
+    clone
+        Has no effect on variables: those that are given stay as they are.
+    options
+        ``exclude``, names or tags of passes and rules to leave out. Others have no effect.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> from phintys.compat.rewriters import rewrite_graph
+    >>> x = pt.dvector("x")
+    >>> rewrite_graph(pt.log(1 + x), include=("canonicalize", "stabilize")).owner
+    Log1p(x)
+    """
+    steps = _pipeline(frozenset(include), options.get("exclude") or ())
+    if custom_rewrite is not None:
+        steps = steps.inserting(Pass("custom_rewrite", custom_rewrite))
+    if isinstance(graph, FunctionGraph):
+        steps.apply(graph)
+        return graph
+    return passes.rewrite_graph(graph, pipeline=steps)
+
+
+def _pipeline(include: frozenset[str], exclude: Iterable[str]) -> Pipeline:
+    """Return the passes of the given names or tags that there are."""
+    whole = PIPELINES["full"]
+    if "fast_run" not in include:
+        known = include.intersection(whole.all_names())
+        if "canonicalize" in known:  # these were among its rules
+            known |= {"constant_folding", "shape_inference"}
+        whole = whole.requiring(*known) if known else PIPELINES["none"]
+        whole = PIPELINES["light"] if "fast_compile" in include else whole
+    return whole.excluding(*(name for name in exclude if name in whole.all_names()))

@@ -9,6 +9,7 @@ from types import CodeType, ModuleType
 from phintys._base.errors import PhintysError
 from phintys.compat.finder import install
 from phintys.compat.names import PACKAGES
+from phintys.compat.python2 import NAMES, with_old_divisions
 
 __all__ = ["compile_script", "run_script"]
 
@@ -28,7 +29,7 @@ def compile_script(source: str, filename: str) -> CodeType:
     except SyntaxError as error:
         translated = _from_python2(source, filename, error)
     print(f"{filename}: translated from Python 2", file=sys.stderr)  # noqa: T201 - for the user
-    return compile(translated, filename, "exec")
+    return compile(with_old_divisions(translated, source, filename), filename, "exec")
 
 
 def _from_python2(source: str, filename: str, error: SyntaxError) -> str:
@@ -64,6 +65,7 @@ def run_script(path: str, arguments: list[str]) -> ModuleType:
     code = compile_script(script.read_text(encoding="utf-8"), str(script))
     module = ModuleType("__main__")
     module.__file__ = str(script)
+    vars(module).update(NAMES)
     before = sys.argv, sys.path[:], sys.modules["__main__"]
     sys.argv = [path, *arguments]
     sys.path.insert(0, str(script.resolve().parent))

@@ -6,8 +6,9 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import phintys.tensor as pt
-from phintys._base.errors import OpContractError, ShapeError
+from phintys._base.errors import ArgumentError, OpContractError, ShapeError
 from phintys.compat.elementwise import FLOATING
+from phintys.compat.standing import StandsFor
 from phintys.graph import Constant, SharedVariable, Variable
 from phintys.passes import infer_shapes, rewrite_graph
 from phintys.tensor.introspection import get_underlying_scalar_constant_value
@@ -17,9 +18,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 __all__ = [
+    "AdvancedSubtensor1",
     "AllocDiag",
     "ExtractDiag",
     "Prod",
+    "TopKOp",
+    "Unique",
+    "advanced_subtensor1",
     "as_tensor_variable",
     "broadcast_shape",
     "constant",
@@ -175,6 +180,16 @@ class Prod:
         return prod(x, axis=self.axis, **self.options)
 
 
+def Unique(
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: int | None = None,
+) -> Any:
+    """Return a function that returns the different elements: ``Unique()(x)``."""
+    return lambda x: pt.unique(x, return_index, return_inverse, return_counts, axis)
+
+
 def take(a: Any, indices: Any, axis: Any = None, mode: Any = "raise") -> Any:
     """Return elements; ``mode=None`` is ``"raise"``."""
     return pt.take(a, indices, axis=axis, mode="raise" if mode is None else mode)
@@ -197,16 +212,7 @@ def _listed(dims: Any) -> Any:
     return pt.specify_shape(dims, (get_vector_length(dims),))
 
 
-class _StandsFor(type):
-    """Makes ``isinstance(op, Old)`` true for the Ops of Phintys of the class ``core``."""
-
-    core: type
-
-    def __instancecheck__(cls, instance: object) -> bool:
-        return isinstance(instance, cls.core)
-
-
-class ExtractDiag(metaclass=_StandsFor):
+class ExtractDiag(metaclass=StandsFor):
     """``ExtractDiag(offset, axis1, axis2)(x)``."""
 
     core = pt.ExtractDiag
@@ -216,7 +222,7 @@ class ExtractDiag(metaclass=_StandsFor):
         return lambda x: pt.diagonal(x, offset, axis1, axis2)
 
 
-class AllocDiag(metaclass=_StandsFor):
+class AllocDiag(metaclass=StandsFor):
     """``AllocDiag(offset, axis1, axis2)(x)``: the last axis of x becomes a diagonal."""
 
     core = pt.AllocDiag
@@ -228,5 +234,49 @@ class AllocDiag(metaclass=_StandsFor):
             x = pt.as_tensor_variable(x)
             length = x.shape[x.ndim - 1] + abs(offset)
             return pt.moveaxis(pt.AllocDiag(offset)(x, length, length), (-2, -1), (axis1, axis2))
+
+        return make
+
+
+def advanced_subtensor1(x: Any, indices: Any) -> Any:
+    """Return rows of ``x``, or elements of a vector, by their indices."""
+    return pt.as_tensor_variable(x)[pt.as_tensor_variable(indices)]
+
+
+class AdvancedSubtensor1(metaclass=StandsFor):
+    """``AdvancedSubtensor1()(x, indices)``: rows by their indices."""
+
+    core = pt.AdvancedSubtensor
+
+    def __new__(cls, sparse_grad: bool = False) -> Any:
+        """Return the function that takes rows."""
+        return advanced_subtensor1
+
+
+class TopKOp(metaclass=StandsFor):
+    """``TopKOp(axis, sorted, idx_dtype, return_values, return_indices)(x, k)``.
+
+    The largest elements are the first ones of a sorted array here.
+    """
+
+    core = (pt.SortOp, pt.ArgSortOp)
+
+    def __new__(
+        cls,
+        axis: int = -1,
+        sorted: bool = True,
+        idx_dtype: str = "int64",
+        return_values: bool = True,
+        return_indices: bool = True,
+    ) -> Any:
+        """Return a function of an array and a number."""
+        wanted = (bool(return_values), bool(return_indices))
+        if wanted == (False, False):
+            msg = "TopKOp returns values, indices or both: neither was asked for."
+            raise ArgumentError(msg)
+
+        def make(x: Any, k: int) -> Any:
+            found = pt.topk_and_argtopk(x, k, axis, sorted, idx_dtype)
+            return list(found) if all(wanted) else found[wanted.index(True)]
 
         return make

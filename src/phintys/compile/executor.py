@@ -449,6 +449,10 @@ class Function(_Returning[R_co]):
             entry = self._c_entries.setdefault(signature, made)
         return entry.address
 
+    def dprint(self, **options: Any) -> str | None:
+        """Print the compiled graph; see :func:`phintys.debugprint`."""
+        return printing.debugprint(self, **options)
+
     def explain(self) -> str:
         """Return a description of the compiled program: kernels, buffers, callbacks."""
         explain = getattr(self.vm, "explain", None)

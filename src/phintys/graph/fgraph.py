@@ -14,7 +14,7 @@ from phintys.graph.apply import Apply
 from phintys.graph.cloning import clone_get_equiv, fitting, pairs_of
 from phintys.graph.features import AlreadyThere, Feature
 from phintys.graph.traversal import explicit_graph_inputs
-from phintys.graph.variable import Variable
+from phintys.graph.variable import Variable, printing
 from phintys.graph.verify import verify_graph
 
 if TYPE_CHECKING:
@@ -490,6 +490,10 @@ class FunctionGraph(Ends):
                     raise MethodNotDefinedError(msg)
                 twin.attach_feature(feature.clone())
         return twin, equiv
+
+    def dprint(self, **options: Any) -> str | None:
+        """Print the graph; see :func:`phintys.debugprint`."""
+        return printing.debugprint(self, **options)
 
     def __copy__(self) -> FunctionGraph:
         return self.clone()

@@ -298,7 +298,8 @@ class RandomStream:
                 if isinstance(namespace, Mapping)
                 else getattr(namespace, name, None)
             )
-            if callable(found):
+            is_other = isinstance(found, type) and not issubclass(found, Distribution)
+            if callable(found) and not is_other:
                 return lambda *parameters, **named: self.gen(found, *parameters, **named)
         msg = f"{type(self).__name__!r} object has no attribute {name!r}"
         raise AttributeError(msg, name=name, obj=self)

@@ -265,7 +265,8 @@ class RandomVariable(Op):
 
     def _lengths(self, size: Sequence[Any] | None, given: Sequence[Any], shapes: Any) -> list[Any]:
         """Return the lengths of the axes of a draw."""
-        core = list(self._supp_shape_from_params(given, shapes)) if self.ndim_supp else []
+        # By keyword: what subclasses of the older packages take second is another argument.
+        core = self._supp_shape_from_params(given, param_shapes=shapes) if self.ndim_supp else ()
         if size is not None:
             return [*size, *core]
         batches = [
