@@ -11,10 +11,13 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import pymc
 import pytensor
-from pymc import logprob
+from pymc import logprob, pytensorf
 from pymc.distributions import transforms
-from pymc.logprob import basic
+from pymc.logprob import abstract, basic, utils
+from pytensor.tensor import subtensor
 
 from tools.published_tests.stand_ins import StandIn, start_running
 
@@ -93,9 +96,17 @@ def give_old_names() -> None:
     sys.modules["pymc.logprob.joint_logprob"] = basic
     logprob.factorized_joint_logprob = basic.factorized_joint_logprob = basic.conditional_logp
     basic.joint_logp = basic.transformed_conditional_logp
+    abstract.logprob, abstract.logcdf, abstract.icdf = basic.logp, basic.logcdf, basic.icdf
+    abstract.MeasurableVariable = abstract.MeasurableOp
     for number in ("univariate", "multivariate"):
         setattr(transforms, f"{number}_ordered", transforms.ordered)
         setattr(transforms, f"{number}_sum_to_1", transforms.SumTo1())
+    pymc.MutableData = pymc.Data
+    pytensorf.compile_pymc = pytensorf.compile
+    pytensorf.floatX_array = lambda x: pytensorf.floatX(np.array(x))
+    pytensorf.local_check_parameter_to_ninf_switch = utils.local_check_parameter_to_ninf_switch
+    for name in ("AdvancedSubtensor", "AdvancedIncSubtensor"):
+        setattr(subtensor, f"{name}1", getattr(subtensor, name))
     change_flags = pytensor.config.change_flags
 
     def known_flags(**options: Any) -> Any:
