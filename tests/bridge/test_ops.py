@@ -66,6 +66,13 @@ RECORDS = {
     "second": (pt.second, A, V),
     "cast": (lambda x: x.astype("float32"), A),
     "sum": (lambda x: [x.sum(), x.sum(axis=0), x.sum(axis=(0, 1), dtype="float32")], A),
+    "reduced_numbers": (
+        lambda v: [
+            *(one(v[0], axis=-1) for one in (pt.sum, pt.prod, pt.max, pt.min)),
+            pt.all(v[0] > 0, axis=0),
+        ],
+        V,
+    ),
     "prod": (lambda x: [x.prod(axis=1), pt.prod(x)], A),
     "extremes": (lambda x: [x.max(axis=1), x.min(), x.argmax(axis=1), pt.argmax(x)], A),
     "logical": (lambda x: [x.all(axis=0), x.any()], T),

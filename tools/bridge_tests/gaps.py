@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pymc
 import pytensor
-from pymc import logprob, pytensorf
-from pymc.distributions import transforms
-from pymc.logprob import abstract, basic, utils
+from pymc import initial_point, logprob, pytensorf
+from pymc.distributions import discrete, transforms
+from pymc.logprob import abstract, basic, transform_value, utils
 from pytensor.tensor import subtensor
 
 from tools.published_tests.stand_ins import StandIn, start_running
@@ -101,6 +101,13 @@ def give_old_names() -> None:
     for number in ("univariate", "multivariate"):
         setattr(transforms, f"{number}_ordered", transforms.ordered)
         setattr(transforms, f"{number}_sum_to_1", transforms.SumTo1())
+    for name in ("TransformValuesMapping", "TransformValuesRewrite"):
+        setattr(logprob.transforms, name, getattr(transform_value, name))
+    for name in ("OrderedLogistic", "OrderedProbit"):
+        setattr(discrete, f"_{name}", getattr(discrete, name))
+    discrete.DiracDelta = pymc.DiracDelta
+    for name in ("make_initial_point_expression", "make_initial_point_fn"):
+        setattr(initial_point, name, _with_moments(getattr(initial_point, name)))
     pymc.MutableData = pymc.Data
     pytensorf.compile_pymc = pytensorf.compile
     pytensorf.floatX_array = lambda x: pytensorf.floatX(np.array(x))
@@ -113,3 +120,21 @@ def give_old_names() -> None:
         return change_flags(**{k: v for k, v in options.items() if hasattr(pytensor.config, k)})
 
     pytensor.config.change_flags = known_flags
+
+
+def _with_moments(make: Any) -> Any:
+    """Return a function of initial points that also knows the strategy by its old name."""
+
+    def renamed(strategy: Any) -> Any:
+        is_old = isinstance(strategy, str) and strategy == "moment"
+        return "support_point" if is_old else strategy
+
+    def made(**options: Any) -> Any:
+        if "default_strategy" in options:
+            options["default_strategy"] = renamed(options["default_strategy"])
+        if "initval_strategies" in options:
+            given = options["initval_strategies"]
+            options["initval_strategies"] = {k: renamed(v) for k, v in given.items()}
+        return make(**options)
+
+    return made
