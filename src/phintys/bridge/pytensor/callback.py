@@ -13,7 +13,6 @@ from pytensor.gradient import DisconnectedType as TheirDisconnected
 from pytensor.graph.basic import Apply as TheirApply
 from pytensor.graph.null_type import NullType as TheirNull
 from pytensor.graph.op import Op as TheirOp
-from scipy.sparse import issparse
 
 from phintys._base.errors import ArgumentError
 from phintys.bridge.pytensor.conversion import Conversion, convert_op
@@ -157,7 +156,7 @@ def _is_constant_matrix(given: Any) -> bool:
 
 
 def _copied(value: Any) -> Any:
-    if isinstance(value, np.ndarray) or issparse(value):
+    if isinstance(value, np.ndarray) or hasattr(value, "tocsr"):  # scipy.sparse is not imported
         return value.copy()
     return value
 
