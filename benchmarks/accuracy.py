@@ -304,6 +304,24 @@ RECORDS = [
         },
     ),
     Record(
+        "erfcx",
+        lambda x: mp.exp(x * x) * mp.erfc(x),
+        {
+            **UNIT,
+            "negative": lambda t: uniform(-26.6 if t.dtype == np.float64 else -9.3, 0),
+            "positive": lambda t: uniform(0.4, 40),
+        },
+    ),
+    Record(
+        "log_ndtr",
+        lambda x: mp.log1p(-mp.ncdf(-x)) if x > 0 else mp.log(mp.ncdf(x)),
+        {
+            **UNIT,
+            "positive": lambda t: uniform(0, 37.5 if t.dtype == np.float64 else 12.9),
+            "negative": lambda t: uniform(-60, 0),
+        },
+    ),
+    Record(
         "gammaln",
         exact_gammaln,
         GAMMA

@@ -5,7 +5,14 @@ import pytensor
 import pytensor.tensor as pt
 import pytest
 from pytensor.conditional import ifelse
+from pytensor.tensor import optimize
+from pytensor.tensor.basic import inverse_permutation, permute_row_elements
 from pytensor.tensor.linalg import solve_triangular
+from pytensor.tensor.linalg.decomposition.qr import QR
+from pytensor.tensor.linalg.solvers.linear_control import TRSYL
+from pytensor.tensor.linalg.solvers.lstsq import lstsq
+from pytensor.tensor.linalg.solvers.tridiagonal import tridiagonal_lu_factor, tridiagonal_lu_solve
+from pytensor.tensor.signal.conv import Convolve1d
 
 import phintys
 from phintys.bridge.pytensor import callbacks, from_pytensor
@@ -21,6 +28,33 @@ V = RNG.uniform(0.2, 0.8, 4)
 K = np.array([2, 0, 1])
 T = A > 0.5
 
+
+def _roots(x, a):
+    """Return where functions are zero, found in each way."""
+    one, b = x[0], a[0]
+    tight = {"optimizer_kwargs": {"xtol": 1e-15}}
+    return [
+        *optimize.root(x**3 - a + x[::-1], x),
+        *optimize.root(one**3 - b, one, jac=False),
+        *optimize.root_scalar(one**3 - b, one),
+        *optimize.root_scalar(one**3 - b, one, method="halley", jac=True, hess=True, **tight),
+        *optimize.root_scalar(one**3 - b, one, method="brentq", bracket=(0, 1 + b), **tight),
+    ]
+
+
+def _minima(x, a):
+    """Return where functions are lowest, found in each way."""
+    one, b = x[0], a[0]
+    cost = pt.cosh(x - a).sum() + (x[::-1] * x).sum() / 9
+    return [
+        *optimize.minimize(cost, x),
+        *optimize.minimize(cost, x, method="trust-exact", hess=True),
+        *optimize.minimize(pt.cosh(one - b), one, method="Nelder-Mead", jac=False),
+        *optimize.minimize_scalar(pt.cosh(one - b), one),
+        *optimize.minimize_scalar(pt.cosh(one - b), one, method="bounded", bounds=(0, 2 * b)),
+    ]
+
+
 # Name -> the function of PyTensor's variables, and values for them.
 RECORDS = {
     "add": (lambda x, y: x + y + x, A, B),
@@ -32,6 +66,13 @@ RECORDS = {
     "second": (pt.second, A, V),
     "cast": (lambda x: x.astype("float32"), A),
     "sum": (lambda x: [x.sum(), x.sum(axis=0), x.sum(axis=(0, 1), dtype="float32")], A),
+    "reduced_numbers": (
+        lambda v: [
+            *(one(v[0], axis=-1) for one in (pt.sum, pt.prod, pt.max, pt.min)),
+            pt.all(v[0] > 0, axis=0),
+        ],
+        V,
+    ),
     "prod": (lambda x: [x.prod(axis=1), pt.prod(x)], A),
     "extremes": (lambda x: [x.max(axis=1), x.min(), x.argmax(axis=1), pt.argmax(x)], A),
     "logical": (lambda x: [x.all(axis=0), x.any()], T),
@@ -66,6 +107,56 @@ RECORDS = {
     "expm": (pt.linalg.expm, S),
     "schur": (lambda x: [*pt.linalg.schur(x), *pt.linalg.schur(x, output="complex")], S),
     "block_diag": (pt.linalg.block_diag, A, S),
+    "qr": (
+        lambda x: [
+            *(part for mode in ("full", "economic", "raw") for part in QR(mode=mode)(x)),
+            QR(mode="r")(x),
+        ],
+        A.T,
+    ),
+    "pivoted_qr": (
+        lambda x: [
+            part for mode in ("economic", "raw", "r") for part in QR(mode=mode, pivoting=True)(x)
+        ],
+        A.T,
+    ),
+    "qz": (
+        lambda x, y: [
+            *pt.linalg.qz(x, y),
+            *pt.linalg.qz(x, y, output="complex", sort="iuc", return_eigenvalues=True),
+        ],
+        STACK,
+        STACK[::-1] + np.triu(STACK),
+    ),
+    "lstsq": (lambda x, y: [*lstsq(x, x @ y, 1e-9), *lstsq(y, x.T, 1e-9)], A.T, S),
+    "tridiagonal": (
+        lambda x, y: [
+            *tridiagonal_lu_factor(x),
+            tridiagonal_lu_solve(tridiagonal_lu_factor(x), y, b_ndim=2),
+            tridiagonal_lu_solve(tridiagonal_lu_factor(x), y[:, 0], b_ndim=1, transposed=True),
+        ],
+        STACK,
+        S[:, :2],
+    ),
+    "triangular_sylvester": (TRSYL(), np.triu(S), np.triu(S), A[:, :3]),
+    "permute_rows": (
+        lambda x, k: [
+            permute_row_elements(x, k),
+            permute_row_elements(x, pt.stack([k, k[::-1]]), inverse=True),
+            permute_row_elements(x[0], pt.stack([k, k[::-1]]), inverse=True),
+            inverse_permutation(k),
+        ],
+        A[:2, :3],
+        K,
+    ),
+    "roots": (_roots, V, V[::-1] + 1),
+    "minima": (_minima, V, V[::-1] + 1),
+    "convolve_by_mode": (
+        lambda v, w, m: [Convolve1d()(v, w, m[0, 0]), Convolve1d()(w, v, m[1, 1])],
+        V,
+        A[0, :3],
+        np.array([[True, True], [True, False]]),
+    ),
     "convolve": (
         lambda x, v: [
             pt.signal.convolve1d(v, x[0], mode=mode) for mode in ("full", "valid", "same")

@@ -25,6 +25,11 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("modules", nargs="*", help="parts of the names of modules; all without one")
     parser.add_argument("--jobs", type=int, default=2, help="processes at a time")
     parser.add_argument("--seconds", type=int, default=1800, help="that one module may take")
+    parser.add_argument(
+        "--failed",
+        action="store_true",
+        help="run only what fails with Phintys with PyTensor's mode",
+    )
     parser.add_argument("--report", action="store_true", help="print the last run's notes again")
     options = parser.parse_args(arguments)
     chosen = [
@@ -54,20 +59,30 @@ def _outcome(source: Source, module: str, options: argparse.Namespace) -> Outcom
     """Run one module with both modes, unless the last run's notes are asked for."""
     label = f"{source.label}/{module}"
     notes = {mode: FOLDER / "notes" / f"{label.replace('/', '-')}-{mode}.jsonl" for mode in MODES}
+    their_mode, our_mode = MODES
+    home = FOLDER / source.label
     if not options.report:
-        for mode in MODES:
-            _run(FOLDER / source.label, module, mode, notes[mode], options.seconds)
-    theirs, ours = (read_notes(notes[mode]) for mode in MODES)
+        _run(home, [f"tests/{module}"], our_mode, notes[our_mode], options.seconds)
+    ours = read_notes(notes[our_mode])
+    passed = {name: one for name, one in ours.items() if one["outcome"] == "passed"}
+    if not options.report:
+        tests = sorted(set(ours) - set(passed)) if options.failed else [f"tests/{module}"]
+        notes[their_mode].unlink(missing_ok=True)
+        if tests:
+            _run(home, tests, their_mode, notes[their_mode], options.seconds)
+    theirs = read_notes(notes[their_mode])
+    if options.failed:
+        theirs = passed | theirs
     return compare(label, theirs, ours)
 
 
-def _run(home: Path, module: str, mode: str, notes: Path, seconds: int) -> None:
-    """Run one module with one mode, in a process of its own."""
+def _run(home: Path, tests: list[str], mode: str, notes: Path, seconds: int) -> None:
+    """Run a module, or some tests of one, with one mode, in a process of its own."""
     notes.parent.mkdir(parents=True, exist_ok=True)
     notes.unlink(missing_ok=True)
     command = [sys.executable, "-m", "pytest", "-q", "--tb=line", "-W", "ignore"]
     command += ["-p", "tools.bridge_tests.plugin", "-p", "no:cacheprovider"]
-    command += ["-c", os.devnull, "--rootdir", str(home), f"tests/{module}"]
+    command += ["-c", os.devnull, "--rootdir", str(home), *tests]
     environment = os.environ | {
         "BRIDGE_TESTS_MODE": mode,
         "BRIDGE_TESTS_NOTES": str(notes),
@@ -87,7 +102,7 @@ def _run(home: Path, module: str, mode: str, notes: Path, seconds: int) -> None:
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            sys.stderr.write(f"{module}, {mode}: not done after {seconds} s\n")
+            sys.stderr.write(f"{tests[0]}, {mode}: not done after {seconds} s\n")
 
 
 if __name__ == "__main__":

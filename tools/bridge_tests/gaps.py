@@ -11,10 +11,13 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import pymc
 import pytensor
-from pymc import logprob
-from pymc.distributions import transforms
-from pymc.logprob import basic
+from pymc import initial_point, logprob, pytensorf
+from pymc.distributions import discrete, transforms
+from pymc.logprob import abstract, basic, transform_value, utils
+from pytensor.tensor import subtensor
 
 from tools.published_tests.stand_ins import StandIn, start_running
 
@@ -93,12 +96,45 @@ def give_old_names() -> None:
     sys.modules["pymc.logprob.joint_logprob"] = basic
     logprob.factorized_joint_logprob = basic.factorized_joint_logprob = basic.conditional_logp
     basic.joint_logp = basic.transformed_conditional_logp
+    abstract.logprob, abstract.logcdf, abstract.icdf = basic.logp, basic.logcdf, basic.icdf
+    abstract.MeasurableVariable = abstract.MeasurableOp
     for number in ("univariate", "multivariate"):
         setattr(transforms, f"{number}_ordered", transforms.ordered)
         setattr(transforms, f"{number}_sum_to_1", transforms.SumTo1())
+    for name in ("TransformValuesMapping", "TransformValuesRewrite"):
+        setattr(logprob.transforms, name, getattr(transform_value, name))
+    for name in ("OrderedLogistic", "OrderedProbit"):
+        setattr(discrete, f"_{name}", getattr(discrete, name))
+    discrete.DiracDelta = pymc.DiracDelta
+    for name in ("make_initial_point_expression", "make_initial_point_fn"):
+        setattr(initial_point, name, _with_moments(getattr(initial_point, name)))
+    pymc.MutableData = pymc.Data
+    pytensorf.compile_pymc = pytensorf.compile
+    pytensorf.floatX_array = lambda x: pytensorf.floatX(np.array(x))
+    pytensorf.local_check_parameter_to_ninf_switch = utils.local_check_parameter_to_ninf_switch
+    for name in ("AdvancedSubtensor", "AdvancedIncSubtensor"):
+        setattr(subtensor, f"{name}1", getattr(subtensor, name))
     change_flags = pytensor.config.change_flags
 
     def known_flags(**options: Any) -> Any:
         return change_flags(**{k: v for k, v in options.items() if hasattr(pytensor.config, k)})
 
     pytensor.config.change_flags = known_flags
+
+
+def _with_moments(make: Any) -> Any:
+    """Return a function of initial points that also knows the strategy by its old name."""
+
+    def renamed(strategy: Any) -> Any:
+        is_old = isinstance(strategy, str) and strategy == "moment"
+        return "support_point" if is_old else strategy
+
+    def made(**options: Any) -> Any:
+        if "default_strategy" in options:
+            options["default_strategy"] = renamed(options["default_strategy"])
+        if "initval_strategies" in options:
+            given = options["initval_strategies"]
+            options["initval_strategies"] = {k: renamed(v) for k, v in given.items()}
+        return make(**options)
+
+    return made

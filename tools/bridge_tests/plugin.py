@@ -28,7 +28,7 @@ SECONDS = 60
 
 _NOTES = Path(os.environ["BRIDGE_TESTS_NOTES"])
 pytensor.config.mode = os.environ["BRIDGE_TESTS_MODE"]
-_gaps = Gaps("pytensor", "pymc")
+_gaps = Gaps("pytensor", "pymc", "arviz")
 
 
 def pytest_collection() -> None:

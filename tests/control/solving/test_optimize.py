@@ -82,6 +82,7 @@ def test_minima(options):
     [
         {},
         {"method": "brentq", "optimizer_kwargs": {"bracket": (0, 10)}},
+        {"method": "brentq", "bracket": (0, 10)},
         {"method": "newton", "jac": True},
         {"method": "halley", "jac": True, "hess": True},
     ],
@@ -96,6 +97,18 @@ def test_roots_and_minima_of_one_number(options):
     found, ok, slope = f(1.0, 27.0)
     assert ok
     np.testing.assert_allclose([found, slope], [3, 1 / 27], rtol=1e-6)
+
+
+@pytest.mark.parametrize("mode", ["native", "reference"])
+def test_limits_of_a_search_can_be_variables(mode):
+    s, b = pt.dscalars("s", "b")
+    zero, _ = root_scalar(s**2 - b, s, "brentq", bracket=(0.0, b))
+    lowest, _ = minimize_scalar(pt.cos(s - b), s, "bounded", bounds=pt.stack([b, b + 5]))
+    sizes = [zero, lowest, *(phintys.grad(x, b) for x in (zero, lowest))]
+    f = phintys.function([s, b], sizes, mode=mode)
+    np.testing.assert_allclose(f(0.0, 4.0), [2, 4 + np.pi, 0.25, 1], rtol=1e-5)
+    rows, _ = phintys.scan(lambda one: phintys.clone_replace(zero, {b: one}), pt.constant([4.0, 9]))
+    np.testing.assert_allclose(phintys.function([s], rows, mode=mode)(0.0), [2, 3])
 
 
 def test_a_search_that_fails_says_so():
@@ -129,5 +142,9 @@ def test_wrong_arguments():
         minimize(x, x)
     with pytest.raises(ArgumentError, match=r"minimize_scalar: expected an expression of rank 0"):
         minimize_scalar(x * m, m)
+    with pytest.raises(ArgumentError, match=r"minimize_scalar: bounds is given twice"):
+        minimize_scalar(m**2, m, optimizer_kwargs={"bounds": (0, 1)}, bounds=(0, 1))
+    with pytest.raises(ArgumentError, match=r"root_scalar: bracket is a vector of points"):
+        root_scalar(m, m, bracket=3.0)
     with pytest.raises(ArgumentError, match=r"got 3 of type int at \['a'\]"):
         root(m, {"a": 3})

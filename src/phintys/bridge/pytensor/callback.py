@@ -16,16 +16,23 @@ from pytensor.graph.op import Op as TheirOp
 
 from phintys._base.errors import ArgumentError
 from phintys.bridge.pytensor.conversion import Conversion, convert_op
-from phintys.bridge.pytensor.types import convert_type, value_for
+from phintys.bridge.pytensor.types import OpaqueType, convert_type, value_for
 from phintys.graph.apply import Apply
 from phintys.graph.inner import HasInnerGraph
-from phintys.graph.null_type import DisconnectedType, disconnected_type, grad_undefined
+from phintys.graph.null_type import (
+    DisconnectedType,
+    disconnected_type,
+    grad_not_implemented,
+    grad_undefined,
+)
 from phintys.graph.op import Op
 from phintys.graph.traversal import applys_between
 from phintys.graph.type import generic
 from phintys.graph.variable import Constant, Variable
 
 __all__ = ["PyTensorOp", "callbacks"]
+
+_NO_SPARSE = "Gradients with respect to sparse matrices are not defined."
 
 
 class PyTensorOp(Op):
@@ -94,8 +101,13 @@ class PyTensorOp(Op):
         """Return ``[input][output] -> bool``, as PyTensor's Op says."""
         pattern = getattr(self.op, "connection_pattern", None)
         if pattern is None:
-            return [[True] * len(self.output_types) for _ in self.input_types]
-        return [[bool(one) for one in row] for row in pattern(self._node)]
+            rows = [[True] * len(self.output_types) for _ in self.input_types]
+        else:
+            rows = [[bool(one) for one in row] for row in pattern(self._node)]
+        return [
+            [False] * len(row) if _is_constant_matrix(given) else row
+            for row, given in zip(rows, node.inputs, strict=True)
+        ]
 
     def L_op(
         self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
@@ -108,6 +120,9 @@ class PyTensorOp(Op):
         for output, given in zip(theirs.outputs, output_grads, strict=True):
             if isinstance(given.type, DisconnectedType):
                 directions.append(TheirDisconnected()())
+            elif isinstance(given.type, OpaqueType):
+                directions.append(output.type())
+                known[directions[-1]] = given
             else:
                 directions.append(output.type.clone(dtype=given.type.dtype)())
                 known[directions[-1]] = given
@@ -115,8 +130,10 @@ class PyTensorOp(Op):
         return [self._gradient(at, one, inputs, known) for at, one in enumerate(found)]
 
     def _gradient(self, at: int, found: Any, inputs: Sequence[Any], known: Any) -> Any:
-        if isinstance(found.type, TheirDisconnected):
+        if isinstance(found.type, TheirDisconnected) or _is_constant_matrix(inputs[at]):
             return disconnected_type()
+        if isinstance(inputs[at].type, OpaqueType):
+            return grad_not_implemented(self, at, inputs[at], _NO_SPARSE)
         if isinstance(found.type, TheirNull):
             return grad_undefined(self, at, inputs[at], found.type.why_null)
         return Conversion(known).convert([found])[0]
@@ -133,8 +150,13 @@ def _as_variable(given: Any) -> Any:
     return given
 
 
+def _is_constant_matrix(given: Any) -> bool:
+    """Return whether an input is a sparse matrix that no gradient reaches."""
+    return isinstance(given, Constant) and isinstance(given.type, OpaqueType)
+
+
 def _copied(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
+    if isinstance(value, np.ndarray) or hasattr(value, "tocsr"):  # scipy.sparse is not imported
         return value.copy()
     return value
 

@@ -12,11 +12,12 @@ import numpy as np
 from pytensor.compile.sharedvalue import SharedVariable as TheirShared
 from pytensor.graph.basic import Constant as TheirConstant
 from pytensor.graph.basic import Variable as TheirVariable
+from pytensor.graph.op import Op as TheirOp
 from pytensor.graph.traversal import toposort
 
 from phintys._base.errors import ArgumentError, InconsistencyError
 from phintys._base.origin import Origin, inherit_origin
-from phintys.bridge.pytensor.types import convert_type
+from phintys.bridge.pytensor.types import OpaqueType, convert_type
 from phintys.graph.shared_variable import Container, shared_class
 from phintys.graph.variable import Variable
 from phintys.tensor.convert import as_tensor_variable
@@ -25,7 +26,6 @@ from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
     from pytensor.graph.basic import Apply as TheirApply
-    from pytensor.graph.op import Op as TheirOp
 
 __all__ = ["Conversion", "convert_op", "converted_graph", "from_pytensor", "origin_of"]
 
@@ -105,7 +105,8 @@ class Conversion:
     def _add_node(self, node: TheirApply, inputs: Sequence[Any]) -> None:
         """Add the outputs of a node, whose inputs are converted."""
         with inherit_origin(origin_of(node)):
-            converted = convert_op(node.op, node, *inputs)
+            convert = _call_back if any(map(_is_opaque, inputs)) else convert_op
+            converted = convert(node.op, node, *inputs)
             found = list(converted) if isinstance(converted, list | tuple) else [converted]
             if len(found) != len(node.outputs):
                 counts = f"{len(found)} outputs, not {len(node.outputs)}"
@@ -138,6 +139,16 @@ class Conversion:
         return cls(type_, container=ours, name=variable.name)
 
 
+def _is_opaque(given: Any) -> bool:
+    """Return whether only PyTensor's Ops compute with the values of a variable."""
+    return isinstance(given, Variable) and isinstance(given.type, OpaqueType)
+
+
+def _call_back(op: TheirOp, node: TheirApply, *inputs: Any) -> Any:
+    """Return the outputs of PyTensor's own Op, whatever conversion it has for tensors."""
+    return convert_op.dispatch(TheirOp)(op, node, *inputs)
+
+
 def _constant(type_: Any, variable: Any) -> Any:
     if isinstance(type_, TensorType):
         return type_.clone(shape=np.shape(variable.data)).make_constant(
@@ -151,7 +162,7 @@ def _constant(type_: Any, variable: Any) -> Any:
 def _fitted(ours: Any, theirs: Any) -> Any:
     """Return a converted output with PyTensor's dtype and name."""
     dtype = getattr(theirs.type, "dtype", None)
-    if dtype is not None:
+    if dtype is not None and not _is_opaque(ours):
         if not isinstance(ours, Variable):
             ours = as_tensor_variable(ours)
         type_: Any = ours.type
@@ -203,7 +214,7 @@ def from_pytensor(variables: Any, known: dict[Any, Any] | None = None) -> Any:
     Raises
     ------
     TypeContractError
-        A variable is of a Type that Phintys does not have, such as a sparse matrix.
+        A variable is of a Type that Phintys does not have, such as a list of tensors.
 
     Examples
     --------

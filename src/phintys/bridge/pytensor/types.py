@@ -20,7 +20,44 @@ from phintys.graph.type import Type, generic
 from phintys.random import random_generator_type
 from phintys.tensor.type import TensorType
 
-__all__ = ["convert_type", "their_type", "value_for"]
+__all__ = ["OpaqueType", "convert_type", "their_type", "value_for"]
+
+
+class OpaqueType(Type):
+    """The values of a Type of PyTensor that only PyTensor's Ops compute with: sparse matrices.
+
+    Parameters
+    ----------
+    theirs
+        The Type of PyTensor.
+
+    Examples
+    --------
+    >>> import pytensor.sparse
+    >>> from phintys.bridge.pytensor import convert_type
+    >>> convert_type(pytensor.sparse.csr_matrix("w").type)
+    OpaqueType(SparseTensorType{dtype='float64', format='csr', shape=(None, None)})
+    """
+
+    __props__ = ("theirs",)
+
+    def __init__(self, theirs: TheirType) -> None:
+        self.theirs = theirs
+
+    def filter(self, value: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
+        """Return a value that PyTensor's Type has."""
+        return self.theirs.filter(value, strict=strict, allow_downcast=allow_downcast)
+
+    def values_eq(self, a: Any, b: Any) -> bool:
+        """Return whether values are equal, as PyTensor's Type says."""
+        return bool(self.theirs.values_eq(a, b))
+
+    def values_eq_approx(self, a: Any, b: Any) -> bool:
+        """Return whether values are nearly equal, as PyTensor's Type says."""
+        return bool(self.theirs.values_eq_approx(a, b))
+
+    def __repr__(self) -> str:
+        return f"OpaqueType({self.theirs})"
 
 
 @singledispatch
@@ -46,22 +83,19 @@ def convert_type(type_: TheirType) -> Type:
     >>> convert_type(pt.tensor("x", shape=(2, None), dtype="float32").type)
     Matrix(float32, shape=(2, ?))
     """
-    raise _unsupported(type_)
-
-
-def _unsupported(type_: TheirType) -> TypeContractError:
     msg = (
         f"Phintys has no Type for PyTensor's {type_!r}, of class {type(type_).__name__}. Tensors, "
-        "scalars, generators, None and slices are converted. Register a function for another Type "
-        f"with @phintys.bridge.pytensor.convert_type.register({type(type_).__name__})."
+        "scalars, sparse matrices, generators, None and slices are converted. Register a "
+        "function for another Type with "
+        f"@phintys.bridge.pytensor.convert_type.register({type(type_).__name__})."
     )
-    return TypeContractError(msg)
+    raise TypeContractError(msg)
 
 
 @convert_type.register(TheirTensorType)
 def _tensor(type_: Any) -> Type:
     if not isinstance(type_, DenseTensorType):  # a sparse matrix, which is of a derived class
-        raise _unsupported(type_)
+        return OpaqueType(type_)
     return TensorType(type_.dtype, type_.shape)
 
 

@@ -12,9 +12,9 @@ scipy_optimize: Any = LateModule("scipy.optimize")
 
 __all__ = ["Algorithm", "Minimization", "RootSearch", "ScalarMinimization", "ScalarRootSearch"]
 
-Algorithm = Callable[[Callable[[Any], Any], Any], tuple[Any, bool]]
-"""Takes a function, from a point to the values that the algorithm needs, and the point to begin at;
-returns the solution, and whether it is one."""
+Algorithm = Callable[..., tuple[Any, bool]]
+"""Takes a function, from a point to the values that the algorithm needs, the point to begin at, and
+limits of the search by name; returns the solution, and whether it is one."""
 
 
 @record()
@@ -62,18 +62,22 @@ class ScalarRootSearch:
     hess: bool
     options: dict[str, Any]
 
-    def __call__(self, function: Callable[[Any], Any], start: Any) -> tuple[Any, bool]:
+    def __call__(
+        self, function: Callable[[Any], Any], start: Any, **limits: Any
+    ) -> tuple[Any, bool]:
+        options = self.options | limits
+
         def values(at: Any) -> Any:
             results = function(at)
             return tuple(map(float, results)) if isinstance(results, tuple) else float(results)
 
         found = scipy_optimize.root_scalar(
             values,
-            x0=None if "bracket" in self.options else float(start),
+            x0=None if "bracket" in options else float(start),
             method=self.method,
             fprime=self.jac or None,
             fprime2=self.hess or None,
-            **self.options,
+            **options,
         )
         return found.root, found.converged
 
@@ -85,9 +89,11 @@ class ScalarMinimization:
     method: str
     options: dict[str, Any]
 
-    def __call__(self, function: Callable[[Any], Any], start: Any) -> tuple[Any, bool]:
+    def __call__(
+        self, function: Callable[[Any], Any], start: Any, **limits: Any
+    ) -> tuple[Any, bool]:
         found = scipy_optimize.minimize_scalar(
-            lambda at: float(function(at)), method=self.method, **self.options
+            lambda at: float(function(at)), method=self.method, **self.options, **limits
         )
         return found.x, found.success
 

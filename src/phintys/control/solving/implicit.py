@@ -33,12 +33,13 @@ __all__ = ["ImplicitSolution", "apply_solver"]
 class ImplicitSolution(HasInnerGraph, Op):
     """Find the point where equations hold, or where an objective is lowest.
 
-    The inputs are the point to begin at, of rank 0 or 1, and what else the inner graph depends on;
-    the outputs are the solution, and whether the algorithm reached its goal.
+    The inputs are the point to begin at, of rank 0 or 1, what else the inner graph depends on, and
+    the limits of the search; the outputs are the solution, and whether the algorithm reached its
+    goal.
 
     The derivative of the solution ``x`` of ``F(x, p) = 0`` by the parameters is
     ``-(dF/dx)**-1 dF/dp``, by the implicit function theorem; it does not depend on the algorithm,
-    or on the point where it begins. For an objective, F is its gradient.
+    on the point where it begins, or on limits. For an objective, F is its gradient.
 
     Parameters
     ----------
@@ -50,28 +51,38 @@ class ImplicitSolution(HasInnerGraph, Op):
         The name of the function that made the Op.
     minimizes
         Whether the first inner output is an objective.
+    limits
+        The names by which the algorithm is given the last inputs, which are vectors.
     """
 
     def __init__(
-        self, fgraph: FunctionGraph, algorithm: Algorithm, name: str, minimizes: bool
+        self,
+        fgraph: FunctionGraph,
+        algorithm: Algorithm,
+        name: str,
+        minimizes: bool,
+        limits: Sequence[str] = (),
     ) -> None:
         self.fgraph = fgraph
         self.algorithm = algorithm
         self.name = name
         self.minimizes = minimizes
+        self.limits = tuple(limits)
 
     def __str__(self) -> str:
         return self.name
 
     def with_inner(self, fgraph: FunctionGraph) -> ImplicitSolution:
         """Return an Op like this one with another graph."""
-        return ImplicitSolution(fgraph, self.algorithm, self.name, self.minimizes)
+        return ImplicitSolution(fgraph, self.algorithm, self.name, self.minimizes, self.limits)
 
-    def make_node(self, start: Any, *parameters: Any) -> Apply:
-        """Apply to a starting point, and the parameters."""
+    def make_node(self, start: Any, *others: Any) -> Apply:
+        """Apply to a starting point, the parameters, and the limits."""
+        types: list[Any] = [inner.type for inner in self.fgraph.inputs]
+        types += [TensorType(types[0].dtype, (None,)) for _ in self.limits]
         inputs = [
-            inner.type.filter_variable(given)
-            for inner, given in zip(self.fgraph.inputs, (start, *parameters), strict=True)
+            type_.filter_variable(given)
+            for type_, given in zip(types, (start, *others), strict=True)
         ]
         return Apply(self, inputs, [inputs[0].type(), TensorType("bool", ())()])
 
@@ -83,7 +94,10 @@ class ImplicitSolution(HasInnerGraph, Op):
         output_storage: Sequence[list[Any]],
     ) -> None:
         """Run the algorithm."""
-        start, *parameters = inputs
+        start, *others = inputs
+        count = len(others) - len(self.limits)
+        parameters = others[:count]
+        limits = dict(zip(self.limits, map(tuple, others[count:]), strict=True))
         type_: Any = node.outputs[0].type
 
         def evaluate(point: Any) -> Any:
@@ -91,7 +105,7 @@ class ImplicitSolution(HasInnerGraph, Op):
             results = program([at, *parameters])
             return results[0] if len(results) == 1 else tuple(results)
 
-        solution, success = self.algorithm(evaluate, start)
+        solution, success = self.algorithm(evaluate, start, **limits)
         output_storage[0][0] = np.array(solution, type_.dtype).reshape(start.shape)
         output_storage[1][0] = np.array(bool(success))
 
@@ -112,7 +126,7 @@ class ImplicitSolution(HasInnerGraph, Op):
         if isinstance(output_grads[0].type, DisconnectedType):
             return [disconnected_type() for _ in inputs]
         reached = [position for position, row in enumerate(self._reached) if row]
-        at_solution = [outputs[0], *inputs[1:]]
+        at_solution = [outputs[0], *inputs[1 : len(self.fgraph.inputs)]]
         equations, slope = self._equations()
         multipliers = equations.type("multipliers")
         wrt = [self.fgraph.inputs[position] for position in reached]
@@ -135,7 +149,7 @@ class ImplicitSolution(HasInnerGraph, Op):
         if not moved:
             return [None, None]
         solution = self(*inputs)[0]
-        at_solution = [solution, *inputs[1:]]
+        at_solution = [solution, *inputs[1 : len(self.fgraph.inputs)]]
         equations, slope = self._equations()
         tangents = {eval_points[position].type(): eval_points[position] for position in moved}
         change = Rop(
@@ -147,7 +161,8 @@ class ImplicitSolution(HasInnerGraph, Op):
     @kept_property
     def _reached(self) -> list[bool]:
         """Which inputs the equations depend on, other than the starting point."""
-        return [False, *(row[0] for row in connections(self.fgraph)[1:])]
+        inner = (row[0] for row in connections(self.fgraph)[1:])
+        return [False, *inner, *(False for _ in self.limits)]
 
     def _equations(self) -> tuple[Any, Any]:
         """Return the equations of the inner graph, as a vector, and their Jacobian."""
@@ -180,6 +195,7 @@ def apply_solver(
     algorithm: Algorithm,
     name: str,
     minimizes: bool,
+    limits: Mapping[str, Variable] | None = None,
 ) -> list[Variable]:
     """Return the solution, and whether the algorithm converged.
 
@@ -193,7 +209,10 @@ def apply_solver(
         The point to begin at.
     algorithm, name, minimizes
         As for :class:`ImplicitSolution`.
+    limits
+        The limits of the search, by name.
     """
+    limits = limits or {}
     leaves = dict.fromkeys(
         leaf for leaf in graph_inputs(outputs) if not isinstance(leaf, Constant) and leaf is not x
     )
@@ -201,4 +220,5 @@ def apply_solver(
     inner = list(memo.values())
     equiv = clone_get_equiv((), outputs, copy_orphans=False, memo=memo)
     fgraph = FunctionGraph(inner, [equiv[output] for output in outputs], clone=False)
-    return ImplicitSolution(fgraph, algorithm, name, minimizes)(start, *leaves, return_list=True)
+    op = ImplicitSolution(fgraph, algorithm, name, minimizes, tuple(limits))
+    return op(start, *leaves, *limits.values(), return_list=True)

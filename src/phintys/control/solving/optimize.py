@@ -140,6 +140,8 @@ def root_scalar(
     jac: bool = False,
     hess: bool = False,
     optimizer_kwargs: Mapping[str, Any] | None = None,
+    *,
+    bracket: Any = None,
 ) -> tuple[Any, Any]:
     """Return where an equation of one number is zero.
 
@@ -148,12 +150,13 @@ def root_scalar(
     equation, variable
         Variables of rank 0. The search begins at the value of ``variable``.
     method
-        A method of ``scipy.optimize.root_scalar``; those that search an interval take it as
-        ``optimizer_kwargs={"bracket": (low, high)}``.
+        A method of ``scipy.optimize.root_scalar``; some search an interval.
     jac, hess
         Whether the method gets the derivative, and the second one.
     optimizer_kwargs
         Further arguments of ``scipy.optimize.root_scalar``.
+    bracket
+        The ends of the interval, where the equation has different signs: numbers, or variables.
 
     Returns
     -------
@@ -168,13 +171,18 @@ def root_scalar(
     >>> f = phintys.function([x, a], [solution, success])
     >>> f(1.0, 27.0)
     [array(3.), array(True)]
+    >>> solution, success = pt.optimize.root_scalar(x**3 - a, x, "brentq", bracket=(0, a))
+    >>> phintys.function([x, a], solution.round(6))(1.0, 27.0)
+    array(3.)
     """
     system = _System(equation, variable, "root_scalar", is_scalar=True)
     outputs = [system.objective]
     for _ in range(jac + hess):
         outputs.append(grad(outputs[-1], system.x, disconnected_inputs="ignore"))
     options = dict(optimizer_kwargs or {})
-    return system.solved(outputs, ScalarRootSearch(method, jac, hess, options), minimizes=False)
+    limits = system.limits(options, bracket=bracket)
+    algorithm = ScalarRootSearch(method, jac, hess, options)
+    return system.solved(outputs, algorithm, minimizes=False, limits=limits)
 
 
 def minimize_scalar(
@@ -182,6 +190,9 @@ def minimize_scalar(
     x: Any,
     method: str = "brent",
     optimizer_kwargs: Mapping[str, Any] | None = None,
+    *,
+    bracket: Any = None,
+    bounds: Any = None,
 ) -> tuple[Any, Any]:
     """Return where an objective of one number is lowest.
 
@@ -192,7 +203,13 @@ def minimize_scalar(
     method
         A method of ``scipy.optimize.minimize_scalar``.
     optimizer_kwargs
-        Further arguments of it, such as ``bracket`` and ``bounds``.
+        Further arguments of it.
+    bracket
+        Two or three points around a minimum, at which the methods ``"brent"`` and ``"golden"``
+        begin: numbers, or variables.
+    bounds
+        The ends of the interval that the method ``"bounded"`` searches. The derivatives of the
+        solution are those of a minimum between them.
 
     Returns
     -------
@@ -210,7 +227,9 @@ def minimize_scalar(
     system = _System(objective, x, "minimize_scalar", is_scalar=True)
     _check_objective(system)
     options = dict(optimizer_kwargs or {})
-    return system.solved([system.objective], ScalarMinimization(method, options), minimizes=True)
+    limits = system.limits(options, bracket=bracket, bounds=bounds)
+    algorithm = ScalarMinimization(method, options)
+    return system.solved([system.objective], algorithm, minimizes=True, limits=limits)
 
 
 class _System:
@@ -266,10 +285,31 @@ class _System:
         )
         raise ArgumentError(msg)
 
-    def solved(self, outputs: list[Any], algorithm: Algorithm, minimizes: bool) -> tuple[Any, Any]:
+    def limits(self, options: Mapping[str, Any], **given: Any) -> dict[str, Any]:
+        """Return the limits of the search that are given, as vectors."""
+        found: dict[str, Any] = {}
+        for name, ends in given.items():
+            if ends is None:
+                continue
+            if name in options:
+                msg = f"{self._what}: {name} is given twice, also in optimizer_kwargs."
+                raise ArgumentError(msg)
+            found[name] = as_tensor_variable(ends).astype(self.x.dtype)
+            if found[name].ndim != 1:
+                msg = f"{self._what}: {name} is a vector of points, got {found[name].type}."
+                raise ArgumentError(msg)
+        return found
+
+    def solved(
+        self,
+        outputs: list[Any],
+        algorithm: Algorithm,
+        minimizes: bool,
+        limits: Mapping[str, Any] | None = None,
+    ) -> tuple[Any, Any]:
         """Return the solution in the form of the variables, and whether the algorithm converged."""
         solution, success = apply_solver(
-            outputs, self.x, self._start, algorithm, self._what, minimizes
+            outputs, self.x, self._start, algorithm, self._what, minimizes, limits
         )
         return self._unravel([solution]), success
 

@@ -64,7 +64,7 @@ def _libm(op: str, nin: int = 1) -> list[External]:
 
 # Scalar ops whose function has the same name in SciPy, by the number of inputs.
 _SAME_NAME = {
-    1: "erfcinv erfcx erfinv gamma i0 i0e i1 i1e j0 j1 log_ndtr ndtri",
+    1: "erfcinv erfinv gamma i0 i0e i1 i1e j0 j1 ndtri",
     2: "beta betaln gammainc gammaincc iv ive jv kv kve owens_t yv",
     3: "betainc",
 }

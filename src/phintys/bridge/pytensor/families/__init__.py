@@ -13,6 +13,7 @@ from phintys.bridge.pytensor.families import (
     reductions,
     shapes,
     signal,
+    solving,
 )
 
 __all__ = ["FAMILIES"]
@@ -25,6 +26,7 @@ FAMILIES = (
     indexing,
     ordering,
     linear_algebra,
+    solving,
     fourier,
     control,
     graph_ops,

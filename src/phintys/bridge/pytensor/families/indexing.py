@@ -69,3 +69,8 @@ def _unravel_index(op: Any, node: Any, places: Any, sizes: Any) -> Any:
 def _ravel_multi_index(op: Any, node: Any, *given: Any) -> Any:
     *places, sizes = given
     return pt.ravel_multi_index(places, sizes, mode=op.mode, order=op.order)
+
+
+@convert_op.register(basic.PermuteRowElements)
+def _permute(op: Any, node: Any, x: Any, places: Any) -> Any:
+    return pt.permute_row_elements(x, places, inverse=op.inverse)

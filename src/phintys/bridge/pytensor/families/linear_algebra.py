@@ -8,6 +8,7 @@ function.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from pytensor.tensor.blas.batched import BatchedDot
@@ -18,18 +19,23 @@ from pytensor.tensor.linalg.decomposition.cholesky import Cholesky
 from pytensor.tensor.linalg.decomposition.eigen import Eig, Eigh, Eigvalsh
 from pytensor.tensor.linalg.decomposition.lu import LU, LUFactor, PivotToPermutations
 from pytensor.tensor.linalg.decomposition.qr import QR
-from pytensor.tensor.linalg.decomposition.schur import Schur
+from pytensor.tensor.linalg.decomposition.schur import QZ, Schur
 from pytensor.tensor.linalg.decomposition.svd import SVD
 from pytensor.tensor.linalg.inverse import MatrixInverse, MatrixPinv, TensorInv
 from pytensor.tensor.linalg.products import Expm
 from pytensor.tensor.linalg.solvers.general import Solve
 from pytensor.tensor.linalg.solvers.linear_control import (
+    TRSYL,
     SolveDiscreteARE,
     SolveSylvester,
 )
-from pytensor.tensor.linalg.solvers.lstsq import TensorSolve
+from pytensor.tensor.linalg.solvers.lstsq import Lstsq, TensorSolve
 from pytensor.tensor.linalg.solvers.psd import CholeskySolve
 from pytensor.tensor.linalg.solvers.triangular import SolveTriangular
+from pytensor.tensor.linalg.solvers.tridiagonal import (
+    LUFactorTridiagonal,
+    SolveLUFactorTridiagonal,
+)
 from pytensor.tensor.linalg.summary import Det, SLogDet
 from pytensor.tensor.math import Dot
 
@@ -37,6 +43,8 @@ import phintys.tensor as pt
 import phintys.tensor.linalg as ours
 from phintys.bridge.pytensor.callback import PyTensorOp
 from phintys.bridge.pytensor.conversion import convert_op
+from phintys.tensor.linear_algebra.sylvester import QuasiTriangularSylvester
+from phintys.tensor.linear_algebra.tridiagonal import TridiagonalLU
 
 __all__ = ["BATCHED"]
 
@@ -55,6 +63,7 @@ BATCHED = (
     MatrixPinv,
     PivotToPermutations,
     QR,
+    QZ,
     SLogDet,
     SVD,
     Schur,
@@ -163,16 +172,44 @@ def _svd(op: Any, node: Any, x: Any) -> Any:
 
 @convert_op.register(QR)
 def _qr(op: Any, node: Any, x: Any) -> Any:
-    modes = {"economic": "reduced", "full": "complete", "r": "r"}
-    if op.pivoting or op.mode not in modes:
-        return PyTensorOp(node)(x, return_list=True)
-    found = ours.qr(x, mode=modes[op.mode])
-    return found if op.mode == "r" else list(found)
+    if op.mode == "raw":
+        packed, tau, *order = ours.qr(x, mode="raw", pivoting=op.pivoting)
+        return [packed, tau, _upper_rows(packed), *order]
+    if op.mode == "r":
+        found = ours.qr(x, mode="r", pivoting=op.pivoting)
+        r, *order = found if op.pivoting else (found,)
+        return [_with_zero_rows(r, x), *order]
+    return list(ours.qr(x, mode=op.mode, pivoting=op.pivoting))
+
+
+def _upper_rows(packed: Any) -> Any:
+    """Return R, which is above the reflectors of the packed form: no more rows than columns."""
+    return pt.triu(packed[..., : packed.shape[-1], :])
+
+
+def _with_zero_rows(r: Any, x: Any) -> Any:
+    """Return R with as many rows as the matrix: those that are missing are zero."""
+    missing = x.shape[-2] - r.shape[-2]
+    below = pt.zeros((*(x.shape[axis] for axis in range(x.ndim - 2)), missing, x.shape[-1]))
+    return pt.concatenate([r, below.astype(r.dtype)], axis=-2)
 
 
 @convert_op.register(Schur)
 def _schur(op: Any, node: Any, x: Any) -> Any:
     return list(ours.schur(x, output=op.output, sort=op.sort, on_error="nan"))
+
+
+@convert_op.register(QZ)
+def _qz(op: Any, node: Any, a: Any, b: Any) -> Any:
+    is_complex = node.outputs[0].type.dtype.startswith("complex")
+    if op.return_eigenvalues and not is_complex:  # those of pairs are not on the diagonals
+        return PyTensorOp(node)(a, b, return_list=True)
+    output = "complex" if is_complex else "real"
+    form = ours.qz if op.sort is None else partial(ours.ordqz, sort=op.sort)
+    s, t, q, z = form(a, b, output=output, on_error="nan")
+    if not op.return_eigenvalues:
+        return [s, t, q, z]
+    return [s, t, *(pt.diagonal(x, 0, x.ndim - 2, x.ndim - 1) for x in (s, t)), q, z]
 
 
 @convert_op.register(LU)
@@ -190,6 +227,29 @@ def _permutation(op: Any, node: Any, pivots: Any) -> Any:
     return ours.pivot_to_permutation(pivots, inverse=op.inverse)
 
 
+@convert_op.register(LUFactorTridiagonal)
+def _tridiagonal_factors(op: Any, node: Any, lower: Any, main: Any, upper: Any) -> Any:
+    *factors, second, rows = TridiagonalLU()(lower, main, upper, return_list=True)
+    return [*factors, second[:-1], rows]
+
+
+@convert_op.register(SolveLUFactorTridiagonal)
+def _tridiagonal_solution(op: Any, node: Any, *inputs: Any) -> Any:
+    *factors, b = inputs
+    return ours.tridiagonal_lu_solve(
+        tuple(factors), b, b_ndim=op.b_ndim, transposed=op.transposed, on_error="nan"
+    )
+
+
+@convert_op.register(Lstsq)
+def _lstsq(op: Any, node: Any, a: Any, b: Any, rcond: Any) -> Any:
+    found = ours.lstsq(a, b, rcond)
+    # NumPy returns residuals only where all equations count, and more than there are unknowns.
+    has_rest = pt.and_(pt.eq(found.rank, a.shape[1]), a.shape[0] > a.shape[1])
+    count = pt.switch(has_rest, found.residuals.shape[0], 0)
+    return [found.x, found.residuals[:count], found.rank, found.s]
+
+
 @convert_op.register(Expm)
 def _expm(op: Any, node: Any, x: Any) -> Any:
     return ours.expm(x)
@@ -198,6 +258,11 @@ def _expm(op: Any, node: Any, x: Any) -> Any:
 @convert_op.register(SolveSylvester)
 def _sylvester(op: Any, node: Any, a: Any, b: Any, q: Any) -> Any:
     return ours.solve_sylvester(a, b, q)
+
+
+@convert_op.register(TRSYL)
+def _triangular_sylvester(op: Any, node: Any, a: Any, b: Any, c: Any) -> Any:
+    return QuasiTriangularSylvester(on_error="nan")(a, b, c)
 
 
 @convert_op.register(SolveDiscreteARE)

@@ -20,14 +20,19 @@ from phintys.bridge.pytensor.conversion import convert_op
 __all__: list[str] = []
 
 
+def _axis(op: Any, x: Any) -> Any:
+    """Return the axes of an Op. As NumPy, PyTensor takes axis 0 of a number, too."""
+    return op.axis if x.ndim else None
+
+
 def _sum(op: Any, x: Any) -> Any:
-    return pt.sum(x, axis=op.axis, dtype=op.dtype, acc_dtype=op.acc_dtype)
+    return pt.sum(x, axis=_axis(op, x), dtype=op.dtype, acc_dtype=op.acc_dtype)
 
 
 def _prod(op: Any, x: Any) -> Any:
     no_zeros = getattr(op, "no_zeros_in_input", False)
     return pt.prod(
-        x, axis=op.axis, dtype=op.dtype, acc_dtype=op.acc_dtype, no_zeros_in_input=no_zeros
+        x, axis=_axis(op, x), dtype=op.dtype, acc_dtype=op.acc_dtype, no_zeros_in_input=no_zeros
     )
 
 
@@ -39,8 +44,8 @@ REDUCTIONS: dict[type, Callable[[Any, Any], Any]] = {
     basic.Add: _sum,
     basic.Mul: _prod,
     MulWithoutZeros: _prod_without_zeros,
-    basic.Maximum: lambda op, x: pt.max(x, axis=op.axis),
-    basic.Minimum: lambda op, x: pt.min(x, axis=op.axis),
+    basic.Maximum: lambda op, x: pt.max(x, axis=_axis(op, x)),
+    basic.Minimum: lambda op, x: pt.min(x, axis=_axis(op, x)),
 }
 """Class of the scalar Op that combines two elements -> the reduction."""
 
@@ -54,7 +59,7 @@ def _reduce(op: Any, node: Any, x: Any) -> Any:
     if kind in REDUCTIONS:
         return REDUCTIONS[kind](op, x)
     if kind in LOGICAL and x.type.dtype == "bool":
-        return LOGICAL[kind](x, axis=op.axis)
+        return LOGICAL[kind](x, axis=_axis(op, x))
     return PyTensorOp(node)(x)
 
 

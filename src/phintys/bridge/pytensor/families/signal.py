@@ -9,7 +9,6 @@ from typing import Any
 from pytensor.tensor.signal.conv import Convolve1d
 
 import phintys.tensor as pt
-from phintys.bridge.pytensor.callback import PyTensorOp
 from phintys.bridge.pytensor.conversion import convert_op
 from phintys.graph.variable import Constant
 
@@ -18,6 +17,11 @@ __all__: list[str] = []
 
 @convert_op.register(Convolve1d)
 def _convolve(op: Any, node: Any, x: Any, y: Any, full: Any) -> Any:
-    if not isinstance(full, Constant):  # its gradient computes the mode from lengths
-        return PyTensorOp(node)(x, y, full)
-    return pt.convolve(x, y, mode="full" if full.data else "valid")
+    if isinstance(full, Constant):
+        return pt.convolve(x, y, mode="full" if full.data else "valid")
+    # The gradient computes the mode from lengths.
+    everything = pt.convolve(x, y)
+    n, m = x.shape[0], y.shape[0]
+    start = pt.switch(full, 0, pt.minimum(n, m) - 1)
+    stop = pt.switch(full, n + m - 1, pt.maximum(n, m))
+    return everything[start:stop]

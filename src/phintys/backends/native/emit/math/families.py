@@ -29,6 +29,7 @@ _logarithm = LateModule("phintys.backends.native.emit.math.logarithm")
 _power = LateModule("phintys.backends.native.emit.math.power")
 _rounding = LateModule("phintys.backends.native.emit.math.rounding")
 _selection = LateModule("phintys.backends.native.emit.math.selection")
+_scaled_error_function = LateModule("phintys.backends.native.emit.math.scaled_error_function")
 _special = LateModule("phintys.backends.native.emit.math.special")
 _trigonometric = LateModule("phintys.backends.native.emit.math.trigonometric")
 _zeta = LateModule("phintys.backends.native.emit.math.zeta")
@@ -52,6 +53,7 @@ FLOAT_FUNCTIONS.late(
             log log10 log1mexp log1p log2 log_sigmoid logaddexp logaddexp2 softplus xlog1py xlogy
             """,
         _power: "cbrt hypot pow sqrt",
+        _scaled_error_function: "erfcx log_ndtr",
         _rounding: "ceil floor rint round_half_away trunc",
         _selection: "clip fmax fmin maximum minimum",
         _trigonometric: "arccos arcsin arctan arctan2 cos deg2rad rad2deg sin tan",
