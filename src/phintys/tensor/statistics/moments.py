@@ -11,7 +11,7 @@ from phintys.tensor._rules import Axis, is_discrete
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.dim_shuffle import dimshuffle, normalize_axes
 from phintys.tensor.reduce import sum
-from phintys.tensor.shapes import shape_i, specify_broadcastable
+from phintys.tensor.shapes import shape_i, specify_broadcastable, specify_shape
 from phintys.tensor.sizes import multiply_sizes
 from phintys.tensor.synonyms import also_named
 from phintys.tensor.type import normalize_dtype
@@ -353,6 +353,10 @@ def average(
             )
             raise ShapeError(msg)
         weights = dimshuffle(weights, *(0 if dim in axes else "x" for dim in range(x.ndim)))
+        stated = [x.type.shape[dim] if dim in axes else 1 for dim in range(x.ndim)]
+    else:
+        stated = list(x.type.shape)
+    weights = specify_shape(weights, stated)
     total = sum(x * weights, axes, keepdims=keepdims)
     weight = sum(math.second(x, weights), axes, keepdims=keepdims)
     result = total / weight
