@@ -7,7 +7,7 @@ import pytest
 
 import phintys
 import phintys.tensor as pt
-from phintys._base.errors import ArgumentError, ShapeError
+from phintys._base.errors import ArgumentError, DtypeError, ShapeError
 
 A = np.array([[1.5, np.nan, -2.0], [0.5, 4.0, 3.0]])
 MASK = np.array([[True, True, False], [True, False, True]])
@@ -62,6 +62,10 @@ CALLS = {
         lambda xp, a, b: xp.cross(a, b, axisa=0, axisb=1, axisc=0),
         (WIDE, WIDE[::-1] ** 2),
     ),
+    "exp in a dtype": (lambda xp, a: xp.exp(a, dtype="float32"), (np.arange(3, dtype="int64"),)),
+    "add in a dtype": (lambda xp, a: xp.add(a, 1, dtype=np.int64), (np.arange(3, dtype="int8"),)),
+    "np.add in a dtype": (lambda xp, a: np.add(a, a, dtype="complex64"), (COLUMN,)),
+    "equal in a dtype": (lambda xp, a: xp.equal(a, a, dtype=bool), (A,)),
     "split in parts": (lambda xp, a: xp.split(a, 3), (WIDE,)),
     "a size of -1": (lambda xp, a: xp.fft.irfft2(a, (3, -1), (0, 1)), (WIDE + 0j,)),
     "sizes of -1": (lambda xp, a: xp.fft.fftn(a, (-1, 2), (0, 1)), (WIDE,)),
@@ -152,8 +156,19 @@ def test_a_bool_as_an_index_selects_all_or_nothing(truth, mode):
         (lambda: pt.fft.fft([1.0, 2.0], -1), ShapeError),
         (lambda: pt.fft.irfft([1.0, 2.0], n=-1), ShapeError),
         (lambda: pt.nanvar([1.0], ddof=1, correction=1), ArgumentError),
+        (lambda: pt.add(pt.dvector(), 1, dtype=int), DtypeError),
+        (lambda: pt.sqrt(pt.ivector(), dtype="int64"), DtypeError),
+        (lambda: pt.equal(pt.ivector(), 1, dtype=float), DtypeError),
     ],
 )
 def test_what_numpy_refuses_is_refused(call, error):
     with pytest.raises(error):
         call()
+
+
+@pytest.mark.parametrize("mode", ["native", "reference"])
+def test_an_error_of_a_system_names_the_right_hand_sides(mode):
+    a, b = pt.dmatrix("a"), pt.dmatrix("b")
+    solve = phintys.function([a, b], pt.linalg.lu_solve(pt.linalg.lu_factor(a), b), mode=mode)
+    with pytest.raises(ShapeError, match="right-hand sides b, of the shape .2, 1., do not fit"):
+        solve(np.eye(3), np.ones((2, 1)))
