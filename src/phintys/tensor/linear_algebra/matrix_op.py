@@ -15,7 +15,7 @@ from phintys.graph.apply import Apply
 from phintys.graph.null_type import disconnected_type
 from phintys.graph.op import Op
 from phintys.tensor import math
-from phintys.tensor._rules import conjugate, is_discrete, is_missing, zero_gradient
+from phintys.tensor._rules import conjugate, is_missing, zero_gradient
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.creation import sum_to
 from phintys.tensor.diagonals import eye, tril
@@ -120,8 +120,11 @@ def lapack_function(name: str, *arrays: Any) -> Any:
 
 def matrix_dtype(operands: Sequence[Any], function: str) -> str:
     """Return the dtype in which matrices are computed: that of NumPy, integers as float64."""
-    own = ["float64" if is_discrete(operand) else operand.dtype for operand in operands]
-    dtype = promote(*own)
+    dtype = operands[0].dtype
+    for operand in operands[1:]:
+        dtype = promote(dtype, operand.dtype)
+    if np.dtype(dtype).kind in "biu":
+        dtype = "float64"
     if dtype not in DTYPES:
         msg = (
             f"{function} works in {', '.join(DTYPES)}, got {dtype}. Cast it first: "
