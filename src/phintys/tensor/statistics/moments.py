@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 else:
     masking = LateModule("phintys.tensor.masking")
 
-__all__ = ["average", "mean", "std", "var"]
+__all__ = ["average", "dtypes_of_mean", "mean", "std", "var"]
 
 _REAL = {"complex64": "float32", "complex128": "float64"}
 
@@ -36,7 +36,7 @@ def _count(x: Any, axes: tuple[int, ...], dtype: str) -> Any:
     return float(count) if isinstance(count, int) else math.cast(count, _REAL.get(dtype, dtype))
 
 
-def _dtypes(x: Any, dtype: Any, acc_dtype: Any) -> tuple[str, str]:
+def dtypes_of_mean(x: Any, dtype: Any, acc_dtype: Any = None) -> tuple[str, str]:
     """Return the dtype of a mean and the dtype in which to compute it."""
     usual = "float64" if is_discrete(x) else x.dtype
     wanted = usual if dtype is None else normalize_dtype(dtype)
@@ -104,7 +104,7 @@ def mean(
     """
     x = as_tensor_variable(x)
     axes = normalize_axes(axis, x.ndim)
-    wanted, acc = _dtypes(x, dtype, acc_dtype)
+    wanted, acc = dtypes_of_mean(x, dtype, acc_dtype)
     total = sum(x, axes, acc, keepdims, where=where)
     if where is True:
         return math.cast(total / _count(x, axes, acc), wanted)
@@ -178,7 +178,7 @@ def var(
             msg = "ddof and correction are names of the same argument; give one of them."
             raise ArgumentError(msg)
         ddof = correction
-    wanted, acc = _dtypes(x, dtype, None)
+    wanted, acc = dtypes_of_mean(x, dtype, None)
     if where is True:
         count = kept_count = _count(x, axes, acc)
     else:
@@ -359,5 +359,7 @@ def average(
     weights = specify_shape(weights, stated)
     total = sum(x * weights, axes, keepdims=keepdims)
     weight = sum(math.second(x, weights), axes, keepdims=keepdims)
+    if not is_discrete(total):
+        weight = math.cast(weight, total.dtype)
     result = total / weight
     return (result, math.cast(weight, result.dtype)) if returned else result

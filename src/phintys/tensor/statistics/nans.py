@@ -15,8 +15,8 @@ from phintys.tensor.dim_shuffle import normalize_axes
 from phintys.tensor.extremes import argmax, argmin
 from phintys.tensor.observing import CheckAndRaise
 from phintys.tensor.reduce import all, max, min, prod, sum
+from phintys.tensor.statistics.moments import dtypes_of_mean
 from phintys.tensor.synonyms import also_named
-from phintys.tensor.type import normalize_dtype
 
 if TYPE_CHECKING:
     from phintys.tensor.variable import TensorVariable
@@ -470,7 +470,7 @@ def nanmean(
 
 
 def _mean(x: Any, axes: tuple[int, ...], dtype: Any, keepdims: bool, where: Any) -> Any:
-    wanted = ("float64" if is_discrete(x) else x.dtype) if dtype is None else normalize_dtype(dtype)
+    wanted = dtypes_of_mean(x, dtype)[0]
     acc = "float32" if wanted == "float16" else wanted
     total = sum(_filled(x, 0), axes, acc, keepdims, where=where)
     count = _count(x, axes, keepdims, _REAL.get(acc, acc), where)
@@ -522,6 +522,8 @@ def nanvar(
         ``axis`` is out of range.
     ArgumentError
         Both ``ddof`` and ``correction`` are given.
+    DtypeError
+        ``dtype`` is not a floating one.
 
     Examples
     --------
@@ -536,7 +538,7 @@ def nanvar(
         ddof = correction
     x = as_tensor_variable(x)
     axes = normalize_axes(axis, x.ndim)
-    wanted = ("float64" if is_discrete(x) else x.dtype) if dtype is None else normalize_dtype(dtype)
+    wanted = dtypes_of_mean(x, dtype)[0]
     real = _REAL.get(wanted, wanted)
     acc = "float32" if real == "float16" else real
     deviation = x - _mean(x, axes, None if dtype is None else wanted, True, where)
@@ -589,6 +591,8 @@ def nanstd(
         ``axis`` is out of range.
     ArgumentError
         Both ``ddof`` and ``correction`` are given.
+    DtypeError
+        ``dtype`` is not a floating one.
 
     Examples
     --------
