@@ -102,7 +102,7 @@ def operands_by_name(
     return tuple(operands[name] for name in names)
 
 
-def operands_in_dtype(op: Elemwise, operands: Sequence[Any], dtype: Any) -> Sequence[Any]:
+def operands_in_dtype(op: Elemwise, operands: Sequence[Any], dtype: Any) -> tuple[Any, ...]:
     """Return operands that are cast such that an elementwise function computes in a dtype.
 
     Raises
@@ -118,8 +118,8 @@ def operands_in_dtype(op: Elemwise, operands: Sequence[Any], dtype: Any) -> Sequ
     'float32'
     """
     wanted = normalize_dtype(dtype)
-    if op.make_node(*operands).outputs[0].type.dtype == wanted:
-        return operands
+    if _dtype_of(op, operands) == wanted:
+        return tuple(operands)
     cast: list[Any] = []
     for operand in operands:
         x = as_tensor_variable(operand)
@@ -127,11 +127,17 @@ def operands_in_dtype(op: Elemwise, operands: Sequence[Any], dtype: Any) -> Sequ
             msg = f"{op}: {x} of dtype {x.dtype} cannot be computed in {wanted}. Cast the result."
             raise DtypeError(msg)
         cast.append(operators.cast(x, wanted))
-    found = op.make_node(*cast).outputs[0].type.dtype
+    found = _dtype_of(op, cast)
     if found != wanted:
         msg = f"{op}: the function of {wanted} numbers is {found}; it has no dtype {wanted}."
         raise DtypeError(msg)
-    return cast
+    return tuple(cast)
+
+
+def _dtype_of(op: Elemwise, operands: Sequence[Any]) -> str:
+    """Return the dtype of the (first) result."""
+    type_: Any = op.make_node(*operands).outputs[0].type
+    return type_.dtype
 
 
 def documentation_of(op: Elemwise) -> str | None:
