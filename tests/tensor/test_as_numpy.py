@@ -173,6 +173,24 @@ def test_what_numpy_refuses_is_refused(call, error):
 
 
 @pytest.mark.parametrize("mode", ["native", "reference"])
+def test_indices_are_checked_where_there_is_nothing_to_read(mode):
+    x, r, n = pt.dtensor3(), pt.lvector(), pt.lscalar()
+    for made in (
+        x[r],
+        x[r, :, :n],
+        pt.take(x, r, axis=0),
+        pt.set_subtensor(x[r], 1.0),
+        pt.inc_subtensor(x[r], 1.0),
+    ):
+        f = phintys.function([x, r, n], made, mode=mode, on_unused_input="ignore")
+        for shape in ((2, 0, 3), (2, 3, 0)):
+            f(np.ones(shape), [0, -2], 0)
+            for places in ([0, -3], [2] * 20):
+                with pytest.raises(IndexError):
+                    f(np.ones(shape), places, 0)
+
+
+@pytest.mark.parametrize("mode", ["native", "reference"])
 def test_an_error_of_a_system_names_the_right_hand_sides(mode):
     a, b = pt.dmatrix("a"), pt.dmatrix("b")
     solve = phintys.function([a, b], pt.linalg.lu_solve(pt.linalg.lu_factor(a), b), mode=mode)
