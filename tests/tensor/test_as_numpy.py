@@ -65,6 +65,20 @@ CALLS = {
         lambda xp, a, w: xp.average(a, weights=w, returned=True),
         (SINGLE, np.array([1, 2, 3], "uint16")),
     ),
+    "odd reflections of NaN": (
+        lambda xp, a: xp.pad(a, {0: 5}, "reflect", reflect_type="odd"),
+        (np.array([[np.nan, 1.0, 2.0], [1.0, 3.0, 4.0], [2.0, 5.0, np.nan]]),),
+    ),
+    "odd reflections of float16": (
+        lambda xp, a: xp.pad(a, 1, "symmetric", reflect_type="odd"),
+        (np.array([0.1257, 300.0, -1.304], "float16"),),
+    ),
+    "odd reflections of uint8": (
+        lambda xp, a: xp.pad(a, 4, "symmetric", reflect_type="odd"),
+        (np.array([3, 250, 9], "uint8"),),
+    ),
+    "means of bools": (lambda xp, a: xp.pad(a, 2, "mean"), (MASK,)),
+    "ramps of bools": (lambda xp, a: xp.pad(a, 2, "linear_ramp"), (MASK,)),
     "exp in a dtype": (lambda xp, a: xp.exp(a, dtype="float32"), (np.arange(3, dtype="int64"),)),
     "add in a dtype": (lambda xp, a: xp.add(a, 1, dtype=np.int64), (np.arange(3, dtype="int8"),)),
     "np.add in a dtype": (lambda xp, a: np.add(a, a, dtype="complex64"), (COLUMN,)),
