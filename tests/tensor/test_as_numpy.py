@@ -79,6 +79,8 @@ CALLS = {
     ),
     "means of bools": (lambda xp, a: xp.pad(a, 2, "mean"), (MASK,)),
     "ramps of bools": (lambda xp, a: xp.pad(a, 2, "linear_ramp"), (MASK,)),
+    "quantile 0 beside an infinity": (lambda xp, a: xp.quantile(a, 0), (np.array([-0.5, np.inf]),)),
+    "quantile 1 of integers": (lambda xp, a: xp.quantile(a, [1, 0]), (np.array([3, 9], "int16"),)),
     "exp in a dtype": (lambda xp, a: xp.exp(a, dtype="float32"), (np.arange(3, dtype="int64"),)),
     "add in a dtype": (lambda xp, a: xp.add(a, 1, dtype=np.int64), (np.arange(3, dtype="int8"),)),
     "np.add in a dtype": (lambda xp, a: np.add(a, a, dtype="complex64"), (COLUMN,)),
