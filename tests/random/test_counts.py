@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.special
 import scipy.stats
 
 import phintys
@@ -101,3 +102,12 @@ def test_derivatives_of_log_probabilities():
 
     point = [np.array(x) for x in (2.5, 0.3, 0.6, 0.9)]
     verify_grad(total, point, rng=np.random.default_rng(8))
+
+
+@pytest.mark.parametrize("x", [0.0, 1.0, 3.0])
+def test_negative_binomial_densities_have_derivatives_by_n(x):
+    n = pt.dscalar()
+    slope = phintys.grad(random.NegativeBinomial(n, 0.35).logp(pt.constant(x)), n)
+    found = slope.eval({n: 0.57})
+    expected = np.log(0.35) + scipy.special.digamma(x + 0.57) - scipy.special.digamma(0.57)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)

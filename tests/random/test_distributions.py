@@ -276,3 +276,8 @@ def test_implicit_derivatives_of_gamma_numbers():
     # The mean is the shape, so the derivatives of the draws have the mean 1.
     error = moved.std(axis=0) / np.sqrt(len(moved))
     assert (abs(moved.mean(axis=0) - 1) < 6 * error).all()
+
+
+def test_the_density_of_inverse_gamma_numbers_is_zero_at_zero():
+    found = random.InverseGamma(2.0, 3.0).logp(pt.constant([0.0, 1.0])).eval()
+    np.testing.assert_allclose(found, scipy.stats.invgamma(2.0, scale=3.0).logpdf([0.0, 1.0]))

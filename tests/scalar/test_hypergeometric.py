@@ -26,6 +26,60 @@ POINTS = np.array(
     ]
 )
 
+# Next to 1, where the series converges slowly; in three rows, c - a - b is an integer.
+NEXT_TO_ONE = np.array(
+    [
+        [0.75, 1.5, 2.9, 0.999, 4.528890487007357, 3.0687649953007177, -2.146469302195894],
+        [
+            1.25,
+            0.5,
+            1.75,
+            0.9999999999990905,
+            214.8888431392616,
+            241.31601590223434,
+            -207.75931354351718,
+        ],
+        [
+            1.25,
+            0.5,
+            2.75,
+            0.9999990463256836,
+            0.982930678992305,
+            1.8415622065491255,
+            -0.5883336095103666,
+        ],
+        [
+            1.0,
+            2.0,
+            3.0,
+            0.9999999990686774,
+            430.4077133686734,
+            392.8188824226041,
+            -374.31433506537087,
+        ],
+        [2.3, 1.1, 2.0, 0.9990234375, 82179.30434481204, 95559.9358001004, -84493.40439737382],
+        [
+            0.75,
+            0.5,
+            1.3,
+            -1000000.0,
+            -0.006268443121120746,
+            -0.024305847067583475,
+            0.0017389789028319652,
+        ],
+        [1.0, 0.5, 3.0, 1.0, 0.5150591481598542, 0.8888888888888888, -0.2222222222222222],
+        [
+            -2.0,
+            0.5,
+            1.2,
+            0.9999990463256836,
+            0.09107822095539642,
+            -0.9090907645941115,
+            0.3285698243734222,
+        ],
+    ]
+)
+
 
 def test_derivatives_by_the_parameters():
     a, b, c, x, by_a, by_b, by_c = POINTS.T
@@ -34,6 +88,13 @@ def test_derivatives_by_the_parameters():
     np.testing.assert_allclose(ps.hyp2f1_by_c.impl(a, b, c, x), by_c, rtol=1e-13)
     one = ps.hyp2f1_by_a.impl(*POINTS[0, :4])
     np.testing.assert_allclose(one, by_a[0], rtol=1e-13)
+
+
+def test_derivatives_next_to_one():
+    a, b, c, x, by_a, by_b, by_c = NEXT_TO_ONE.T
+    np.testing.assert_allclose(ps.hyp2f1_by_a.impl(a, b, c, x), by_a, rtol=1e-12)
+    np.testing.assert_allclose(ps.hyp2f1_by_a.impl(b, a, c, x), by_b, rtol=1e-12)
+    np.testing.assert_allclose(ps.hyp2f1_by_c.impl(a, b, c, x), by_c, rtol=1e-12)
 
 
 def test_nothing_is_said_where_too_little_is_known():

@@ -6,6 +6,10 @@ positive, so that the terms do not cancel each other, by the transformations of 
 
     hyp1f1(a, b, x) = exp(x) hyp1f1(b - a, b, -x)
     hyp2f1(a, b, c, x) = (1 - x)**-a hyp2f1(a, c - b, c, x / (x - 1))
+
+Next to 1, where the series of Gauss converges slowly, it is connected to two series at 1 - x
+(15.8.4). Each of them has poles where c - a - b is an integer, which cancel each other: there the
+derivatives are their means over a circle around c.
 """
 
 from __future__ import annotations
@@ -26,6 +30,12 @@ _LARGEST = 1e6
 _MOST_TERMS = 5000
 _MOST_TERMS_OF_GAUSS = 20_000
 _ENOUGH = 1e-18
+
+_NEAR_ONE = 0.98
+_FAST = 8.0
+_NEAR_POLE = 0.05
+_RADIUS = 0.12
+_POINTS_OF_HALF_CIRCLE = 16
 
 _MOST_LOST = 1e-6
 """Where terms cancel so far that the relative error may be larger, derivatives are NaN."""
@@ -134,9 +144,17 @@ def _gauss_slopes(a: Any, b: Any, c: Any, x: Any) -> tuple[Any, Any]:
     below = x < 0
     with np.errstate(all="ignore"):
         scale = np.where(below, (1 - x) ** -a, 1.0)
-        value, by_a, by_b, by_c = _gauss_series(
-            a, np.where(below, c - b, b), c, np.where(below, x / (x - 1), x)
-        )
+        b = np.where(below, c - b, b)
+        z, rest = np.where(below, x / (x - 1), x), np.where(below, 1 / (1 - x), 1 - x)
+        # The terms fall as n**(a + b - c - 1) at least.
+        near = (z > _NEAR_ONE) & (z <= 1) & (c - a - b < _FAST)
+        found = np.full((4, *x.shape), np.nan)
+        if near.any():
+            found[:, near] = _gauss_near_one(a[near], b[near], c[near], rest[near])
+        far = np.isnan(found).any(axis=0)
+        if far.any():
+            found[:, far] = _gauss_series(a[far], b[far], c[far], z[far])
+        value, by_a, by_b, by_c = found
         by_a = scale * (by_a - np.where(below, np.log1p(-x) * value, 0.0))
         return by_a[()], (scale * np.where(below, by_c + by_b, by_c))[()]
 
@@ -146,10 +164,11 @@ def _gauss_series(a: Any, b: Any, c: Any, x: Any) -> Any:
 
     They are NaN where the series does not converge, or loses too many digits.
     """
-    terms = np.array([np.ones_like(x), *np.zeros((3, *x.shape))])  # and derivatives by a, b, c
+    terms = np.zeros((4, *x.shape), np.result_type(a, b, c))  # and derivatives by a, b, c
+    terms[0] = 1
     sums, largest = terms.copy(), np.abs(terms)
     # At 1 the terms fall as n**(a + b - c - 1): up to that power too slowly to converge.
-    diverges = (x > 1) | ((x == 1) & (c <= a + b + 3))
+    diverges = (x > 1) | ((x == 1) & (np.real(c - a - b) <= 3))
     moving = ~diverges
     for n in range(_MOST_TERMS_OF_GAUSS):
         step = x / ((c + n) * (n + 1))
@@ -164,6 +183,83 @@ def _gauss_series(a: Any, b: Any, c: Any, x: Any) -> Any:
             break
     lost = largest * np.finfo(np.float64).eps > _MOST_LOST * np.abs(sums)
     return np.where(diverges | moving | lost | ~np.isfinite(sums), np.nan, sums)
+
+
+def _gauss_near_one(a: Any, b: Any, c: Any, rest: Any) -> Any:
+    """Return hyp2f1 at ``1 - rest``, next to 1, and its derivatives by a, b and c; or NaN."""
+    distance = np.abs((c - a - b) - np.round(c - a - b))
+    at_pole = distance < _NEAR_POLE
+    found = np.empty((4, *rest.shape))
+    found[:, ~at_pole] = _connected(*(one[~at_pole] for one in (a, b, c, rest)))
+    # The mean of an analytic function over a circle is its value in the centre. The other half of
+    # the circle has the conjugate values.
+    a, b, c, rest = (one[at_pole] for one in (a, b, c, rest))
+    turns = (np.arange(_POINTS_OF_HALF_CIRCLE) + 0.5) / _POINTS_OF_HALF_CIRCLE
+    places = _RADIUS * np.exp(1j * np.pi * turns)
+    values = [_connected(a, b, c + place, rest).real for place in places]
+    is_alone = (c > 2 * _RADIUS) | (np.abs(c - np.round(c)) > 2 * _RADIUS)  # from the poles in c
+    found[:, at_pole] = np.where(is_alone, np.mean(values, axis=0), np.nan)
+    return found
+
+
+def _connected(a: Any, b: Any, c: Any, rest: Any) -> Any:
+    """Return hyp2f1 and its derivatives by two series in ``rest``, if c - a - b is no integer."""
+    special = import_whole("scipy.special")
+    s = c - a - b
+    gammas = special.gamma(c) * special.gamma(s)
+    left, right = special.rgamma(c - a), special.rgamma(c - b)
+    front = gammas * left * right
+    by_left, by_right = (
+        gammas * _slope_of_rgamma(c - a) * right,
+        gammas * left * _slope_of_rgamma(c - b),
+    )
+    of_s = front * special.psi(s)
+    fronts = [
+        front,
+        -of_s - by_left,
+        -of_s - by_right,
+        front * special.psi(c) + of_s + by_left + by_right,
+    ]
+
+    # The limits of powers of 0 and of their products with a logarithm.
+    is_end = rest == 0
+    limit = np.where(np.real(s) > 0, 0.0, np.nan)
+    log_rest = np.log(np.where(is_end, 1.0, rest))
+    power = np.where(is_end, limit, np.exp(s * log_rest))
+    gammas = special.gamma(c) * special.gamma(-s) * power
+    left, right = special.rgamma(a), special.rgamma(b)
+    back = gammas * left * right
+    of_s = back * (special.psi(-s) - log_rest)
+    backs = [
+        back,
+        gammas * _slope_of_rgamma(a) * right + of_s,
+        gammas * left * _slope_of_rgamma(b) + of_s,
+        back * special.psi(c) - of_s,
+    ]
+
+    value, by_a, by_b, by_c = _gauss_series(a, b, 1 - s, rest)
+    first = [value, by_a + by_c, by_b + by_c, -by_c]
+    value, by_a, by_b, by_c = _gauss_series(c - a, c - b, 1 + s, rest)
+    second = [value, -by_a - by_c, -by_b - by_c, by_a + by_b + by_c]
+
+    def products(factors: list[Any], series: list[Any]) -> Any:
+        slopes = [factors[0] * series[i] + factors[i] * series[0] for i in (1, 2, 3)]
+        return np.array([factors[0] * series[0], *slopes])
+
+    one, other = products(fronts, first), products(backs, second)
+    size = (np.abs(one) + np.abs(other)) * np.finfo(np.float64).eps
+    lost = size > _MOST_LOST * np.abs(one + other)
+    return np.where(lost, np.nan, one + other)
+
+
+def _slope_of_rgamma(x: Any) -> Any:
+    """Return the derivative of ``1 / gamma(x)``, at the poles of gamma too."""
+    special = import_whole("scipy.special")
+    is_pole = (np.real(x) <= 0) & (x == np.round(np.real(x)))
+    n = np.where(is_pole, -np.real(x), 0.0)
+    at_pole = np.where(n % 2, -1.0, 1.0) * special.gamma(n + 1)
+    inside = np.where(is_pole, 1.0, x)
+    return np.where(is_pole, at_pole, -special.psi(inside) * special.rgamma(inside))
 
 
 _FACTS_OF_GAUSS: dict[str, Any] = {

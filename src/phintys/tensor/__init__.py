@@ -582,8 +582,8 @@ if not TYPE_CHECKING:
                 common_type iscomplex iscomplexobj isreal isrealobj isscalar ndim
                 """,
             "phintys.tensor.standard": """
-                NamespaceInfo __array_namespace_info__ array asarray ascontiguousarray astype concat
-                copy from_dlpack permute_dims
+                NamespaceInfo __array_namespace_info__ around array asarray ascontiguousarray astype
+                concat copy from_dlpack permute_dims
                 """,
             "phintys.tensor.statistics.counting": """
                 array_equal array_equiv bincount count_nonzero histogram histogram_bin_edges

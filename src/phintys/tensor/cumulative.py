@@ -412,6 +412,8 @@ def diff(
     if n < 0:
         msg = f"diff: n must not be negative, got {n}."
         raise ShapeError(msg)
+    if n == 0:
+        return x
     if prepend is not None or append is not None:
         x = _between(x, axis, prepend, append)
     subtract = math.neq if x.dtype == "bool" else math.sub

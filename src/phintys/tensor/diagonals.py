@@ -14,7 +14,7 @@ from phintys.tensor import math
 from phintys.tensor._operators import operators
 from phintys.tensor._rules import is_discrete, is_missing, zero_gradient
 from phintys.tensor.convert import as_tensor_variable, constant
-from phintys.tensor.creation import as_sizes, check_sizes
+from phintys.tensor.creation import alloc, as_sizes, check_sizes
 from phintys.tensor.devices import takes_device
 from phintys.tensor.dim_shuffle import moveaxis, normalize_axis, shape_padleft, shape_padright
 from phintys.tensor.known import known_int
@@ -205,7 +205,7 @@ class AllocDiag(Op):
 
 
 @also_named
-def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> TensorVariable:
+def diagonal(x: Any, offset: Any = 0, axis1: int = 0, axis2: int = 1) -> TensorVariable:
     """Return a diagonal over two dimensions, as the last dimension of the result.
 
     Parameters
@@ -213,7 +213,7 @@ def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> TensorV
     x
         A tensor with at least 2 dimensions.
     offset
-        Offset from the main diagonal: positive is above it, negative below.
+        Offset from the main diagonal, an int or symbolic: positive is above it, negative below.
     axis1, axis2
         The dimensions that serve as rows and as columns.
 
@@ -240,12 +240,21 @@ def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> TensorV
     if axes[0] == axes[1]:
         msg = f"diagonal: the two axes must differ, got {axis1} and {axis2}."
         raise ShapeError(msg)
-    return ExtractDiag(offset)(moveaxis(x, axes, (-2, -1)))
+    return _diagonal_of(moveaxis(x, axes, (-2, -1)), offset)
+
+
+def _diagonal_of(x: Any, offset: Any) -> Any:
+    """Return a diagonal over the last two dimensions, whose offset may be symbolic."""
+    known = known_int(as_size(offset, "The offset of a diagonal"))
+    if known is not None:
+        return ExtractDiag(known)(x)
+    offset = as_tensor_variable(offset)
+    return ExtractDiag(0)(x[..., math.maximum(-offset, 0) :, math.maximum(offset, 0) :])
 
 
 @also_named
 def trace(
-    x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None
+    x: Any, offset: Any = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None
 ) -> TensorVariable:
     """Return the sum of a diagonal; see :func:`diagonal`.
 
@@ -254,7 +263,7 @@ def trace(
     x
         A tensor with at least 2 dimensions.
     offset
-        Offset from the main diagonal: positive is above it, negative below.
+        Offset from the main diagonal, an int or symbolic: positive is above it, negative below.
     axis1, axis2
         The dimensions that serve as rows and as columns.
     dtype
@@ -281,7 +290,7 @@ def trace(
     return operators.sum(diagonal(x, offset, axis1, axis2), axis=-1, dtype=dtype)
 
 
-def diag(v: Any, k: int = 0) -> TensorVariable:
+def diag(v: Any, k: Any = 0) -> TensorVariable:
     """Return the diagonal of a matrix, or the matrix with a vector on its diagonal.
 
     Parameters
@@ -289,7 +298,7 @@ def diag(v: Any, k: int = 0) -> TensorVariable:
     v
         A matrix or a vector.
     k
-        Offset from the main diagonal: positive is above it, negative below.
+        Offset from the main diagonal, an int or symbolic: positive is above it, negative below.
 
     Returns
     -------
@@ -310,15 +319,23 @@ def diag(v: Any, k: int = 0) -> TensorVariable:
     """
     v = as_tensor_variable(v)
     if v.ndim == 2:
-        return ExtractDiag(k)(v)
+        return _diagonal_of(v, k)
     if v.ndim != 1:
         msg = (
             f"diag takes a vector or a matrix, got {v} of type {v.type}. For more dimensions use "
             "pt.diagonal, or pt.AllocDiag."
         )
         raise ShapeError(msg)
-    size = add_sizes(sizes_of(v)[0], abs(k))
-    return AllocDiag(k)(v, size, size)
+    known = known_int(as_size(k, "diag: the offset"))
+    if known is not None:
+        size = add_sizes(sizes_of(v)[0], abs(known))
+        return AllocDiag(known)(v, size, size)
+    k = as_tensor_variable(k)
+    size = add_sizes(sizes_of(v)[0], math.abs(k))
+    row, column = math.maximum(-k, 0), math.maximum(k, 0)
+    length = sizes_of(v)[0]
+    part = alloc(_zero(v), size, size)[row : row + length, column : column + length]
+    return operators.set_subtensor(part, diag(v))
 
 
 @takes_device

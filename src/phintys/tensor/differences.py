@@ -176,8 +176,9 @@ def gradient(
 
 def _gradient_along(f: Any, spacing: Any, axis: int, edge_order: int) -> Any:
     rows = moveaxis(f, axis, 0)
+    is_weak = type(spacing) in {int, float}
     spacing = as_tensor_variable(spacing)
-    spacing = math.cast(spacing, rows.dtype) if is_discrete(spacing) else spacing
+    spacing = math.cast(spacing, rows.dtype) if is_weak or is_discrete(spacing) else spacing
     if spacing.ndim > 1:
         msg = f"gradient: a distance or a vector of places, got {spacing} of type {spacing.type}."
         raise ShapeError(msg)

@@ -11,13 +11,16 @@ import numpy as np
 from phintys import scalar as ps
 from phintys._base.errors import DtypeError, OpContractError
 from phintys.scalar.row import Row
+from phintys.tensor._operators import operators
+from phintys.tensor.convert import as_tensor_variable
+from phintys.tensor.type import normalize_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from phintys.tensor.elemwise import Elemwise
 
-__all__ = ["documentation_of", "operands_by_name", "signature_of"]
+__all__ = ["documentation_of", "operands_by_name", "operands_in_dtype", "signature_of"]
 
 _KINDS = {
     "bools": np.dtype(np.bool_),
@@ -97,6 +100,44 @@ def operands_by_name(
             msg = f"{op} takes {len(names)} operands, got {len(given) + len(named)}."
         raise OpContractError(msg)
     return tuple(operands[name] for name in names)
+
+
+def operands_in_dtype(op: Elemwise, operands: Sequence[Any], dtype: Any) -> tuple[Any, ...]:
+    """Return operands that are cast such that an elementwise function computes in a dtype.
+
+    Raises
+    ------
+    DtypeError
+        An operand cannot be cast to it without losing its kind, or the function returns another
+        dtype for it.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.exp(pt.ivector("x"), dtype="float32").dtype
+    'float32'
+    """
+    wanted = normalize_dtype(dtype)
+    if _dtype_of(op, operands) == wanted:
+        return tuple(operands)
+    cast: list[Any] = []
+    for operand in operands:
+        x = as_tensor_variable(operand)
+        if not np.can_cast(x.dtype, wanted, "same_kind"):
+            msg = f"{op}: {x} of dtype {x.dtype} cannot be computed in {wanted}. Cast the result."
+            raise DtypeError(msg)
+        cast.append(operators.cast(x, wanted))
+    found = _dtype_of(op, cast)
+    if found != wanted:
+        msg = f"{op}: the function of {wanted} numbers is {found}; it has no dtype {wanted}."
+        raise DtypeError(msg)
+    return tuple(cast)
+
+
+def _dtype_of(op: Elemwise, operands: Sequence[Any]) -> str:
+    """Return the dtype of the (first) result."""
+    type_: Any = op.make_node(*operands).outputs[0].type
+    return type_.dtype
 
 
 def documentation_of(op: Elemwise) -> str | None:

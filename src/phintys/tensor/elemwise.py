@@ -151,10 +151,15 @@ class Elemwise(Op):
     def make_node(self, *inputs: Any, **named: Any) -> Apply:
         """Apply to tensors and numbers of any ranks, with dtypes that the scalar op accepts.
 
-        Operands may be given by the names in the documentation of the function.
+        Operands may be given by the names in the documentation of the function; ``dtype`` is the
+        dtype to compute in, as for NumPy's ufuncs.
         """
         if named:
-            inputs = documentation.operands_by_name(self, inputs, named)
+            dtype = named.pop("dtype", None)
+            if named:
+                inputs = documentation.operands_by_name(self, inputs, named)
+            if dtype is not None:
+                inputs = documentation.operands_in_dtype(self, inputs, dtype)
         operands: Sequence[Any] = inputs
         try:
             output_types = self._output_types[tuple([x.type for x in inputs])]

@@ -82,7 +82,7 @@ def _real(x: Any, name: str) -> Any:
     if x.type.numpy_dtype.kind == "c":
         msg = f"{name} takes real numbers, got {x} of dtype {x.dtype}."
         raise DtypeError(msg)
-    return math.cast(x, "float64") if is_discrete(x) else x
+    return math.cast(x, np.frexp(np.ones((), x.dtype))[0].dtype.name) if is_discrete(x) else x
 
 
 def float_power(x: Any, y: Any) -> TensorVariable:
@@ -121,8 +121,9 @@ def modf(x: Any) -> tuple[TensorVariable, TensorVariable]:
     Returns
     -------
     tuple of TensorVariable
-        The two parts, with the shape and dtype of ``x``; float64 for integers and bools. Both have
-        the sign of ``x``; the fractional part of an infinity is 0.
+        The two parts, with the shape and dtype of ``x``; for integers and bools, of the smallest
+        floating dtype that NumPy computes them in. Both have the sign of ``x``; the fractional part
+        of an infinity is 0.
 
     Raises
     ------
@@ -152,8 +153,9 @@ def frexp(x: Any) -> tuple[TensorVariable, TensorVariable]:
     Returns
     -------
     tuple of TensorVariable
-        The mantissas, with the dtype of ``x`` (float64 for integers and bools), and the exponents,
-        int32. Zero, infinities and NaN are their own mantissas, with the exponent 0.
+        The mantissas, with the dtype of ``x`` (for integers and bools, the smallest floating dtype
+        that NumPy computes them in), and the exponents, int32. Zero, infinities and NaN are their
+        own mantissas, with the exponent 0.
 
     Raises
     ------

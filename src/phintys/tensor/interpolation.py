@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from phintys._base.errors import DtypeError, ShapeError
+from phintys._base.errors import ArgumentError, DtypeError, ShapeError
 from phintys._base.public import public_dir
 from phintys.tensor import math
 from phintys.tensor._rules import is_discrete
@@ -68,6 +68,9 @@ def interp(
         msg = f"interp: places are real, got {x} of dtype {x.dtype} and {xp} of {xp.dtype}."
         raise DtypeError(msg)
     if period is not None:
+        if isinstance(period, int | float) and period == 0:
+            msg = "interp: the period must not be 0."
+            raise ArgumentError(msg)
         x, xp, fp = _as_one_period(x, xp, fp, math.abs(period))
     return _between(x, xp, fp, left, right)
 

@@ -569,7 +569,7 @@ def split(
         A tensor.
     splits_size
         Size of each part: a list of ints and symbolic integers, or a symbolic vector. They must add
-        up to the size of the dimension.
+        up to the size of the dimension. An int is the number of equal parts, as in NumPy.
     n_splits
         Number of parts; needed only for a vector of unknown length.
     axis
@@ -598,6 +598,9 @@ def split(
     array([2, 3, 4])
     """
     x = as_tensor_variable(x)
+    if n_splits is None and isinstance(splits_size, int | np.integer):
+        # A number is not a list of sizes: as in NumPy, it is that of equal parts.
+        splits_size, indices_or_sections = indices_or_sections, int(splits_size)
     if (splits_size is None) == (indices_or_sections is None):
         msg = "split takes either splits_size, the sizes of the parts, or indices_or_sections."
         raise ArgumentError(msg)
@@ -634,7 +637,8 @@ def array_split(x: Any, indices_or_sections: Any, axis: Any = 0) -> list[TensorV
         A tensor.
     indices_or_sections
         An int: the number of parts, of which the first are longer by one if the size is not
-        divisible. A list of ints: where to cut, each between 0 and the size, in ascending order.
+        divisible. A list of ints: where to cut, each between 0 and the size, in ascending order; if
+        the size is known, any ints, as bounds of slices.
     axis
         The dimension.
 
@@ -661,6 +665,12 @@ def array_split(x: Any, indices_or_sections: Any, axis: Any = 0) -> list[TensorV
     length = fold(shape_i(x, axis))
     if isinstance(indices_or_sections, list | tuple | np.ndarray):
         cuts = [0, *(fold(as_size(cut)) for cut in indices_or_sections), length]
+        if all(isinstance(cut, int) for cut in cuts):
+            bounds = (slice(start, end).indices(length)[:2] for start, end in pairwise(cuts))
+            pieces = [(start, max(start, end)) for start, end in bounds]
+            if [0, *(end for _, end in pieces)] != cuts:
+                front = (slice(None),) * axis
+                return [x[(*front, slice(*piece))] for piece in pieces]
         sizes = [subtract_sizes(end, start) for start, end in pairwise(cuts)]
         return split(x, sizes, axis=axis)
     parts = known_int(as_size(indices_or_sections, "The number of parts"))

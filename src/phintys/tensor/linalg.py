@@ -37,7 +37,8 @@ from phintys.tensor.linear_algebra.tensors import tensorinv, tensorsolve
 from phintys.tensor.linear_algebra.toeplitz_systems import solve_toeplitz
 from phintys.tensor.linear_algebra.triangular import solve_triangular
 from phintys.tensor.linear_algebra.tridiagonal import tridiagonal_lu_factor, tridiagonal_lu_solve
-from phintys.tensor.linear_algebra.vectors import cross, matvec, vecdot, vecmat
+from phintys.tensor.linear_algebra.vectors import cross as _cross
+from phintys.tensor.linear_algebra.vectors import matvec, vecdot, vecmat
 from phintys.tensor.products import dot, inner, kron, matmul, outer, tensordot, vdot
 from phintys.tensor.reduce import sum
 from phintys.tensor.synonyms import also_named
@@ -119,6 +120,38 @@ __all__ = [
 
 
 matrix_inverse = inv
+
+
+@also_named
+def cross(x1: Any, x2: Any, axis: int = -1) -> TensorVariable:
+    """Return the cross products of vectors of three elements, as the array API defines them.
+
+    Parameters
+    ----------
+    x1, x2
+        Vectors, or stacks of them that broadcast.
+    axis
+        The axis of the vectors, in both operands and in the result. :func:`phintys.tensor.cross`
+        takes one for each of them, too.
+
+    Returns
+    -------
+    TensorVariable
+        The common shape of ``x1`` and ``x2``.
+
+    Raises
+    ------
+    ShapeError
+        The vectors do not have three elements.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.linalg.cross([1.0, 0.0, 0.0], [0.0, 1.0, 0.0]).eval()
+    array([0., 0., 1.])
+    """
+    return _cross(x1, x2, axis=axis)
+
 
 # ---- parts of matrices ---------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from phintys.tensor._operators import operators
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.devices import DEVICE
 from phintys.tensor.dim_shuffle import shape_padright
+from phintys.tensor.elemwise import Elemwise
 from phintys.tensor.synonyms import our_names
 
 if TYPE_CHECKING:
@@ -129,8 +130,9 @@ def call_ufunc(
     """
     function = operators.ufuncs.get(ufunc) or _ours("", ufunc.__name__)
     given = _without_defaults(options)
-    if method == "__call__" and function is not None and not given:
-        return function(*inputs)
+    is_plain = not given or (given.keys() == {"dtype"} and isinstance(function, Elemwise))
+    if method == "__call__" and function is not None and is_plain:
+        return function(*inputs, **given)
     if method == "outer" and function is not None and not given:
         a, b = map(as_tensor_variable, inputs)
         return function(shape_padright(a, b.ndim), b)

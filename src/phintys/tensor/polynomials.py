@@ -80,8 +80,8 @@ def polyval(p: Any, x: Any) -> TensorVariable:
     count = fold(sizes_of(p)[0])
     if not isinstance(count, int):
         powers = math.sub(subtract_sizes(count, 1), arange(count))
-        terms = p * math.pow(expand_dims(x, x.ndim), math.cast(powers, "int8"))
-        return sum(terms, -1, dtype=promote(p.dtype, x.dtype))
+        terms = p * math.pow(expand_dims(x, x.ndim), powers)
+        return math.cast(sum(terms, -1), promote(p.dtype, x.dtype))
     dtype = promote(p.dtype, x.dtype)
     value = math.cast(math.second(x, as_tensor_variable(0)), dtype)
     for position in range(count):
@@ -312,7 +312,7 @@ def polyder(p: Any, m: int = 1) -> TensorVariable:
         raise ArgumentError(msg)
     for _ in range(m):
         powers = math.sub(sizes_of(p)[0], 1) - arange(sizes_of(p)[0])
-        p = (p * math.cast(powers, "int64" if is_discrete(p) else p.dtype))[:-1]
+        p = (p * powers)[:-1]
     return p
 
 
@@ -350,7 +350,7 @@ def polyint(p: Any, m: int = 1, k: Any = 0) -> TensorVariable:
         msg = f"polyint: m, how often to integrate, must not be negative; got {m}."
         raise ArgumentError(msg)
     p = _coefficients(p, "polyint")
-    p = math.cast(p, "float64") if is_discrete(p) else p
+    p = math.cast(p, promote(p.dtype, "float64"))
     constants = list(k) if isinstance(k, list | tuple) else [k] * m
     if len(constants) != m:
         msg = f"polyint: {len(constants)} constants for {m} integrations. Give one for each."

@@ -155,7 +155,8 @@ def vander(x: Any, N: Any = None, increasing: bool = False) -> TensorVariable:
     Returns
     -------
     TensorVariable
-        A matrix with one row for each element of ``x``, and ``N`` columns.
+        A matrix with one row for each element of ``x``, and ``N`` columns; of the dtype to which
+        that of ``x`` and int64 promote.
 
     Raises
     ------
@@ -177,16 +178,11 @@ def vander(x: Any, N: Any = None, increasing: bool = False) -> TensorVariable:
     powers = arange(count)
     if not increasing:
         powers = math.sub(subtract_sizes(count, 1), powers)
-    base = math.cast(x, promote(x.dtype, "int64")) if is_discrete(x) else x
-    return math.pow(expand_dims(base, 1), math.cast(powers, _exponent_dtype(base.dtype)))
+    base = math.cast(x, promote(x.dtype, "int64"))
+    return math.pow(expand_dims(base, 1), powers)
 
 
-def _exponent_dtype(dtype: str) -> str:
-    """Return a dtype that does not change that of the base."""
-    return "int64" if np.dtype(dtype).kind in "iu" else "int8"
-
-
-def diagflat(v: Any, k: int = 0) -> TensorVariable:
+def diagflat(v: Any, k: Any = 0) -> TensorVariable:
     """Return a matrix with the elements of an array, in order, on a diagonal.
 
     Parameters
@@ -194,7 +190,7 @@ def diagflat(v: Any, k: int = 0) -> TensorVariable:
     v
         A tensor of any rank.
     k
-        Offset from the main diagonal: positive is above it, negative below.
+        Offset from the main diagonal, an int or symbolic: positive is above it, negative below.
 
     Returns
     -------

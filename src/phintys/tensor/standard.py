@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = [
     "NamespaceInfo",
     "__array_namespace_info__",
+    "around",
     "array",
     "asarray",
     "ascontiguousarray",
@@ -34,6 +35,31 @@ __all__ = [
     "from_dlpack",
     "permute_dims",
 ]
+
+
+@also_named
+def around(x: Any, decimals: int = 0) -> TensorVariable:
+    """Return ``x`` rounded to a number of decimals: NumPy's other name of :func:`round`.
+
+    Parameters
+    ----------
+    x
+        A tensor.
+    decimals
+        Number of decimal places; negative values round to tens, hundreds and so on.
+
+    Returns
+    -------
+    TensorVariable
+        A tensor with the shape of ``x``.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.around([0.25, 1.75], 1).eval()
+    array([0.2, 1.8])
+    """
+    return math.round(x, decimals)
 
 
 @takes_device

@@ -383,9 +383,11 @@ class TensorMethods(FunctionMethods):
         """Return the array with ``ndim`` dimensions, the remaining ones merged into the last."""
         return operators.flatten(self, ndim)
 
-    def ravel(self) -> TensorVariable:
+    def ravel(self, order: str = "C") -> TensorVariable:
         """Return the array flattened to a vector."""
-        return operators.flatten(self, 1)
+        if order == "C":
+            return operators.flatten(self, 1)
+        return operators.reshape(self, (-1,), order=order)
 
     def dimshuffle(self, *pattern: Any) -> TensorVariable:
         """Return the array with its dimensions reordered; ``"x"`` inserts one of size 1."""
@@ -412,9 +414,11 @@ class TensorMethods(FunctionMethods):
         """Return a diagonal over two dimensions."""
         return operators.diagonal(self, offset, axis1, axis2)
 
-    def trace(self) -> TensorVariable:
-        """Return the sum of the main diagonal."""
-        return operators.trace(self)
+    def trace(
+        self, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None
+    ) -> TensorVariable:
+        """Return the sum of a diagonal over two dimensions."""
+        return operators.trace(self, offset, axis1, axis2, dtype)
 
     # ---- values ------------------------------------------------------------------------------
 
@@ -504,13 +508,13 @@ class TensorMethods(FunctionMethods):
         """Return whether any element over ``axis`` is true."""
         return operators.any(self, axis, keepdims, **options)
 
-    def cumsum(self, axis: int | None = None) -> TensorVariable:
+    def cumsum(self, axis: int | None = None, dtype: Any = None) -> TensorVariable:
         """Return the cumulative sum along ``axis``."""
-        return operators.cumsum(self, axis)
+        return operators.cumsum(self, axis, dtype)
 
-    def cumprod(self, axis: int | None = None) -> TensorVariable:
+    def cumprod(self, axis: int | None = None, dtype: Any = None) -> TensorVariable:
         """Return the cumulative product along ``axis``."""
-        return operators.cumprod(self, axis)
+        return operators.cumprod(self, axis, dtype)
 
     def norm(self, L: Any = 2, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
         """Return the ``L``-norm over ``axis``."""

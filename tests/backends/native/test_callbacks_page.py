@@ -107,6 +107,8 @@ CONDITIONS = [
     ("where the largest of complex numbers is", lambda: pt.argmax(x("complex128"))),
     ("a reduction by any other scalar op", lambda: pt.Reduce(ps.logaddexp)(x("float64"))),
     ("exponentials of complex numbers", lambda: pt.special.softmax(x("complex128"))),
+    ("bools without dimensions", lambda: x("float64")[True]),
+    ("assignment at bools without dimensions", lambda: pt.set_subtensor(x("float64")[True], 1.0)),
     ("a range of integers between floats", lambda: pt.ARange("int64")(x("float64", 0), 9.5, 1.5)),
     ("a range with a bound of uint64", lambda: pt.ARange("int64")(0, x("uint64", 0), 1)),
     ("places of complex numbers", lambda: pt.searchsorted(x("complex128"), x("complex128"))),

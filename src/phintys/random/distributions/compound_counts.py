@@ -70,7 +70,7 @@ class NegativeBinomial(SearchedCounts, method="negative_binomial"):
     def _logp(self, value: Any) -> Any:
         # Of n + k trials, n succeed; the last is one of these.
         share = math.log(self.n / (self.n + value))
-        return share + binomial_logp(self.n, self.n + value, self.p, 1 - self.p)
+        return share + binomial_logp(self.n, self.n + value, self.p, 1 - self.p, value)
 
     def _cdf(self, value: Any) -> Any:
         return special.betainc(self.n, value + 1, self.p)

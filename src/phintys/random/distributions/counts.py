@@ -49,14 +49,18 @@ def poisson_logp(k: Any, mean: Any) -> Any:
     return log_peak(k) - special.kl_div(k, mean)
 
 
-def binomial_logp(k: Any, n: Any, p: Any, rest: Any) -> Any:
+def binomial_logp(k: Any, n: Any, p: Any, rest: Any, others: Any = None) -> Any:
     """Return the log-probability of binomial numbers; ``rest`` is ``1 - p``.
+
+    ``others`` is ``n - k``, for callers that have it: where it is 0, the derivatives of a
+    difference would be infinite.
 
     It is that of two Poisson numbers with the sum n, divided by that of the sum, so that only small
     terms are subtracted. n need not be an integer.
     """
-    peaks = log_peak(k) + log_peak(n - k) - log_peak(n)
-    return peaks - special.kl_div(k, n * p) - special.kl_div(n - k, n * rest)
+    others = n - k if others is None else others
+    peaks = log_peak(k) + log_peak(others) - log_peak(n)
+    return peaks - special.kl_div(k, n * p) - special.kl_div(others, n * rest)
 
 
 class Poisson(SearchedCounts, method="poisson"):

@@ -67,6 +67,8 @@ class PowerOfGamma(Positive):
     def _logp(self, value: Any) -> Any:
         shape, power, z = self._shape(), self._power(), value / self._scale()
         density = special.xlogy(shape * power - 1, z) - self._gamma_of(value)
+        if self.is_falling:  # the difference of two infinities, of which the second is the larger
+            density = math.switch(math.eq(value, 0), -numbers.inf, density)
         return density - special.gammaln(shape) + math.log(abs(power)) - math.log(self._scale())
 
     def _cdf(self, value: Any) -> Any:

@@ -60,7 +60,9 @@ def checked(x: Any, s: Any, axes: Any, function: str) -> Arguments:
             f"{len(found)} axes."
         )
         raise ArgumentError(msg)
-    return Arguments(x, found, tuple(_number(one, function) for one in points))
+    sizes = sizes_of(x)
+    numbers = [_number(one, sizes[axis], function) for one, axis in zip(points, found, strict=True)]
+    return Arguments(x, found, tuple(numbers))
 
 
 def _listed(value: Any, name: str, function: str) -> list[Any]:
@@ -70,13 +72,16 @@ def _listed(value: Any, name: str, function: str) -> list[Any]:
     raise ArgumentError(msg)
 
 
-def _number(points: Any, function: str) -> Any:
-    """Return a number of points as an int or a symbolic size; ``None`` for None and -1."""
+def _number(points: Any, size: Any, function: str) -> Any:
+    """Return a number of points as an int or a symbolic size; ``None`` for the default.
+
+    In functions of several axes -1 stands for the size, which is not the default of real ones.
+    """
     if points is None:
         return None
     found = fold(as_size(points, f"{function}: a number of points"))
-    if isinstance(found, int) and found == -1:
-        return None
+    if isinstance(found, int) and found == -1 and function.endswith(("n", "2")):
+        return size
     if isinstance(found, int) and found < 1:
         msg = f"{function}: the number of points is at least 1, got {found}."
         raise ShapeError(msg)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from phintys._base.errors import ArgumentError, DtypeError, IndexingError, ShapeError
 from phintys.tensor import math
 from phintys.tensor.broadcasting import broadcast_arrays
@@ -181,13 +183,17 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
         )
         raise ArgumentError(msg)
     conditions = [_condition(one, "select") for one in condlist]
-    choices = [as_tensor_variable(one) for one in choicelist]
-    result: Any = as_tensor_variable(default)
-    dtype = promote(result.dtype if hasattr(default, "dtype") else choices[0].dtype)
-    dtype = promote(dtype, *(choice.dtype for choice in choices), result.dtype)
+    given = [*choicelist, default]
+    # Numbers of Python take the dtype of the other choices.
+    choices = [
+        one if type(one) in {bool, int, float, complex} else as_tensor_variable(one)
+        for one in given
+    ]
+    dtype = np.result_type(*(getattr(one, "dtype", one) for one in choices)).name
+    *choices, result = (math.cast(as_tensor_variable(one), dtype) for one in choices)
     for condition, choice in zip(reversed(conditions), reversed(choices), strict=True):
         result = math.switch(condition, choice, result)
-    return math.cast(result, dtype)
+    return result
 
 
 def _condition(x: Any, name: str) -> Any:

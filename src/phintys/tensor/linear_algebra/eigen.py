@@ -24,6 +24,7 @@ from phintys.tensor.linear_algebra.matrix_op import (
     OnError,
     adjoint,
     as_matrices,
+    check_choice,
     lapack_function,
     read_triangle,
 )
@@ -114,7 +115,14 @@ class EighResult(NamedTuple):
     eigenvectors: Any
 
 
-def eigh(a: Any, b: Any = None, *, lower: bool = True, on_error: OnError = "raise") -> EighResult:
+def eigh(
+    a: Any,
+    b: Any = None,
+    *,
+    lower: bool = True,
+    on_error: OnError = "raise",
+    UPLO: str | None = None,
+) -> EighResult:
     """Return the eigenvalues and eigenvectors of symmetric or Hermitian matrices.
 
     Parameters
@@ -129,6 +137,8 @@ def eigh(a: Any, b: Any = None, *, lower: bool = True, on_error: OnError = "rais
     on_error
         ``"raise"`` an error that names a matrix for which the iteration does not converge, or of
         which ``b`` is not positive definite; or return ``"nan"``.
+    UPLO
+        NumPy's way to say ``lower``: ``"L"`` or ``"U"``. It may also stand in the place of ``b``.
 
     Returns
     -------
@@ -149,6 +159,11 @@ def eigh(a: Any, b: Any = None, *, lower: bool = True, on_error: OnError = "rais
     array([1., 3.])
     """
     a = as_matrices(a, "eigh")
+    if isinstance(b, str):
+        b, UPLO = None, b
+    if UPLO is not None:
+        check_choice(UPLO.upper(), ("L", "U"), "UPLO")
+        lower = UPLO.upper() == "L"
     if not lower:
         a = adjoint(a)
     if b is None:
@@ -163,13 +178,18 @@ def eigh(a: Any, b: Any = None, *, lower: bool = True, on_error: OnError = "rais
 
 
 def eigvalsh(
-    a: Any, b: Any = None, *, lower: bool = True, on_error: OnError = "raise"
+    a: Any,
+    b: Any = None,
+    *,
+    lower: bool = True,
+    on_error: OnError = "raise",
+    UPLO: str | None = None,
 ) -> TensorVariable:
     """Return the eigenvalues of symmetric or Hermitian matrices, which ascend.
 
     Parameters
     ----------
-    a, b, lower, on_error
+    a, b, lower, on_error, UPLO
         As for :func:`eigh`.
 
     Returns
@@ -183,4 +203,4 @@ def eigvalsh(
     >>> pt.linalg.eigvalsh(pt.constant([[2.0, 1.0], [1.0, 2.0]])).eval().round(6)
     array([1., 3.])
     """
-    return eigh(a, b, lower=lower, on_error=on_error).eigenvalues
+    return eigh(a, b, lower=lower, on_error=on_error, UPLO=UPLO).eigenvalues

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from phintys._base.errors import ArgumentError
+from phintys._base.errors import ArgumentError, ShapeError
 from phintys.tensor import math
 from phintys.tensor._rules import conjugate, is_discrete
 from phintys.tensor.convert import as_tensor_variable
@@ -157,6 +157,14 @@ class PermuteRows(MatrixOp):
         """Gather the rows."""
         rows, x = matrices
         return (x[rows],)
+
+    def misfit(self, operands: Sequence[Any], shapes: Sequence[Any], name: str) -> ShapeError:
+        """Return the error for right-hand sides that do not fit a matrix with factors."""
+        return ShapeError(
+            f"The right-hand sides {operands[1]}, of the shape {tuple(shapes[1])}, do not fit the "
+            f"matrix of the system, which has {shapes[0][-1]} rows. The last dimension but one of "
+            "right-hand sides is that of the equations; a vector becomes a column by b[:, None]."
+        )
 
     def adjoint_rule(
         self, inputs: Sequence[Any], outputs: Sequence[Any], gradients: Sequence[Any]

@@ -22,7 +22,7 @@ from phintys.tensor.dim_shuffle import (
 from phintys.tensor.linear_algebra.matrix_op import as_matrices
 from phintys.tensor.linear_algebra.singular_values import svdvals
 from phintys.tensor.linear_algebra.solving import inv
-from phintys.tensor.reduce import max, min, sum
+from phintys.tensor.reduce import any, max, min, sum
 
 if TYPE_CHECKING:
     from phintys.tensor.variable import TensorVariable
@@ -239,5 +239,11 @@ def cond(x: Any, p: Any = None) -> TensorVariable:
     if p in {None, 2, -2}:
         values = svdvals(x)
         first, last = values[..., 0], values[..., -1]
-        return last / first if p == -2 else first / last
-    return matrix_norm(x, p) * matrix_norm(inv(x, on_error="nan"), p)
+        return last / first if p == -2 else _or_infinite(first / last, x)
+    return _or_infinite(matrix_norm(x, p) * matrix_norm(inv(x, on_error="nan"), p), x)
+
+
+def _or_infinite(ratio: Any, x: Any) -> Any:
+    """Return condition numbers, which are infinite for singular matrices, also for zeros."""
+    is_singular = math.and_(math.isnan(ratio), math.logical_not(any(math.isnan(x), axis=(-2, -1))))
+    return math.switch(is_singular, np.inf, ratio)

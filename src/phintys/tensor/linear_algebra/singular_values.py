@@ -314,7 +314,9 @@ def pinv(x: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None
     return matmul(adjoint(vh) * _row(inverse, u), adjoint(u))
 
 
-def matrix_rank(x: Any, tol: Any = None, *, rtol: Any = None) -> TensorVariable:
+def matrix_rank(
+    x: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None
+) -> TensorVariable:
     """Return the number of singular values of matrices that are not 0.
 
     Parameters
@@ -323,6 +325,8 @@ def matrix_rank(x: Any, tol: Any = None, *, rtol: Any = None) -> TensorVariable:
         A matrix, or a stack of them.
     tol
         Singular values up to this count as 0.
+    hermitian
+        Take the matrices to be Hermitian, of which the lower triangle is read.
     rtol
         Singular values up to this fraction of the largest one do. By default it is the larger size
         times the machine epsilon.
@@ -339,7 +343,7 @@ def matrix_rank(x: Any, tol: Any = None, *, rtol: Any = None) -> TensorVariable:
     array(1)
     """
     x = as_matrices(x, "matrix_rank")
-    values = svdvals(x)
+    values = math.abs(eigh(x).eigenvalues) if hermitian else svdvals(x)
     if tol is not None:
         least = expand_dims(as_tensor_variable(tol), -1)
     else:

@@ -139,15 +139,24 @@ def vecmat(x1: Any, x2: Any) -> TensorVariable:
 
 
 @also_named
-def cross(x1: Any, x2: Any, axis: int = -1) -> TensorVariable:
+def cross(
+    x1: Any,
+    x2: Any,
+    axisa: int = -1,
+    axisb: int = -1,
+    axisc: int = -1,
+    axis: int | None = None,
+) -> TensorVariable:
     """Return the cross products of vectors of three elements.
 
     Parameters
     ----------
     x1, x2
         Vectors, or stacks of them that broadcast.
+    axisa, axisb, axisc
+        The axis of the vectors in ``x1``, in ``x2`` and in the result.
     axis
-        The axis of the vectors, in both operands and in the result.
+        Instead of these, one axis for all of them.
 
     Returns
     -------
@@ -166,12 +175,14 @@ def cross(x1: Any, x2: Any, axis: int = -1) -> TensorVariable:
     array([0., 0., 1.])
     """
     parts: list[list[Any]] = []
-    for x in (x1, x2):
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    for x, along in ((x1, axisa), (x2, axisb)):
         x = _as_vectors(x, "cross")
-        moved = moveaxis(x, axis, -1)
+        moved = moveaxis(x, along, -1)
         if moved.type.shape[-1] not in {None, 3}:
             msg = (
-                f"cross takes vectors of 3 elements, got {moved.type.shape[-1]} along axis {axis} "
+                f"cross takes vectors of 3 elements, got {moved.type.shape[-1]} along axis {along} "
                 f"of {x}, of type {x.type}."
             )
             raise ShapeError(msg)
@@ -181,4 +192,4 @@ def cross(x1: Any, x2: Any, axis: int = -1) -> TensorVariable:
     found = [
         a[(at + 1) % 3] * b[(at + 2) % 3] - a[(at + 2) % 3] * b[(at + 1) % 3] for at in (0, 1, 2)
     ]
-    return moveaxis(stack(found, axis=-1), -1, axis)
+    return moveaxis(stack(found, axis=-1), -1, axisc)

@@ -295,11 +295,17 @@ def _odd(x: Any, axis: int, even: Any, mirrored: Any, turns: Any, length: Any) -
     mirrored, turns = dimshuffle(mirrored, *column), dimshuffle(turns, *column)
     first = take(x, constant([0]), axis)
     last = take(x, constant([-1]), axis)
-    inside = math.switch(mirrored, 2 * last - even, even)
+    # With 2 * last for a mirrored period, the edges count a whole number of times. One that does
+    # not count may be NaN.
+    edges = 2 * (_times(turns + mirrored, last) - _times(turns, first))
+    moved = math.switch(mirrored, edges - even, edges + even)
     # With a single element, there is no rise, and nothing to mirror.
-    several = math.gt(length, 1)
-    rise = math.switch(several, 2 * (last - first) * turns, 0)
-    return math.cast(math.switch(several, inside + rise, even), x.dtype)
+    return math.cast(math.switch(math.gt(length, 1), moved, even), x.dtype)
+
+
+def _times(count: Any, x: Any) -> Any:
+    """Return ``count * x``, and 0 for none."""
+    return math.switch(math.eq(count, 0), 0, count * x)
 
 
 def _ramps(x: Any, axis: int, before: Any, after: Any, ends: tuple[Any, Any]) -> Any:
@@ -318,11 +324,12 @@ def _ramps(x: Any, axis: int, before: Any, after: Any, ends: tuple[Any, Any]) ->
 
 
 def _ramp(edge: Any, end: Any, steps: Any, count: Any) -> Any:
-    """Return ``end + (edge - end) * steps / count``, rounded down for integers."""
+    """Return ``end + (edge - end) * steps / count``, rounded down for integers, up for bools."""
     if not is_discrete(edge):
         return end + (edge - end) / clip_size(count, 1, None) * steps
     start, stop = math.cast(end, "float64"), math.cast(edge, "float64")
-    return math.floor(start + (stop - start) / clip_size(count, 1, None) * steps)
+    ramp = start + (stop - start) / clip_size(count, 1, None) * steps
+    return math.neq(ramp, 0) if edge.dtype == "bool" else math.floor(ramp)
 
 
 _STATISTICS: dict[str, Callable[..., Any]] = {
@@ -344,7 +351,7 @@ def _statistics(
         start = subtract_sizes(size, used) if position else 0
         whole = x[(*before, slice(start, add_sizes(start, used)))]
         value = _STATISTICS[mode](whole, axis, keepdims=True)
-        if is_discrete(x) and not is_discrete(value):
+        if is_discrete(x) and x.dtype != "bool" and not is_discrete(value):
             value = math.rint(value)
         parts.append(broadcast_to(math.cast(value, x.dtype), _with_size(x, axis, count)))
     return concatenate([parts[0], x, parts[1]], axis)

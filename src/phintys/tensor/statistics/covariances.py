@@ -13,7 +13,7 @@ from phintys.tensor.joining import concatenate
 from phintys.tensor.products import dot
 from phintys.tensor.reduce import sum
 from phintys.tensor.shapes import sizes_of
-from phintys.tensor.type import promote
+from phintys.tensor.type import normalize_dtype, promote
 
 if TYPE_CHECKING:
     from phintys.tensor.variable import TensorVariable
@@ -78,7 +78,7 @@ def cov(
     x = _variables(m, rowvar)
     if y is not None:
         x = concatenate([x, _variables(y, rowvar)])
-    wanted = str(promote(x.dtype, "float64") if dtype is None else dtype)
+    wanted = promote(x.dtype, "float64") if dtype is None else normalize_dtype(dtype)
     x = math.cast(x, wanted)
     weights = _weights(fweights, aweights)
     correction = (0 if bias else 1) if ddof is None else ddof

@@ -11,7 +11,7 @@ from phintys.tensor._rules import Axis, is_discrete
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.dim_shuffle import dimshuffle, normalize_axes
 from phintys.tensor.reduce import sum
-from phintys.tensor.shapes import shape_i, specify_broadcastable
+from phintys.tensor.shapes import shape_i, specify_broadcastable, specify_shape
 from phintys.tensor.sizes import multiply_sizes
 from phintys.tensor.synonyms import also_named
 from phintys.tensor.type import normalize_dtype
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 else:
     masking = LateModule("phintys.tensor.masking")
 
-__all__ = ["average", "mean", "std", "var"]
+__all__ = ["average", "dtypes_of_mean", "mean", "std", "var"]
 
 _REAL = {"complex64": "float32", "complex128": "float64"}
 
@@ -36,7 +36,7 @@ def _count(x: Any, axes: tuple[int, ...], dtype: str) -> Any:
     return float(count) if isinstance(count, int) else math.cast(count, _REAL.get(dtype, dtype))
 
 
-def _dtypes(x: Any, dtype: Any, acc_dtype: Any) -> tuple[str, str]:
+def dtypes_of_mean(x: Any, dtype: Any, acc_dtype: Any = None) -> tuple[str, str]:
     """Return the dtype of a mean and the dtype in which to compute it."""
     usual = "float64" if is_discrete(x) else x.dtype
     wanted = usual if dtype is None else normalize_dtype(dtype)
@@ -104,7 +104,7 @@ def mean(
     """
     x = as_tensor_variable(x)
     axes = normalize_axes(axis, x.ndim)
-    wanted, acc = _dtypes(x, dtype, acc_dtype)
+    wanted, acc = dtypes_of_mean(x, dtype, acc_dtype)
     total = sum(x, axes, acc, keepdims, where=where)
     if where is True:
         return math.cast(total / _count(x, axes, acc), wanted)
@@ -178,7 +178,7 @@ def var(
             msg = "ddof and correction are names of the same argument; give one of them."
             raise ArgumentError(msg)
         ddof = correction
-    wanted, acc = _dtypes(x, dtype, None)
+    wanted, acc = dtypes_of_mean(x, dtype, None)
     if where is True:
         count = kept_count = _count(x, axes, acc)
     else:
@@ -353,7 +353,13 @@ def average(
             )
             raise ShapeError(msg)
         weights = dimshuffle(weights, *(0 if dim in axes else "x" for dim in range(x.ndim)))
+        stated = [x.type.shape[dim] if dim in axes else 1 for dim in range(x.ndim)]
+    else:
+        stated = list(x.type.shape)
+    weights = specify_shape(weights, stated)
     total = sum(x * weights, axes, keepdims=keepdims)
     weight = sum(math.second(x, weights), axes, keepdims=keepdims)
+    if not is_discrete(total):
+        weight = math.cast(weight, total.dtype)
     result = total / weight
     return (result, math.cast(weight, result.dtype)) if returned else result

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from phintys._base.errors import DomainError, DtypeError
+from phintys._base.errors import ArgumentError, DomainError, DtypeError
 from phintys.tensor import math
 from phintys.tensor._rules import Axis, is_discrete
 from phintys.tensor.convert import as_tensor_variable
@@ -15,6 +15,7 @@ from phintys.tensor.dim_shuffle import normalize_axes
 from phintys.tensor.extremes import argmax, argmin
 from phintys.tensor.observing import CheckAndRaise
 from phintys.tensor.reduce import all, max, min, prod, sum
+from phintys.tensor.statistics.moments import dtypes_of_mean
 from phintys.tensor.synonyms import also_named
 
 if TYPE_CHECKING:
@@ -86,7 +87,15 @@ def _filled(x: Any, value: float) -> Any:
 
 
 @also_named
-def nansum(x: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> TensorVariable:
+def nansum(
+    x: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    keepdims: bool = False,
+    *,
+    initial: Any = None,
+    where: Any = True,
+) -> TensorVariable:
     """Return the sum of the elements along some axes, with NaN as 0; see :func:`sum`.
 
     Parameters
@@ -99,6 +108,8 @@ def nansum(x: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False)
         Dtype of the result. By default that of ``x``, or int64 or uint64 for integers and bools.
     keepdims
         Keep the axes, with size 1.
+    initial, where
+        As for :func:`sum`.
 
     Returns
     -------
@@ -116,11 +127,19 @@ def nansum(x: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False)
     >>> pt.nansum([1.0, np.nan, 2.0]).eval()
     array(3.)
     """
-    return sum(_filled(x, 0), axis, dtype, keepdims)
+    return sum(_filled(x, 0), axis, dtype, keepdims, where=where, initial=initial)
 
 
 @also_named
-def nanprod(x: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> TensorVariable:
+def nanprod(
+    x: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    keepdims: bool = False,
+    *,
+    initial: Any = None,
+    where: Any = True,
+) -> TensorVariable:
     """Return the product of the elements along some axes, with NaN as 1; see :func:`prod`.
 
     Parameters
@@ -133,6 +152,8 @@ def nanprod(x: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False
         Dtype of the result. By default that of ``x``, or int64 or uint64 for integers and bools.
     keepdims
         Keep the axes, with size 1.
+    initial, where
+        As for :func:`prod`.
 
     Returns
     -------
@@ -150,11 +171,11 @@ def nanprod(x: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False
     >>> pt.nanprod([3.0, np.nan, 2.0]).eval()
     array(6.)
     """
-    return prod(_filled(x, 1), axis, dtype, keepdims)
+    return prod(_filled(x, 1), axis, dtype, keepdims, where=where, initial=initial)
 
 
 @also_named
-def nancumsum(x: Any, axis: int | None = None) -> TensorVariable:
+def nancumsum(x: Any, axis: int | None = None, dtype: Any = None) -> TensorVariable:
     """Return cumulative sums along an axis, with NaN as 0; see :func:`cumsum`.
 
     Parameters
@@ -163,6 +184,8 @@ def nancumsum(x: Any, axis: int | None = None) -> TensorVariable:
         A tensor of any dtype.
     axis
         The axis; with ``None``, ``x`` is flattened first.
+    dtype
+        As for :func:`cumsum`.
 
     Returns
     -------
@@ -180,11 +203,11 @@ def nancumsum(x: Any, axis: int | None = None) -> TensorVariable:
     >>> pt.nancumsum([1.0, np.nan, 2.0]).eval()
     array([1., 1., 3.])
     """
-    return cumsum(_filled(x, 0), axis)
+    return cumsum(_filled(x, 0), axis, dtype)
 
 
 @also_named
-def nancumprod(x: Any, axis: int | None = None) -> TensorVariable:
+def nancumprod(x: Any, axis: int | None = None, dtype: Any = None) -> TensorVariable:
     """Return cumulative products along an axis, with NaN as 1; see :func:`cumprod`.
 
     Parameters
@@ -193,6 +216,8 @@ def nancumprod(x: Any, axis: int | None = None) -> TensorVariable:
         A tensor of any dtype.
     axis
         The axis; with ``None``, ``x`` is flattened first.
+    dtype
+        As for :func:`cumprod`.
 
     Returns
     -------
@@ -210,11 +235,18 @@ def nancumprod(x: Any, axis: int | None = None) -> TensorVariable:
     >>> pt.nancumprod([3.0, np.nan, 2.0]).eval()
     array([3., 3., 6.])
     """
-    return cumprod(_filled(x, 1), axis)
+    return cumprod(_filled(x, 1), axis, dtype)
 
 
 @also_named
-def nanmax(x: Any, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
+def nanmax(
+    x: Any,
+    axis: Axis = None,
+    keepdims: bool = False,
+    *,
+    initial: Any = None,
+    where: Any = True,
+) -> TensorVariable:
     """Return the largest of the elements that are not NaN along some axes.
 
     Parameters
@@ -225,6 +257,8 @@ def nanmax(x: Any, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
         One axis, several, or ``None`` for all.
     keepdims
         Keep the axes, with size 1.
+    initial, where
+        As for :func:`max`; with ``initial``, it is the result where no element is a number.
 
     Returns
     -------
@@ -245,11 +279,18 @@ def nanmax(x: Any, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
     >>> pt.nanmax([1.0, np.nan, 2.0]).eval()
     array(2.)
     """
-    return _extreme(x, axis, keepdims, max, -np.inf)
+    return _extreme(x, axis, keepdims, max, -np.inf, {"initial": initial, "where": where})
 
 
 @also_named
-def nanmin(x: Any, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
+def nanmin(
+    x: Any,
+    axis: Axis = None,
+    keepdims: bool = False,
+    *,
+    initial: Any = None,
+    where: Any = True,
+) -> TensorVariable:
     """Return the smallest of the elements that are not NaN along some axes.
 
     Parameters
@@ -260,6 +301,8 @@ def nanmin(x: Any, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
         One axis, several, or ``None`` for all.
     keepdims
         Keep the axes, with size 1.
+    initial, where
+        As for :func:`min`; with ``initial``, it is the result where no element is a number.
 
     Returns
     -------
@@ -280,15 +323,19 @@ def nanmin(x: Any, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
     >>> pt.nanmin([1.0, np.nan, 2.0]).eval()
     array(1.)
     """
-    return _extreme(x, axis, keepdims, min, np.inf)
+    return _extreme(x, axis, keepdims, min, np.inf, {"initial": initial, "where": where})
 
 
-def _extreme(x: Any, axis: Axis, keepdims: bool, reduction: Any, neutral: float) -> Any:
+def _extreme(
+    x: Any, axis: Axis, keepdims: bool, reduction: Any, neutral: float, options: dict[str, Any]
+) -> Any:
     x = _real(x)
     if is_discrete(x):
-        return reduction(x, axis, keepdims=keepdims)
-    found = reduction(_filled(x, neutral), axis, keepdims=keepdims)
-    none = all(math.isnan(x), axis, keepdims=keepdims)
+        return reduction(x, axis, keepdims=keepdims, **options)
+    found = reduction(_filled(x, neutral), axis, keepdims=keepdims, **options)
+    if options["initial"] is not None:
+        return found
+    none = all(math.isnan(x), axis, keepdims=keepdims, where=options["where"])
     return math.switch(none, math.cast(np.nan, x.dtype), found)
 
 
@@ -379,7 +426,14 @@ def _real(x: Any) -> Any:
 
 
 @also_named
-def nanmean(x: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> TensorVariable:
+def nanmean(
+    x: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    keepdims: bool = False,
+    *,
+    where: Any = True,
+) -> TensorVariable:
     """Return the mean of the elements that are not NaN along some axes; see :func:`mean`.
 
     Parameters
@@ -392,6 +446,8 @@ def nanmean(x: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False
         Dtype of the result. By default that of ``x``, or float64 for integers and bools.
     keepdims
         Keep the axes, with size 1.
+    where
+        Which elements count, as for :func:`mean`.
 
     Returns
     -------
@@ -410,18 +466,19 @@ def nanmean(x: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False
     array(1.5)
     """
     x = as_tensor_variable(x)
-    return _mean(x, normalize_axes(axis, x.ndim), dtype, keepdims)
+    return _mean(x, normalize_axes(axis, x.ndim), dtype, keepdims, where)
 
 
-def _mean(x: Any, axes: tuple[int, ...], dtype: Any, keepdims: bool) -> Any:
-    wanted = ("float64" if is_discrete(x) else x.dtype) if dtype is None else str(np.dtype(dtype))
+def _mean(x: Any, axes: tuple[int, ...], dtype: Any, keepdims: bool, where: Any) -> Any:
+    wanted = dtypes_of_mean(x, dtype)[0]
     acc = "float32" if wanted == "float16" else wanted
-    total = sum(_filled(x, 0), axes, acc, keepdims)
-    return math.cast(total / _count(x, axes, keepdims, _REAL.get(acc, acc)), wanted)
+    total = sum(_filled(x, 0), axes, acc, keepdims, where=where)
+    count = _count(x, axes, keepdims, _REAL.get(acc, acc), where)
+    return math.cast(total / count, wanted)
 
 
-def _count(x: Any, axes: tuple[int, ...], keepdims: bool, dtype: str) -> Any:
-    return sum(math.logical_not(math.isnan(x)), axes, dtype, keepdims)
+def _count(x: Any, axes: tuple[int, ...], keepdims: bool, dtype: str, where: Any) -> Any:
+    return sum(math.logical_not(math.isnan(x)), axes, dtype, keepdims, where=where)
 
 
 @also_named
@@ -431,6 +488,9 @@ def nanvar(
     dtype: Any = None,
     ddof: Any = 0,
     keepdims: bool = False,
+    *,
+    correction: Any = None,
+    where: Any = True,
 ) -> TensorVariable:
     """Return the variance of the elements that are not NaN along some axes; see :func:`var`.
 
@@ -446,6 +506,10 @@ def nanvar(
         The sum of squares is divided by the number of elements that are not NaN minus ``ddof``.
     keepdims
         Keep the axes, with size 1.
+    correction
+        The array API's name for ``ddof``.
+    where
+        Which elements count, as for :func:`var`.
 
     Returns
     -------
@@ -456,6 +520,10 @@ def nanvar(
     ------
     ShapeError
         ``axis`` is out of range.
+    ArgumentError
+        Both ``ddof`` and ``correction`` are given.
+    DtypeError
+        ``dtype`` is not a floating one.
 
     Examples
     --------
@@ -463,16 +531,21 @@ def nanvar(
     >>> pt.nanvar([1.0, np.nan, 3.0]).eval()
     array(1.)
     """
+    if correction is not None:
+        if ddof != 0:
+            msg = "ddof and correction are names of the same argument; give one of them."
+            raise ArgumentError(msg)
+        ddof = correction
     x = as_tensor_variable(x)
     axes = normalize_axes(axis, x.ndim)
-    wanted = ("float64" if is_discrete(x) else x.dtype) if dtype is None else str(np.dtype(dtype))
+    wanted = dtypes_of_mean(x, dtype)[0]
     real = _REAL.get(wanted, wanted)
     acc = "float32" if real == "float16" else real
-    deviation = x - _mean(x, axes, None if dtype is None else wanted, True)
+    deviation = x - _mean(x, axes, None if dtype is None else wanted, True, where)
     deviation = math.switch(math.isnan(x), math.cast(0, deviation.dtype), deviation)
     squares = math.real(deviation * math.conj(deviation))
-    free = _count(x, axes, keepdims, acc) - math.cast(ddof, acc)
-    total = sum(squares, axes, acc, keepdims)
+    free = _count(x, axes, keepdims, acc, where) - math.cast(ddof, acc)
+    total = sum(squares, axes, acc, keepdims, where=where)
     nan = math.cast(np.nan, acc)
     return math.cast(math.switch(math.gt(free, 0), total / free, nan), real)
 
@@ -484,6 +557,9 @@ def nanstd(
     dtype: Any = None,
     ddof: Any = 0,
     keepdims: bool = False,
+    *,
+    correction: Any = None,
+    where: Any = True,
 ) -> TensorVariable:
     """Return the standard deviation of the elements that are not NaN: the root of :func:`nanvar`.
 
@@ -499,6 +575,10 @@ def nanstd(
         The sum of squares is divided by the number of elements that are not NaN minus ``ddof``.
     keepdims
         Keep the axes, with size 1.
+    correction
+        The array API's name for ``ddof``.
+    where
+        Which elements count, as for :func:`var`.
 
     Returns
     -------
@@ -509,6 +589,10 @@ def nanstd(
     ------
     ShapeError
         ``axis`` is out of range.
+    ArgumentError
+        Both ``ddof`` and ``correction`` are given.
+    DtypeError
+        ``dtype`` is not a floating one.
 
     Examples
     --------
@@ -516,4 +600,4 @@ def nanstd(
     >>> pt.nanstd([1.0, np.nan, 3.0]).eval()
     array(1.)
     """
-    return math.sqrt(nanvar(x, axis, dtype, ddof, keepdims))
+    return math.sqrt(nanvar(x, axis, dtype, ddof, keepdims, correction=correction, where=where))

@@ -128,7 +128,7 @@ def quantile(
     rows, kept = _rows(x, axis, "quantile")
     ordered = sort(rows, axis=-1)
     length = math.cast(sizes_of(rows)[-1], "float64")
-    found = _interpolated(ordered, _fractions(q, rows), length, method)
+    found = _interpolated(ordered, _fractions(q, rows), length, _at_ends(q, method))
     found = _nan_where(expand_dims(math.isnan(ordered[..., -1]), -1), found)
     return _quantiles_first(found, q, kept, keepdims)
 
@@ -225,7 +225,7 @@ def nanquantile(
     ordered = sort(rows, axis=-1)
     present = math.logical_not(math.isnan(rows))
     count = sum(present, -1, dtype="float64", keepdims=True)
-    found = _interpolated(ordered, _fractions(q, rows), count, method)
+    found = _interpolated(ordered, _fractions(q, rows), count, _at_ends(q, method))
     return _quantiles_first(found, q, kept, keepdims)
 
 
@@ -379,6 +379,14 @@ def _fractions(q: Any, rows: Any) -> Any:
             raise DomainError(msg)
         return flat
     return CheckAndRaise(DomainError, message)(flat, inside)
+
+
+def _at_ends(q: Any, method: str) -> str:
+    """Return the method for ``q``: the integers 0 and 1 choose elements, as in NumPy.
+
+    Interpolation between them would be NaN beside an infinity.
+    """
+    return "lower" if method == "linear" and is_discrete(as_tensor_variable(q)) else method
 
 
 # ---- methods -------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING
 
+from phintys.backends.native.dependence import may_fail
 from phintys.backends.native.emit.accumulators import State as Carried
 from phintys.backends.native.emit.control import lane_mask, leaving, loop, when
 from phintys.backends.native.emit.evaluation import Evaluator
@@ -290,9 +291,13 @@ class LoopWriter(ABC):
         return [[]]
 
     def _reaches_memory(self, nest: NestPlan) -> bool:
-        """Return whether a nest writes more than what other nests of an iteration read."""
+        """Return whether a nest does more than write what other nests of an iteration read.
+
+        One that checks indices does, whether they are used or not.
+        """
         return any(
-            id(statement) in nest.stores and statement.target not in self.plan.scratch
+            may_fail(statement)
+            or (id(statement) in nest.stores and statement.target not in self.plan.scratch)
             for statement in nest.statements
         )
 

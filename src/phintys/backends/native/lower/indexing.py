@@ -13,7 +13,7 @@ from phintys._base.records import record
 from phintys.backends.native.expressions import Cast, Expression, Index, IndexCheck, Load, Operation
 from phintys.backends.native.failures import Failure
 from phintys.backends.native.lower.families import lowers
-from phintys.backends.native.lower.lowering import Loops, Lowering
+from phintys.backends.native.lower.lowering import Loops, Lowering, NotLowered
 from phintys.backends.native.lower.overwriting import Base, base_of
 from phintys.backends.native.lower.slices import (
     basic_view,
@@ -397,9 +397,17 @@ def _index_shape(arrays: Sequence[_IndexArray], node: Apply, lowering: Lowering)
     return backwards[::-1]
 
 
+def _check_masks(template: Any) -> None:
+    """Leave bools without dimensions, which select all or nothing, to NumPy."""
+    if any(isinstance(entry, Mask) and not entry.ndim for entry in template):
+        msg = "a bool without dimensions as an index"
+        raise NotLowered(msg)
+
+
 @lowers(AdvancedSubtensor)
 def lower_advanced_subtensor(op: AdvancedSubtensor, node: Apply, lowering: Lowering) -> None:
     """``out[i, j] = x[index[i], j]``."""
+    _check_masks(op.idx_list)
     gather = _gather(lowering.view(node.inputs[0]), op.idx_list, node, 1, lowering)
     target, _ = lowering.compute(node.outputs[0], gather.sizes)
     lowering.store(target, gather.load(lowering), gather.loops, nodes=(node,))
@@ -408,6 +416,7 @@ def lower_advanced_subtensor(op: AdvancedSubtensor, node: Apply, lowering: Lower
 @lowers(AdvancedIncSubtensor)
 def lower_advanced_inc_subtensor(op: AdvancedIncSubtensor, node: Apply, lowering: Lowering) -> None:
     """``out = x``; then ``out[index[i], j] = y[i, j]`` or ``+= y[i, j]``, in this order."""
+    _check_masks(op.idx_list)
     x = lowering.view(node.inputs[0])
     base = base_of(node, node.inputs[0], lowering)
     target = base.view
