@@ -83,7 +83,7 @@ class LinearAlgebra:
     def orthogonal_factor(self, arrays: Any, size: int) -> Any:
         """A QR decomposition."""
         (a,) = inputs = self.symbols(arrays)
-        q, r = self.tensor.linalg.qr(a)
+        q, r = self.tensor.linalg.qr(a, mode="economic")
         return self.compiled(inputs, [q @ r, abs(r)])
 
 
