@@ -169,6 +169,15 @@ RECORDS = [
         differentiable=(),
     ),
     OpRecord(
+        name="linalg.cross",
+        build=pt.linalg.cross,
+        reference=np.cross,
+        draw=_crossed,
+        broadcasts=True,
+        tolerance=MULTIPLIED,
+        differentiable=(),
+    ),
+    OpRecord(
         name="linalg.block_diag",
         build=pt.linalg.block_diag,
         reference=_block_diag,

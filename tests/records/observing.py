@@ -5,6 +5,7 @@ import operator
 import numpy as np
 
 import phintys.tensor as pt
+from phintys.tensor.batching.uneven import EvenRows
 from phintys.testing import Argument, OpRecord
 from phintys.testing.strategies import same
 
@@ -23,6 +24,14 @@ RECORDS = [
         reference=lambda x: x,
         arguments=(Argument(),),
         ops=(pt.CheckAndRaise,),
+    ),
+    OpRecord(
+        name="EvenRows",
+        build=lambda x: EvenRows(0)(x, pt.eq(x.ndim, x.ndim)),
+        reference=lambda x: x,
+        arguments=(Argument(),),
+        shapes=same(min_dims=1),
+        ops=(EvenRows,),
     ),
     OpRecord(
         name="Assert",
