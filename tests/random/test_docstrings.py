@@ -13,6 +13,8 @@ from phintys import random
 from phintys.random.distributions import DISTRIBUTIONS
 from tests.random.records import RECORDS
 
+pytestmark = pytest.mark.docstrings
+
 CLASSES = {one.__name__: one for one in DISTRIBUTIONS.values()}
 CLASSES |= {
     name: getattr(random, name)

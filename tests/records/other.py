@@ -165,15 +165,6 @@ RECORDS = [
         smooth=lambda x, decimals: _far_from_halves(x * 10.0**decimals),
     ),
     OpRecord(
-        name="around",
-        build=pt.around,
-        reference=np.around,
-        arguments=(Argument(dtypes=(*INTEGERS, *FLOATS), extremes=False),),
-        params=_decimals,
-        tolerance=Tolerance("NumPy scales in other steps", ulps=4),
-        smooth=lambda x, decimals: _far_from_halves(x * 10.0**decimals),
-    ),
-    OpRecord(
         name="divmod",
         build=pt.divmod,
         reference=np.divmod,

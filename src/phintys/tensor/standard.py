@@ -37,29 +37,8 @@ __all__ = [
 ]
 
 
-@also_named
-def around(x: Any, decimals: int = 0) -> TensorVariable:
-    """Return ``x`` rounded to a number of decimals: NumPy's other name of :func:`round`.
-
-    Parameters
-    ----------
-    x
-        A tensor.
-    decimals
-        Number of decimal places; negative values round to tens, hundreds and so on.
-
-    Returns
-    -------
-    TensorVariable
-        A tensor with the shape of ``x``.
-
-    Examples
-    --------
-    >>> import phintys.tensor as pt
-    >>> pt.around([0.25, 1.75], 1).eval()
-    array([0.2, 1.8])
-    """
-    return math.round(x, decimals)
+around = math.round
+"""NumPy's other name of it."""
 
 
 @takes_device

@@ -32,7 +32,6 @@ SYNONYMS: dict[str, dict[str, str]] = {
     "argpartition": {"a": "x"},
     "argsort": {"a": "x"},
     "argwhere": {"a": "x"},
-    "around": {"a": "x"},
     "array_equal": {"a1": "a", "a2": "b"},
     "array_equiv": {"a1": "a", "a2": "b"},
     "array_split": {"ary": "x"},
