@@ -93,7 +93,7 @@ class _Steps:
             trace.append(np.array(row))
         for number, (old, new) in enumerate(zip(self._untraced, made.untraced, strict=True)):
             if isinstance(old, np.ndarray):
-                self._check(new, old, f"untraced value {number}")
+                self._check(new, old, f"state {number}")
         self._untraced = [
             deepcopy(value) if is_shared else value
             for value, is_shared in zip(made.untraced, self._op.returns_input, strict=True)

@@ -527,3 +527,23 @@ def test_too_many_rows_for_any_memory():
     rows = phintys.function([n], loop(lambda t: [t * t], n, stacked=1))
     with pytest.raises((MemoryError, ValueError)):
         rows(2**62)
+
+
+class OfPython(Op):
+    """Has no native code, and is not run again to find the words of an error."""
+
+    def make_node(self, a):
+        return Apply(self, [a], [a.type()])
+
+    def perform(self, node, inputs, storage):
+        storage[0][0] = inputs[0].copy()
+
+    def infer_shape(self, fgraph, node, shapes):
+        return shapes
+
+
+def test_a_state_of_another_length_is_named_with_both_lengths():
+    outputs = loop(lambda t, u, w: [w @ OfPython()(u)], n, untraced=[x], captured=[W])
+    f = phintys.function([n, x, W], outputs, mode="native")
+    with pytest.raises(ShapeError, match=r"state 0 .* 3 .* 5\. Shapes must be the same"):
+        f(2, draw(5), draw(3, 5))

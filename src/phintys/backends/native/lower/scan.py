@@ -298,7 +298,7 @@ class _Steps:
             self.stacks.append(stack)
             self._keep(row, stack.picked(0, number, sizes), number)
         for at, (value, state) in enumerate(zip(made.untraced, self.states, strict=True)):
-            self._check_alike(value, state.sizes, f"untraced value {at}")
+            self._check_alike(value, state.sizes, f"state {at}")
         pairs = [
             (value, state)
             for value, state in zip(made.untraced, self.states, strict=True)
@@ -318,8 +318,12 @@ class _Steps:
     def _check_alike(self, view: View, wanted: Sequence[Size], what: str) -> None:
         """Check that what a step has computed has the shape that the next one expects."""
         for dim, (given, size) in enumerate(zip(view.sizes, wanted, strict=True)):
-            detail = f"{what} has another shape than before, dimension {dim}: {{0}} and {{1}}"
-            self.lowering.require_equal(given, size, Failure(self.node, "changed", detail))
+            detail = (
+                f"a step gives {what} the length {{0}} in dimension {dim}, where it had {{1}}. "
+                "Shapes must be the same in all steps"
+            )
+            failure = Failure(self.node, "changed", detail, text="{op}: {detail}.")
+            self.lowering.require_equal(given, size, failure)
 
     # ---- after the loop --------------------------------------------------------------------------
 
