@@ -16,7 +16,7 @@ from phintys.passes._loops import Argument, Loop, is_like
 from phintys.passes.loop_states import equal_values, unite_results
 from phintys.rewriting import GraphRewriter
 from phintys.tensor.indexing.basic import Subtensor
-from phintys.tensor.indexing.template import Slice, is_full
+from phintys.tensor.indexing.template import FULL, Slice, is_full
 from phintys.tensor.known import known_int
 from phintys.tensor.size_check import SizeCheck, unchecked_size
 
@@ -181,7 +181,7 @@ def _row_of_trace(x: Any, traces: Mapping[Any, Argument]) -> Any:
     start, left_out = 0, 0
     node = x.owner
     if node is not None and isinstance(node.op, Subtensor) and node.inputs[0] in traces:
-        entry: Any = node.op.idx_list[0]
+        entry: Any = node.op.idx_list[0] if node.op.idx_list else FULL
         if not isinstance(entry, Slice) or entry.step not in {None, 1}:
             return None
         if not all(map(is_full, node.op.idx_list[1:])):

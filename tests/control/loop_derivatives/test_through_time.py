@@ -608,6 +608,19 @@ def test_derivatives_of_all_kinds_agree(mode):
 
 
 @pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("index", [(), ..., slice(None), (slice(None), slice(None)), (..., None)])
+def test_gradients_for_all_rows_however_they_are_indexed(index, mode):
+    x, h0 = pt.dmatrix("x"), pt.dvector("h0")
+    states = phintys.scan(lambda a, h: pt.sin(h) * a + h, x, h0, return_updates=False)
+    found = phintys.grad((states[index] ** 2).sum() + states[-1].sum(), [x, h0])
+    expected = phintys.grad((states**2).sum() + states[-1].sum(), [x, h0])
+    f = phintys.function([x, h0], [*found, *expected], mode=mode)
+    g, g0, e, e0 = f(np.linspace(-1, 1, 6).reshape(3, 2), [0.3, -0.5])
+    np.testing.assert_allclose(g, e)
+    np.testing.assert_allclose(g0, e0)
+
+
+@pytest.mark.parametrize("mode", MODES)
 def test_gradients_have_the_dtypes_of_their_variables(mode):
     x, c, k = pt.fvector("x"), pt.dscalar("c"), pt.lvector("k")
     start = np.float32(0.5)

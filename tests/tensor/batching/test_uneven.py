@@ -48,7 +48,7 @@ def test_the_first_and_the_last_rows_of_each_item(mode):
     (states, squares), _ = phintys.scan(
         lambda h: [pt.sin(h) * t + 1, h**2], outputs_info=[t, None], n_steps=n
     )
-    outputs = [states[-1], squares[-1], squares[0], states[0], squares[::-1][0]]
+    outputs = [states[-1], squares[-1], squares[0], states[0], squares[::-1][0], states[:][-1]]
     f = phintys.function([ts, ns], pt.vectorize_graph(outputs, {t: ts, n: ns}), mode=mode)
     alone = phintys.function([t, n], outputs)
     found = f(STARTS, STEPS)

@@ -51,11 +51,23 @@ def test_through_several_reorderings(evaluate):
     np.testing.assert_array_equal(found[1], VALUE[1])
 
 
-def test_of_a_part_the_part_is_returned(evaluate):
-    x = pt.tensor3("x")
-    found = evaluate(CHAINS["a part of a part"][0](x).set(0), {x: VALUE})
-    expected = VALUE[1].copy()
-    expected[1:] = 0
+PARTS_OF_PARTS = {
+    "a part": lambda x: x[1:],
+    "the whole": lambda x: x[:],
+    "everything": lambda x: x[...],
+    "a new dimension": lambda x: x[None],
+    "new dimensions": lambda x: x[:, None, ..., None],
+}
+
+
+@pytest.mark.parametrize("name", PARTS_OF_PARTS)
+@pytest.mark.parametrize("array", [lambda x: x[1], lambda x: x[[2, 0]][0], lambda x: x[1].T])
+def test_of_a_part_the_part_is_returned(name, array, evaluate):
+    x = pt.tensor("x", dtype="float64", shape=(3, 4, 4))
+    value = np.arange(48.0).reshape(3, 4, 4)
+    found = evaluate(PARTS_OF_PARTS[name](array(x)).set(0), {x: value})
+    expected = array(value).copy()
+    PARTS_OF_PARTS[name](expected)[...] = 0
     np.testing.assert_array_equal(found, expected)
 
 

@@ -11,7 +11,7 @@ from phintys._base.errors import DtypeError, IndexingError
 from phintys.graph.variable import Constant, Variable
 from phintys.tensor._operators import operators
 from phintys.tensor.convert import as_tensor_variable, constant, contains_variable
-from phintys.tensor.dim_shuffle import dimshuffle
+from phintys.tensor.dim_shuffle import DimShuffle, dimshuffle
 from phintys.tensor.indexing.advanced import AdvancedSubtensor
 from phintys.tensor.indexing.basic import Subtensor
 from phintys.tensor.indexing.template import (
@@ -26,11 +26,13 @@ from phintys.tensor.indexing.template import (
     is_advanced,
     is_full,
 )
+from phintys.tensor.reshaping import Reshape
+from phintys.tensor.shapes import SpecifyShape
 
 if TYPE_CHECKING:
     from phintys.tensor.variable import TensorVariable
 
-__all__ = ["index", "parse"]
+__all__ = ["index", "is_part", "parse"]
 
 _INT64 = np.iinfo(np.int64)
 _basic = lru_cache(maxsize=1024)(Subtensor)
@@ -69,8 +71,10 @@ def index(x: Any, args: Any) -> TensorVariable:
     taken = [entry for entry in template if entry is not NEWAXIS]
     while taken and is_full(taken[-1]):
         taken.pop()
-    # x[None] is x with an added dimension; but x[:] is a part of x that can be set.
-    result = x if not taken and NEWAXIS in template else _basic(tuple(taken))(x, *inputs)
+    # x[None] is x with an added dimension; but x[:] is a part of x that can be set, and so is
+    # x[None] where x is a part itself: what is written to it is written to x, as with x[None, 0].
+    only_adds = not taken and NEWAXIS in template
+    result = x if only_adds and not is_part(x) else _basic(tuple(taken))(x, *inputs)
     if NEWAXIS not in template:
         return result
     order: list[int | str] = []
@@ -81,6 +85,25 @@ def index(x: Any, args: Any) -> TensorVariable:
         elif isinstance(entry, Slice):
             order.append(next(dims))
     return dimshuffle(result, *order, *dims)
+
+
+def is_part(x: Any) -> bool:
+    """Return whether ``x`` is the result of an index, also reordered, reshaped or the like.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> x = pt.dmatrix("x")
+    >>> is_part(x[1:].T), is_part(x.T)
+    (True, False)
+    """
+    while (node := x.owner) is not None:
+        if isinstance(node.op, Subtensor | AdvancedSubtensor):
+            return True
+        if not isinstance(node.op, DimShuffle | Reshape | SpecifyShape):
+            return False
+        x = node.inputs[0]
+    return False
 
 
 def parse(x: Any, args: Any) -> tuple[list[Any], list[Any]]:

@@ -15,7 +15,7 @@ from phintys.tensor.convert import as_tensor_variable, constant, contains_variab
 from phintys.tensor.dim_shuffle import DimShuffle, normalize_axis, shape_padleft
 from phintys.tensor.indexing.advanced import AdvancedSubtensor
 from phintys.tensor.indexing.basic import Subtensor
-from phintys.tensor.indexing.parse import index
+from phintys.tensor.indexing.parse import index, is_part
 from phintys.tensor.indexing.update import AdvancedIncSubtensor, IncSubtensor
 from phintys.tensor.reshaping import Reshape, flatten, reshape
 from phintys.tensor.shapes import SpecifyShape, sizes_of
@@ -152,7 +152,7 @@ def _update(
             return write(node.inputs[0], y, *node.inputs[1:])
         source: Any = node.inputs[0] if node.inputs else None
         if isinstance(op, DimShuffle):
-            if op.new_order and _only_adds_dims(op) and _is_whole(source):
+            if op.new_order and _only_adds_dims(op) and not is_part(source):
                 write = _basic((), inplace, sets, tolerate_aliased)
                 return write(source, _unshuffle(op, y))
             y = _unshuffle(op, y)
@@ -168,17 +168,6 @@ def _only_adds_dims(op: DimShuffle) -> bool:
     """Return whether a DimShuffle only adds dimensions, as ``x[None]`` does."""
     kept = [entry for entry in op.new_order if entry != "x"]
     return "x" in op.new_order and kept == list(range(op.input_ndim))
-
-
-def _is_whole(x: Any) -> bool:
-    """Return whether no index is found further down, so that ``x`` itself is written to."""
-    while x.owner is not None:
-        if isinstance(x.owner.op, Subtensor | AdvancedSubtensor):
-            return False
-        if not isinstance(x.owner.op, DimShuffle | Reshape | SpecifyShape):
-            return True
-        x = x.owner.inputs[0]
-    return True
 
 
 def _unshuffle(op: DimShuffle, y: Any) -> Any:

@@ -260,8 +260,10 @@ def _count(rows: Any) -> int | None:
     node = rows.owner
     if rows.type.shape[0] is not None or node is None or not isinstance(node.op, Subtensor):
         return rows.type.shape[0]
-    stop = getattr(node.op.idx_list[0], "stop", None)
-    return stop if _is_beginning(node.op.idx_list) and isinstance(stop, int) else None
+    if not _is_beginning(node.op.idx_list):
+        return None
+    stop = node.op.idx_list[0].stop
+    return stop if isinstance(stop, int) else None
 
 
 def _size(x: Any) -> Any:
