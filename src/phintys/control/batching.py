@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from phintys.control.branches.if_else import IfElse
 from phintys.control.fences import Fence
 from phintys.control.graph_ops.from_graph import OpFromGraph
@@ -311,7 +313,7 @@ class _Batched:
             news[:count], [*news[count:], *(new for _, _, new in further)], stacked, until
         )
         op = self.op.with_step(FunctionGraph(inputs, list(outputs)), arguments)
-        n = self.steps if not self.batch.ranks[0] else max(self.steps)
+        n = _most(self.steps) if self.batch.ranks[0] else self.steps
         given = Inputs[Any](
             n,
             outer.sequences,
@@ -374,6 +376,12 @@ class _Batched:
         before = number.type()
         further.append((number, before, before + cast(invert(ended), "int64")))
         return ended, all(now)
+
+
+def _most(steps: Any) -> Any:
+    """Return the largest number of steps of an item; 0 for a batch without items."""
+    lowest = np.iinfo(steps.dtype).min  # a negative number remains one, which the loop refuses
+    return switch(steps.size > 0, max(steps, initial=lowest), 0)
 
 
 def _is_tensor(x: Any) -> bool:

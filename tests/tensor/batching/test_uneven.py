@@ -56,6 +56,18 @@ def test_the_first_and_the_last_rows_of_each_item(mode):
         np.testing.assert_allclose([one[number] for one in found], alone(*item))
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_loops_of_a_batch_without_items(mode):
+    t, ts, n, ns = pt.dscalar("t"), pt.dvector("ts"), pt.lscalar("n"), pt.lvector("ns")
+    end = while_loop(lambda c: abs(c) < 2, lambda c: c * c + c + t, t)
+    states, _ = phintys.scan(lambda h: pt.sin(h) * t + 1, outputs_info=t, n_steps=n)
+    outputs = [end, phintys.grad(end, t), states[-1], phintys.grad(states[-1], t)]
+    f = phintys.function([ts, ns], pt.vectorize_graph(outputs, {t: ts, n: ns}), mode=mode)
+    assert [x.shape for x in f([], np.zeros(0, int))] == [(0,)] * 4
+    with pytest.raises((ValueError, IndexError)):
+        f([1.0, 2.0], [-1, -2])
+
+
 def test_gradients_within_batches_within_batches():
     def end(t):
         return while_loop(lambda c: abs(c) < 2, lambda c: c * c + c + t, t)
