@@ -262,7 +262,7 @@ def _count(rows: Any) -> int | None:
         return rows.type.shape[0]
     if not _is_beginning(node.op.idx_list):
         return None
-    stop = node.op.idx_list[0].stop
+    stop = getattr(node.op.idx_list[0], "stop", None)
     return stop if isinstance(stop, int) else None
 
 
