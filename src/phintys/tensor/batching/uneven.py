@@ -100,7 +100,7 @@ def index_rows(node: Apply, batch: Any, lengths: Any) -> tuple[Any, Any] | None:
         return None
     x, *indices = batch.inputs
     first = lengths.ndim
-    rows, *others = op.idx_list
+    rows, *others = op.idx_list or (FULL,)
     rest = Subtensor((FULL,) * first + (FULL, *others))
     if isinstance(rows, int):
         at = lengths * 0 + rows if rows >= 0 else lengths + rows
