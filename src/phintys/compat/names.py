@@ -516,6 +516,10 @@ _THEANO: dict[str, list[Source]] = {
     "tensor.nnet.nnet": [_ROWS, *_NNET],
     "tensor.nnet.sigm": _NNET,
     "tensor.shared_randomstreams": [_here(_STREAMS, "RandomStreams")],
+    "tests.unittest_tools": [
+        {"InferShapeTester": "phintys.compat.testing:InferShapeTestCase"},
+        *_SHARED_BY_BOTH["tests.unittest_tools"],
+    ],
     "tensor.opt": [_OBSERVING, {"MakeVector": "phintys.tensor:MakeVector"}, *_REWRITING],
 }
 
