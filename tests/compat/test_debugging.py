@@ -22,6 +22,29 @@ def test_profiles_take_the_old_options(theano):
     assert theano.compile.ProfileStats is theano.compile.profiling.ProfileStats
 
 
+@pytest.mark.parametrize(("asked", "name"), [(True, "mine"), ("other", "other")])
+def test_profiles_that_are_asked_for_print_their_summary(theano, capsys, asked, name):
+    x = theano.tensor.dvector("x")
+    f = theano.function([x], x * 2, profile=asked, name="mine")
+    f([1.0])
+    page = io.StringIO()
+    f.profile.summary(file=page)
+    assert f"Function {name}: 1 calls" in page.getvalue()
+    f.profile.summary()
+    assert f"Function {name}: 1 calls" in capsys.readouterr().err
+
+
+def test_profiles_of_all_functions_print_their_summary(theano, capsys):
+    x = theano.tensor.dvector("x")
+    with theano.config.change_flags(profile=True):
+        f = theano.function([x], x * 2, name="one_of_all")
+    f([1.0])
+    f.profile.summary()
+    assert "Function one_of_all: 1 calls" in capsys.readouterr().err
+    theano.compile.profiling.print_global_stats()
+    assert "one_of_all" in capsys.readouterr().err
+
+
 def test_the_arguments_of_a_function_can_be_dumped(theano, tmp_path):
     T = theano.tensor
     x, s = T.dvector("x"), theano.shared(2.0, name="s")

@@ -101,6 +101,48 @@ def test_functions_in_their_old_modules(theano):
     assert (topk, argtopk, topk_and_argtopk) == (pt.topk, pt.argtopk, pt.topk_and_argtopk)
 
 
+def test_names_of_the_contract(theano, aesara):
+    from theano.graph.destroyhandler import fast_inplace_check
+    from theano.graph.op import Op
+    from theano.graph.opt import local_optimizer
+    from theano.graph.toolbox import ReplaceValidate
+
+    assert fast_inplace_check is theano.gof.destroyhandler.fast_inplace_check
+    assert aesara.graph.destroyhandler.inplace_candidates is fast_inplace_check
+    assert (Op, local_optimizer) == (theano.gof.Op, theano.gof.local_optimizer)
+    assert ReplaceValidate is theano.gof.toolbox.ReplaceValidate
+    assert theano.graph.fg.FunctionGraph is theano.gof.FunctionGraph
+    x, v = theano.tensor.dvectors("x", "v")
+    slope = theano.gradient.R_op(x**2, x, v)
+    assert theano.function([x, v], slope)([3.0], [1.0]).tolist() == [6.0]
+
+    def to_this(variable, target):
+        return variable * 2 if target == "twice" else None
+
+    theano.tensor.register_transfer(to_this)
+    assert x.transfer("twice").eval({x: [1.0]}).tolist() == [2.0]
+
+
+def test_a_function_that_is_a_module_as_well(theano):
+    T = theano.tensor
+    x = T.dvector("x")
+    outputs = [T.xlogx(x), T.xlogx.xlogx(x), T.xlogx.xlogy0(x, x)]
+    for found in theano.function([x], outputs)([0.0, 1.0, np.e]):
+        np.testing.assert_allclose(found, [0, 0, np.e])
+
+
+def test_choices_in_their_newer_module():
+    install("pytensor")
+    from pytensor.conditional import ifelse
+    from pytensor.conditional.op import IfElse
+
+    x = pt.dscalar("x")
+    assert isinstance(ifelse(x > 0, x, -x).owner.op, IfElse)
+    with pytest.raises(ImportError, match=r"LazyIfElse: Phintys does not offer .* use ifelse"):
+        from pytensor.conditional import LazyIfElse  # noqa: F401 - the import fails
+    uninstall("pytensor")
+
+
 def test_star_import(theano):
     namespace: dict[str, object] = {}
     exec("from theano.tensor import *", namespace)

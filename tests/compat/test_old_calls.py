@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import unittest
 
 import numpy as np
 import pytest
@@ -458,6 +459,16 @@ def test_ops_are_tested_as_in_the_tutorial(theano):
             x = T.dmatrix("x")
             self._compile_and_check([x], [op(x)], [np.ones((2, 3))], type(op))
 
+        def test_double(self):
+            self.check(Double())
+
+        def test_wrong(self):
+            self.check(Wrong())
+
+    outcome = unittest.TestResult()
+    unittest.defaultTestLoader.loadTestsFromTestCase(TestDouble).run(outcome)
+    assert outcome.testsRun == 2
+    assert [test.id().rpartition(".")[2] for test, _ in outcome.failures] == ["test_wrong"]
     tester = TestDouble()
     tester.setUp()
     tester.check(Double())

@@ -393,3 +393,73 @@ def test_rules_features_and_walks_of_the_newer_packages(aesara):
     assert basic.equal_computations([output], outputs, [x, y], inputs)
     (moved,) = basic.clone_replace([output], {x: y})
     np.testing.assert_allclose(moved.eval({y: b}), np.exp(-b) * b)
+
+
+def recurrent_boltzmann_machine(theano, n_visible, n_hidden, n_states):
+    """Return the variables of a machine whose biases a recurrent network gives, and its draws."""
+    T = theano.tensor
+    numbers, draws = np.random.RandomState(3), T.shared_randomstreams.RandomStreams(seed=4)
+
+    def weights(*shape):
+        return theano.shared(numbers.normal(scale=0.01, size=shape))
+
+    W, visible, hidden = weights(n_visible, n_hidden), weights(n_visible), weights(n_hidden)
+    to_hidden, to_visible = weights(n_states, n_hidden), weights(n_states, n_visible)
+    inside, onward, bias = weights(n_visible, n_states), weights(n_states, n_states), weights(3)
+    params = [W, visible, hidden, to_hidden, to_visible, inside, onward, bias]
+
+    def sampled(v, b_v, b_h, k):
+        def step(v):
+            mean_h = T.nnet.sigmoid(T.dot(v, W) + b_h)
+            h = draws.binomial(size=mean_h.shape, n=1, p=mean_h, dtype=theano.config.floatX)
+            mean_v = T.nnet.sigmoid(T.dot(h, W.T) + b_v)
+            drawn = draws.binomial(size=mean_v.shape, n=1, p=mean_v, dtype=theano.config.floatX)
+            return mean_v, drawn
+
+        chain, updates = theano.scan(lambda v: step(v)[1], outputs_info=[v], n_steps=k)
+        last = chain[-1]
+        mean = step(last)[0]
+        match = T.xlogx.xlogy0(v, mean) + T.xlogx.xlogy0(1 - v, 1 - mean)
+
+        def energy(v):
+            return -(v * b_v).sum() - T.nnet.softplus(T.dot(v, W) + b_h).sum()
+
+        cost = (energy(v) - energy(last)) / v.shape[0]
+        return last, cost, match.sum() / v.shape[0], updates
+
+    def biases(u):
+        return visible + T.dot(u, to_visible), hidden + T.dot(u, to_hidden)
+
+    def state(v, u):
+        return T.tanh(bias + T.dot(v, inside) + T.dot(u, onward))
+
+    def generated(u):
+        v, _, _, updates = sampled(T.zeros((n_visible,)), *biases(u), k=5)
+        return [v, state(v, u)], updates
+
+    v, start = T.matrix("v"), T.zeros((n_states,))
+    (_, b_v, b_h), updates = theano.scan(
+        lambda v, u, *_: [state(v, u), *biases(u)],
+        sequences=v,
+        outputs_info=[start, None, None],
+        non_sequences=params,
+    )
+    sample, cost, match, drawing = sampled(v, b_v[:], b_h[:], k=5)
+    updates.update(drawing)
+    slopes = T.grad(cost, params, consider_constant=[sample])
+    updates.update((p, p - 0.1 * slope) for p, slope in zip(params, slopes, strict=True))
+    (song, _), drawing = theano.scan(
+        lambda u, *_: generated(u), outputs_info=[None, start], non_sequences=params, n_steps=6
+    )
+    train = theano.function([v], match, updates=updates)
+    return train, theano.function([], song, updates=drawing)
+
+
+def test_a_recurrent_network_of_boltzmann_machines(theano):
+    train, compose = recurrent_boltzmann_machine(theano, 6, 4, 3)
+    song = np.tile(np.eye(6)[:3], (5, 1))
+    matches = [float(train(song)) for _ in range(120)]
+    assert np.mean(matches[-20:]) > np.mean(matches[:20]) + 1
+    first, second = compose(), compose()
+    assert first.shape == (6, 6)
+    assert not np.array_equal(first, second)

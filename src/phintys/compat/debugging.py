@@ -8,7 +8,9 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from phintys._base.config import config
 from phintys.compile import Profile
+from phintys.compile.profile import keep
 from phintys.graph import printing
 from phintys.graph.traversal import applys_between
 
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 
     from phintys.graph import Apply, Variable
 
-__all__ = ["ProfileStats", "as_string", "debugprint", "function_dump"]
+__all__ = ["ProfileStats", "as_string", "debugprint", "function_dump", "profile_stats"]
 
 
 class ProfileStats(Profile):
@@ -46,6 +48,23 @@ class ProfileStats(Profile):
         text = super().summary(max(n_ops_to_print, n_apply_to_print))
         print(text, file=sys.stderr if file is None else file)
         return text
+
+
+def profile_stats(profile: Any, name: str | None) -> Any:
+    """Convert the ``profile`` argument of ``function``, so that its summaries are printed.
+
+    Parameters
+    ----------
+    profile
+        ``True``, a name, a profile, or ``None`` for what ``config.profile`` says.
+    name
+        The name of the function.
+    """
+    if profile is None and config.profile:
+        return keep(ProfileStats(name=name))
+    if profile is True or isinstance(profile, str):
+        return ProfileStats(name=name if profile is True else profile)
+    return profile
 
 
 def function_dump(

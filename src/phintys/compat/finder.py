@@ -50,7 +50,8 @@ class OldModule(ModuleType):
         for source in self.__dict__["_sources"]:
             found, value = _look_up(source, name)
             # A module of Phintys does not replace the old one, which has more names.
-            if found and not (isinstance(value, ModuleType) and self._has_module(name)):
+            is_other = isinstance(value, ModuleType) and not isinstance(value, OldModule)
+            if found and not (is_other and self._has_module(name)):
                 self.__dict__[name] = value
                 return value
         try:

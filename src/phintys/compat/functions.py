@@ -9,6 +9,7 @@ from phintys import gradient
 from phintys._base.errors import ArgumentError, GradientError, NullGradientError
 from phintys._base.origin import current_origin
 from phintys.compat import modes
+from phintys.compat.debugging import profile_stats
 from phintys.compile import Function, In, Out
 from phintys.graph import Constant, SharedVariable, Variable, clone_replace
 from phintys.graph.alias_map import AliasMap
@@ -129,7 +130,7 @@ def function(
         name=name,
         rebuild_strict=rebuild_strict,
         allow_input_downcast=allow_input_downcast,
-        profile=profile,
+        profile=profile_stats(profile, name),
         on_unused_input=on_unused_input,
     )
     compiled.trust_input = trust_input

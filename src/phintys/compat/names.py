@@ -119,6 +119,7 @@ _BREAKPOINT: dict[str, str] = {"PdbBreakpoint": "phintys.tensor.observing:Breakp
 
 _GRADIENT: list[Source] = [
     _ERRORS,
+    {"R_op": f"{_CALLS}:Rop"},
     _here(_OLD, "consider_constant_ disconnected_grad_ zero_grad_"),
     _here(_CALLS, "Rop grad jacobian"),
     _here("phintys.gradient", "Lop hessian verify_grad"),
@@ -136,6 +137,11 @@ _CHECKPOINTS: dict[str, str] = {"scan_checkpoints": f"{_LOOPS}:scan_checkpoints"
 _SCAN_OP: dict[str, str] = {"Scan": "phintys.control:Scan"}
 
 _FROM_GRAPH: dict[str, str] = {"OpFromGraph": "phintys.compat.from_graph:OpFromGraph"}
+
+_CHOICES: dict[str, str] = {
+    "IfElse": "phintys.control:IfElse",
+    "ifelse": "phintys.compat.choices:ifelse",
+}
 
 _WRAP: dict[str, str] = {"wrap_py": "phintys.graph.from_function:wrap_py"}
 
@@ -274,7 +280,7 @@ _TENSOR: list[Source] = [
         "round_half_to_even": f"{_ELEMENTWISE}:rint",
         "sgn": "phintys.tensor:sign",
         "shared": "phintys.graph.sharing:shared",
-        "transfer": "phintys.graph.transfer:transfer",
+        **_here("phintys.graph.transfer", "register_transfer transfer"),
         "unbroadcast": f"{_OLD}:unbroadcast",
         **_here("phintys.graph", "Apply Constant Op Variable"),
         **_here(_CALLS, "Rop grad jacobian"),
@@ -348,7 +354,7 @@ _SHARED_BY_BOTH: dict[str, list[Source]] = {
     "compile.sharedvalue": _COMPILE,
     "configparser": [_here(_CONFIG, "change_flags config")],
     "gradient": _GRADIENT,
-    "ifelse": [{"IfElse": "phintys.control:IfElse", "ifelse": "phintys.compat.choices:ifelse"}],
+    "ifelse": [_CHOICES],
     "printing": _PRINTING,
     "raise_op": [_OBSERVING],
     "scalar": _SCALAR,
@@ -457,7 +463,10 @@ _FEATURES: list[Source] = [
 ]
 
 _DESTROY: list[Source] = [
-    {"DestroyHandler": "phintys.compat.features:DestroyHandler"},
+    {
+        "DestroyHandler": "phintys.compat.features:DestroyHandler",
+        "inplace_candidates": "phintys.graph.aliasing:fast_inplace_check",
+    },
     "phintys.graph.aliasing",
     "phintys.graph.alias_map",
 ]
@@ -465,6 +474,18 @@ _DESTROY: list[Source] = [
 _THEANO: dict[str, list[Source]] = {
     "": [_SCAN, _CHECKPOINTS, *_TOP],
     **_SHARED_BY_BOTH,
+    # The last versions of Theano called its package gof graph.
+    "graph": [*_GOF_GRAPH, *_REWRITING, *_FEATURES, *_DESTROY],
+    "graph.basic": _GOF_GRAPH,
+    "graph.destroyhandler": _DESTROY,
+    "graph.features": _FEATURES,
+    "graph.fg": _GOF_GRAPH,
+    "graph.null_type": ["phintys.graph.null_type"],
+    "graph.op": _GOF_GRAPH,
+    "graph.opt": _REWRITING,
+    "graph.toolbox": _FEATURES,
+    "graph.type": _GOF_GRAPH,
+    "graph.utils": [_ERRORS],
     "configdefaults": [{"config": f"{_CONFIG}:config"}],
     "compat": [{"OrderedDict": "collections:OrderedDict"}],
     "compat.python2x": [{"OrderedDict": "collections:OrderedDict"}],
@@ -488,11 +509,17 @@ _THEANO: dict[str, list[Source]] = {
     "scan_module.scan_op": [_SCAN_OP],
     "scan_module.scan_utils": [_UNTIL, _here(_CALLS, "clone")],
     "scan_module.scan_views": [_FOLDS],
+    # The function of this name is called as the module: tensor.xlogx.xlogy0 is used as well.
+    "tensor": [{"xlogx": "theano.tensor.xlogx"}, *_TENSOR],
     "tensor.nnet": [_ROWS, *_NNET],
     "tensor.nnet.bn": _BATCHNORM,
     "tensor.nnet.nnet": [_ROWS, *_NNET],
     "tensor.nnet.sigm": _NNET,
     "tensor.shared_randomstreams": [_here(_STREAMS, "RandomStreams")],
+    "tests.unittest_tools": [
+        {"InferShapeTester": "phintys.compat.testing:InferShapeTestCase"},
+        *_SHARED_BY_BOTH["tests.unittest_tools"],
+    ],
     "tensor.opt": [_OBSERVING, {"MakeVector": "phintys.tensor:MakeVector"}, *_REWRITING],
 }
 
@@ -573,6 +600,8 @@ _AESARA: dict[str, list[Source]] = {
 _PYTENSOR: dict[str, list[Source]] = {
     **_NEWER,
     "assumptions": [_here("phintys.tensor", "assume")],
+    "conditional": [_CHOICES],
+    "conditional.op": [_CHOICES],
     "tensor.special": [_FLOATING, "phintys.tensor.special"],
 }
 
@@ -583,6 +612,7 @@ CALLED = {
     "pytensor.scan": "scan",
     "theano.scan_module.scan": "scan",
     "theano.scan_module.scan_checkpoints": "scan_checkpoints",
+    "theano.tensor.xlogx": "xlogx",
 }
 """Modules with a function of theirs that hides them in the package itself."""
 
@@ -613,7 +643,11 @@ MISSING: dict[str, str] = {
     "sparse": "sparse matrices",
     "tensor.fourier": "an Op of its own for Fourier transforms: use tensor.fft",
     "tensor.io": "Ops that read files: numpy.load, and function arguments",
+    "tensor.nnet.abstract_conv": "convolutions",
+    "tensor.nnet.blocksparse": "products with some blocks of a matrix",
     "tensor.nnet.conv": "convolutions",
+    "tensor.nnet.ctc": "the loss of connectionist temporal classification",
+    "tensor.nnet.neighbours": "images as matrices of patches",
     "tensor.rewriting": _DATABASES,
     "tensor.raw_random": "draws by functions of a state: use tensor.shared_randomstreams",
     "tensor.signal": "convolutions and pooling",
@@ -629,7 +663,9 @@ MISSING_NAMES: dict[str, str] = {
     **dict.fromkeys(
         (
             "CLinker",
+            "DualLinker",
             "LocalLinker",
+            "OpWiseCLinker",
             "PerformLinker",
             "VM_Linker",
             "predefined_linkers",
@@ -654,9 +690,10 @@ MISSING_NAMES: dict[str, str] = {
         _DATABASES,
     ),
     **dict.fromkeys(("get_debug_values", "get_test_value"), "test values"),
+    "LazyIfElse": "an Op of choices with inner graphs: use ifelse, which computes one side",
     "NominalVariable": "numbered inputs: inner graphs are compared by equal_computations",
     "RandomStreams": "random streams here: they are in tensor.shared_randomstreams",
-    "conv2d": "convolutions",
+    **dict.fromkeys(("conv2d", "conv2d_transpose", "conv3d"), "convolutions"),
     "pydotprint": "pictures of graphs",
 }
 """Names in other modules that Phintys does not provide, with their purpose."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unittest
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,14 @@ from phintys.gradient import verify_grad
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["InferShapeTester", "assert_allclose", "fetch_seed", "seed_rng", "verify_grad"]
+__all__ = [
+    "InferShapeTestCase",
+    "InferShapeTester",
+    "assert_allclose",
+    "fetch_seed",
+    "seed_rng",
+    "verify_grad",
+]
 
 _SEED = 666
 """The default of the old option ``unittests.rseed``."""
@@ -102,3 +110,7 @@ class InferShapeTester:
             if shape != value.shape:
                 msg = f"infer_shape says {shape}, the value has the shape {value.shape}."
                 raise AssertionError(msg)
+
+
+class InferShapeTestCase(InferShapeTester, unittest.TestCase):
+    """Theano's ``InferShapeTester``, whose tests ``unittest`` runs as well."""

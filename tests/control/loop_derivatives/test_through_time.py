@@ -656,3 +656,14 @@ def test_numbers_of_steps_and_shapes_have_no_gradient():
     last = phintys.scan(lambda h: h + size, None, 0.0, n_steps=3, return_updates=False)[-1]
     with pytest.raises(DisconnectedInputError, match="its shape or the like"):
         phintys.grad(last, x)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("whole", [slice(None), ..., ()])
+def test_gradients_through_an_index_of_all_rows(whole, mode):
+    x = pt.dvector("x")
+    sums, _ = phintys.scan(lambda a, s: a + s / 2, sequences=x, outputs_info=pt.zeros(()))
+    costs = [(rows**2).sum() + rows[-1] for rows in (sums, sums[whole])]
+    f = phintys.function([x], [phintys.grad(cost, x) for cost in costs], mode=mode)
+    expected, found = f([0.0, 1.0, 2.0, 3.0])
+    np.testing.assert_array_equal(found, expected)

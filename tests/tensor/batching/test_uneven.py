@@ -96,3 +96,12 @@ def test_rows_that_an_item_does_not_have_are_zero_or_an_error():
             np.testing.assert_allclose(item, alone([1.0, 2.0][number], 3))
         with pytest.raises(ShapeError, match=r"(?i)items? of a batch"):
             g([1.0, 2.0], [1, 3])
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("whole", [slice(None), ..., ()])
+def test_an_index_of_all_rows(whole, mode):
+    n, ns = pt.lscalar("n"), pt.lvector("ns")
+    states, _ = phintys.scan(lambda h: h * 2, outputs_info=pt.ones(()), n_steps=n)
+    f = phintys.function([ns], pt.vectorize_graph(states[whole][-1], {n: ns}), mode=mode)
+    np.testing.assert_array_equal(f(STEPS), 2.0**STEPS)

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from phintys._base.late import late_names
-from phintys.compile.profile.registry import as_profile, print_profiles, profiles
+from phintys.compile.profile.registry import as_profile, keep, print_profiles, profiles
 
 if TYPE_CHECKING:
     from phintys.compile.profile.profile import NodeCost, OpCost, Profile
@@ -12,4 +12,4 @@ else:
         __name__, {"phintys.compile.profile.profile": "NodeCost OpCost Profile"}
     )
 
-__all__ = ["NodeCost", "OpCost", "Profile", "as_profile", "print_profiles", "profiles"]
+__all__ = ["NodeCost", "OpCost", "Profile", "as_profile", "keep", "print_profiles", "profiles"]

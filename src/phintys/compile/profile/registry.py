@@ -14,11 +14,13 @@ if TYPE_CHECKING:
     from typing import TextIO
 
     from phintys.compile.profile import profile as _profile
+    from phintys.compile.profile import report as _report
     from phintys.compile.profile.profile import Profile
 else:
     _profile = LateModule("phintys.compile.profile.profile")
+    _report = LateModule("phintys.compile.profile.report")
 
-__all__ = ["as_profile", "print_profiles", "profiles"]
+__all__ = ["as_profile", "keep", "print_profiles", "profiles"]
 
 _PROFILES: list[Profile] = []
 
@@ -47,7 +49,7 @@ def print_profiles(file: TextIO | None = None, most: int = 10) -> None:
         line = f"{profile.call_seconds * 1e3:11.3f} ms {share:5.1f} % {profile.calls:8d} calls"
         print(f"{line}  {profile.name or '(unnamed)'}", file=file)
     for profile in known:
-        print(f"\n{profile.summary(most)}", file=file)
+        print(f"\n{_report.write_report(profile, most)}", file=file)
 
 
 def as_profile(profile: bool | str | Profile | None, name: str | None) -> Profile | None:
@@ -56,7 +58,7 @@ def as_profile(profile: bool | str | Profile | None, name: str | None) -> Profil
     A profile created because of ``config.profile`` is kept, and printed when Python exits.
     """
     if profile is None:
-        return _kept(_profile.Profile(name)) if config.profile else None
+        return keep(_profile.Profile(name)) if config.profile else None
     if profile is False:
         return None
     if isinstance(profile, _profile.Profile):
@@ -69,7 +71,8 @@ def as_profile(profile: bool | str | Profile | None, name: str | None) -> Profil
     raise ArgumentError(msg)
 
 
-def _kept(profile: Profile) -> Profile:
+def keep(profile: Profile) -> Profile:
+    """Add a profile to those that are printed when Python exits, and return it."""
     if not _PROFILES:
         atexit.register(_print_at_exit)
     _PROFILES.append(profile)

@@ -53,6 +53,7 @@ def split_gradient(gradient: Variable) -> RowGradients:
         return RowGradients(gradient)
     zeros: Any = node.inputs[0]
     value: Any = node.inputs[1]
+    # x[:] and x[...] are the whole x, as an index without entries.
     first, *others = op.idx_list or (FULL,)
     if first == -1:
         return RowGradients(last=_set(op, zeros[-1], value, others, node.inputs[2:]))
