@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from phintys.compat import install, uninstall
+from phintys.compile.profile import registry
 
 
 def test_profiles_take_the_old_options(theano):
@@ -34,7 +35,8 @@ def test_profiles_that_are_asked_for_print_their_summary(theano, capsys, asked, 
     assert f"Function {name}: 1 calls" in capsys.readouterr().err
 
 
-def test_profiles_of_all_functions_print_their_summary(theano, capsys):
+def test_profiles_of_all_functions_print_their_summary(theano, capsys, monkeypatch):
+    monkeypatch.setattr(registry, "_PROFILES", [])  # those of other tests, and this one after it
     x = theano.tensor.dvector("x")
     with theano.config.change_flags(profile=True):
         f = theano.function([x], x * 2, name="one_of_all")
