@@ -99,7 +99,7 @@ class AdvancedSubtensor(Op):
         index = numpy_index(self.idx_list, indices)
         try:
             if not value.size:
-                _check_indices_of_nothing(value.shape, self.idx_list, index)
+                check_indices_of_nothing(value.shape, self.idx_list, index)
             result = value[index]
         except (IndexError, ValueError):
             raise explain(self, node.inputs[0], value.shape, self.idx_list, indices) from None
@@ -319,7 +319,7 @@ def check_empty_masks(
         dim += len(covered)
 
 
-def _check_indices_of_nothing(
+def check_indices_of_nothing(
     shape: Sequence[int], template: Template, index: tuple[Any, ...]
 ) -> None:
     """Raise IndexError for an index out of range where there is nothing to read.

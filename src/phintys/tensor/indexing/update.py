@@ -22,6 +22,7 @@ from phintys.tensor.indexing.advanced import (
     check_advanced,
     check_empty_masks,
     check_index_shapes,
+    check_indices_of_nothing,
     may_repeat,
     numpy_result_shape,
     static_advanced_shape,
@@ -332,6 +333,8 @@ class AdvancedIncSubtensor(_Update):
                 self._check_value(node, y, wanted)
                 # NumPy 2.4's add.at reads past the end of a vector that is to be broadcast.
                 y = np.broadcast_to(y, wanted)
+            if not x.size:
+                check_indices_of_nothing(x.shape, self.idx_list, index)
             result = self._target(x, output_storage[0])
             if self.set_instead_of_inc:
                 result[index] = y
