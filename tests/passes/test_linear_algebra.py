@@ -105,8 +105,23 @@ def test_the_gradient_of_a_normal_density_for_each_of_a_stack():
     assert found["trsm"] == 2
 
 
-def test_a_gradient_keeps_what_is_not_of_a_normal_density():
-    a, b = pt.dmatrix("a"), pt.dvector("b")
+@pytest.mark.parametrize("is_stack", [False, True])
+def test_the_gradient_of_a_normal_density_of_known_sizes(is_stack):
+    a, b = pt.tensor("a", shape=(6, 6)), pt.tensor("b", shape=(6,))
+    factor = pt.linalg.cholesky(a)
+    points = b[None, :, None] if is_stack else b[:, None]
+    x = pt.linalg.solve_triangular(factor, points, lower=True)[..., 0]
+    costs = -(x**2).sum(axis=-1) / 2 - pt.log(pt.diagonal(factor)).sum()
+    cost = costs[0] if is_stack else costs
+    found = agree([a, b], [cost, *phintys.grad(cost, [a, b])], [P, B])
+    assert found["potri"] == found["potrf"] == 1
+    assert found["trsm"] <= 3
+    assert "gemm" not in found
+
+
+@pytest.mark.parametrize("size", [None, 6])
+def test_a_gradient_keeps_what_is_not_of_a_normal_density(size):
+    a, b = pt.tensor("a", shape=(size, size)), pt.tensor("b", shape=(size,))
     factor = pt.linalg.cholesky(a)
     x = pt.linalg.solve_triangular(factor, b, lower=True)
     cost = (x**2).sum() + (factor**3).sum() - (pt.diagonal(factor) ** 2).sum() + (x**3).sum()

@@ -26,6 +26,7 @@ def written(where, value, base=x):
 SEVERAL = written(2, s)
 TURN, READ = rules.increment_in_turn, rules.read_what_was_incremented
 BESIDE, VECTOR = rules.read_beside_what_was_written, rules.vector_of_what_is_written
+WHOLE = rules.write_whole
 v3, w3 = (pt.tensor(name, dtype="float64", shape=(3,)) for name in ("v3", "w3"))
 M = pt.tensor("M", dtype="float64", shape=(3, 4))
 
@@ -66,6 +67,10 @@ APPLIES = [
     ),
     (VECTOR, "of numbers", lambda: in_turn(pt.stack([s, t]), (0, t), (0, s)), 0),
     (VECTOR, "any few", lambda: in_turn(v3 * 2, (0, t), (2, s)), 0),
+    (WHOLE, "the only row", lambda: pt.set_subtensor(v3[None][0], w3), 0),
+    (WHOLE, "added to the only column", lambda: pt.inc_subtensor(v3[:, None][:, -1], w3), 0),
+    (WHOLE, "everything", lambda: pt.set_subtensor(M[:], 2 * M), 0),
+    (WHOLE, "the only number", lambda: pt.inc_subtensor(pt.zeros(1)[0], s), 0),
 ]
 DOES_NOT = [
     (TURN, "needed elsewhere too", lambda: (SEVERAL + x) * SEVERAL),
@@ -90,6 +95,11 @@ DOES_NOT = [
     (VECTOR, "many elements", lambda: in_turn(pt.zeros(9), (0, s), (1, t))),
     (VECTOR, "several, not zeros", lambda: in_turn(pt.exp(pt.ones(5) * s), (0, s), (1, t))),
     (VECTOR, "rows", lambda: in_turn(M, (0, s), (1, t))),
+    (WHOLE, "a part", lambda: pt.set_subtensor(v3[1:], w3[1:])),
+    (WHOLE, "a value that is repeated", lambda: pt.set_subtensor(v3[None][0], s)),
+    (WHOLE, "a value that may not fit", lambda: pt.set_subtensor(v3[None][0], y)),
+    (WHOLE, "a length that is not known", lambda: pt.set_subtensor(x[None][0], y)),
+    (WHOLE, "an unknown place", lambda: pt.set_subtensor(v3[None][at * 0], w3)),
 ]
 
 

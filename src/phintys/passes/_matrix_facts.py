@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from phintys.tensor.dim_shuffle import DimShuffle
+from phintys.tensor.dim_shuffle import DimShuffle, dimshuffle
 
-__all__ = ["OF_NAME", "SIGNS", "Fact", "closed", "turned"]
+__all__ = ["OF_NAME", "SIGNS", "Fact", "closed", "only_item", "turned"]
 
 
 class Fact:
@@ -96,3 +96,13 @@ def turned(x: Any) -> Any:
     if x.ndim < 2 or node.op.new_order != (*range(last - 1), last, last - 1):
         return None
     return node.inputs[0]
+
+
+def only_item(x: Any, count: int = 1) -> Any:
+    """Return x without its leading ``count`` axes, which are of length 1."""
+    node = x.owner
+    order = tuple(range(x.ndim))
+    if node is not None and isinstance(node.op, DimShuffle):
+        order, x = node.op.new_order, node.inputs[0]
+    kept = order[count:]
+    return x if kept == tuple(range(x.ndim)) else dimshuffle(x, *kept)

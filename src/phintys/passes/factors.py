@@ -10,9 +10,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 import phintys.scalar as ps
+from phintys.graph.variable import Constant
 from phintys.passes._facts import as_result, kind, operands, scalar_node
-from phintys.passes._matrix_facts import turned
+from phintys.passes._matrix_facts import only_item, turned
 from phintys.passes._structure import triangle_of
 from phintys.rewriting import node_rewriter
 from phintys.tensor import math
@@ -61,6 +64,10 @@ def _read(x: Any) -> Any:
     if node is None:
         return x
     condition, inside, _ = operands(node)
+    if inside.type.broadcastable != x.type.broadcastable:
+        return x
+    if isinstance(condition, Constant):
+        return inside if _is_lower(condition.data) else x
     padded = condition.owner
     if padded is not None and isinstance(padded.op, DimShuffle):  # for stacks
         (condition,) = operands(padded)
@@ -69,12 +76,29 @@ def _read(x: Any) -> Any:
     test = scalar_node(condition, ps.ge)
     if test is None or [_counted(one) for one in test.inputs] != [-2, -1]:
         return x
-    return inside if inside.type.broadcastable == x.type.broadcastable else x
+    return inside
+
+
+def _is_lower(mask: Any) -> bool:
+    """Return whether a mask, or each of a stack of them, is that of a lower triangle."""
+    return mask.ndim >= 2 and bool(np.all(mask == np.tri(*mask.shape[-2:], dtype="bool")))
+
+
+def _stack_of_one(x: Any) -> Any:
+    """Return y if x is ``y[0]`` for a stack y of one matrix, else ``None``."""
+    node = x.owner
+    if node is None or not isinstance(node.op, DimShuffle) or node.op.drop != [0]:
+        return None
+    return node.inputs[0] if node.op.new_order == tuple(range(1, x.ndim + 1)) else None
 
 
 def _terms(x: Any, sign: int = 1) -> Iterator[tuple[int, Any]]:
     """Yield the signs and terms of a sum of matrices, of which the lower triangles are read."""
     x = _read(x)
+    stack = _stack_of_one(x)
+    if stack is not None:
+        yield from ((its, only_item(term)) for its, term in _terms(stack, sign))
+        return
     node = scalar_node(x, ps.add, ps.sub, ps.neg)
     if node is None or any(one.type.ndim != x.ndim for one in operands(node)):
         yield sign, x
@@ -90,16 +114,17 @@ def _scale_of_inverse(x: Any, factor: Any) -> Any:
     node = x.owner
     if node is None or not isinstance(node.op, AllocDiag) or node.op.offset != 0:
         return None
-    ratio = scalar_node(node.inputs[0], ps.true_div)
+    less = scalar_node(node.inputs[0], ps.neg)
+    ratio = scalar_node(node.inputs[0] if less is None else less.inputs[0], ps.true_div)
     if ratio is None:
         return None
     c, entries = operands(ratio)
     own = entries.owner
     if own is None or own.op != ExtractDiag() or own.inputs[0] is not factor:
         return None
-    if c.ndim != x.ndim - 1:
+    if c.ndim != x.ndim - 1 or c.type.shape[-1] != 1:
         return None
-    return expand_dims(c, -1) if c.type.shape[-1] == 1 else None
+    return expand_dims(c if less is None else -c, -1)
 
 
 def _outer(x: Any) -> tuple[Any, Any] | None:
@@ -122,7 +147,7 @@ def _outer(x: Any) -> tuple[Any, Any] | None:
 def _ratio(x: Any, y: Any) -> int | None:
     """Return 1 or -1 if x is y times that, 0 if it is y times another number; else ``None``.
 
-    The axis of a single column may come and go.
+    Axes of length 1 may come and go.
     """
     sign = 1
     for _ in range(_MOST_STEPS):
@@ -132,7 +157,8 @@ def _ratio(x: Any, y: Any) -> int | None:
         if node is None:
             return None
         if isinstance(node.op, DimShuffle):
-            kept = [axis for axis in node.op.new_order if axis != "x"]
+            sizes = node.inputs[0].type.shape
+            kept = [axis for axis in node.op.new_order if axis != "x" and sizes[axis] != 1]
             if kept != sorted(kept):
                 return None
             x = node.inputs[0]

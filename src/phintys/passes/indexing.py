@@ -20,7 +20,7 @@ from phintys.passes._facts import (
 )
 from phintys.rewriting import node_rewriter
 from phintys.tensor.creation import Alloc, alloc
-from phintys.tensor.dim_shuffle import DimShuffle
+from phintys.tensor.dim_shuffle import DimShuffle, dimshuffle
 from phintys.tensor.indexing.basic import Subtensor
 from phintys.tensor.indexing.template import FULL, SCALAR, Slice, fill, is_full, slice_length
 from phintys.tensor.indexing.update import IncSubtensor
@@ -120,6 +120,26 @@ def simplify_entries(fgraph: FunctionGraph, node: Apply) -> list[Variable] | Non
     if simpler is x or simpler.owner.op == node.op:
         return None
     return as_result(fgraph, node, simpler)
+
+
+@node_rewriter(
+    [Subtensor],
+    examples=["x[None][0]", "X[:, None, :][1:, -1]", "s[None, None][0, 0]", "x3[:, None][1, 0]"],
+)
+def index_only_place(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+    """x[:, 0] -> x without its axis 1, where that has length 1"""
+    x = operands(node)[0]
+    entries = _entries(node, x.ndim)
+    alone = [
+        dim
+        for dim, (entry, size) in enumerate(zip(entries, x.type.shape, strict=True))
+        if size == 1 and isinstance(entry, int) and entry in {0, -1}
+    ]
+    if not alone:
+        return None
+    kept = [dim for dim in range(x.ndim) if dim not in alone]
+    part = _index(dimshuffle(x, *kept), [entries[dim] for dim in kept])
+    return as_result(fgraph, node, part)
 
 
 @node_rewriter(
@@ -463,6 +483,7 @@ CANONICAL_INDEXING: tuple[NodeRewriter, ...] = (
     drop_full_slices,
     index_known_parts,
     simplify_entries,
+    index_only_place,
     merge_indices,
     read_what_was_set,
     index_before_alloc,

@@ -77,6 +77,7 @@ _products = LateModule("phintys.passes.products")
 _reduce = LateModule("phintys.passes.reduce")
 _shapes = LateModule("phintys.passes.shapes")
 _stabilize = LateModule("phintys.passes.stabilize")
+_stacks = LateModule("phintys.passes.stacks")
 _updates = LateModule("phintys.passes.updates")
 
 CANONICAL = RuleList(
@@ -90,7 +91,8 @@ CANONICAL = RuleList(
     LateRules(_indexing, "CANONICAL_INDEXING", needs="Subtensor"),
     LateRules(_updates, "CANONICAL_UPDATES", needs="IncSubtensor"),
     LateRules(_joining, "CANONICAL_JOIN", needs="Join"),
-    LateRules(_products, "CANONICAL_DOT", needs="Dot"),
+    LateRules(_products, "CANONICAL_DOT", needs="BatchedDot Dot"),
+    LateRules(_stacks, "stack_of_one", needs="MatrixOp"),
     LateRules(_reduce, "CANONICAL_REDUCE", needs="Reduce"),
     *CANONICAL_ELEMWISE,
     *CANONICAL_COMPARISON,

@@ -24,10 +24,11 @@ from phintys.passes._facts import (
     scalar_op,
     uniform_value,
 )
+from phintys.passes._matrix_facts import only_item
 from phintys.rewriting import NOT_CONSTANT, node_rewriter
 from phintys.tensor import math
-from phintys.tensor.dim_shuffle import DimShuffle
-from phintys.tensor.products import Dot
+from phintys.tensor.dim_shuffle import DimShuffle, expand_dims
+from phintys.tensor.products import BatchedDot, Dot, matmul
 from phintys.tensor.reduce import Reduce
 
 if TYPE_CHECKING:
@@ -163,7 +164,24 @@ def transpose_of_dot(fgraph: FunctionGraph, node: Apply) -> list[Variable] | Non
     return None if x is None or y is None else as_result(fgraph, node, inner.op(y, x))
 
 
+@node_rewriter(
+    [BatchedDot],
+    examples=["pt.matmul(X[None], Y[None])", "pt.matmul(X[None, None], Y[None, None])"],
+)
+def product_of_one(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+    """matmul(x[None], y[None]) -> matmul(x, y)[None]"""
+    x, y = operands(node)
+    count = 0
+    while count < x.ndim - 2 and x.type.shape[count] == y.type.shape[count] == 1:
+        count += 1
+    if not count:
+        return None
+    product = matmul(only_item(x, count), only_item(y, count))
+    return as_result(fgraph, node, expand_dims(product, tuple(range(count))))
+
+
 CANONICAL_DOT: tuple[NodeRewriter, ...] = (
+    product_of_one,
     outer_to_product,
     row_to_vector,
     factor_out_of_dot,

@@ -25,8 +25,10 @@ from phintys.passes._facts import (
 )
 from phintys.rewriting import node_rewriter
 from phintys.tensor.convert import constant
+from phintys.tensor.dim_shuffle import expand_dims
 from phintys.tensor.elemwise import elemwise
 from phintys.tensor.indexing.basic import Subtensor
+from phintys.tensor.indexing.template import is_full
 from phintys.tensor.indexing.update import AdvancedIncSubtensor, IncSubtensor
 from phintys.tensor.make_vectors import MakeVector
 from phintys.tensor.math import cast
@@ -248,7 +250,36 @@ def _elements(x: Any) -> list[Any] | None:
     return [Subtensor((place,))(x) for place in range(x.type.shape[0])]
 
 
+@node_rewriter(
+    [IncSubtensor],
+    examples=[
+        "pt.set_subtensor(x3[None][0], y3)",
+        "pt.inc_subtensor(X3[:, None][:, -1], Y3)",
+        "pt.inc_subtensor(pt.zeros((1,))[0], s)",
+        "pt.set_subtensor(x3[:], y3)",
+    ],
+)
+def write_whole(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+    """set_subtensor(x[:, 0], y) -> y[:, None], x[:, 0] += y -> x + y[:, None], for one column x"""
+    op: Any = node.op
+    x, y, *indices = operands(node)
+    if op.inplace or indices or None in x.type.shape or x.dtype == "bool":
+        return None
+    dropped: list[int] = []
+    for dim, (entry, size) in enumerate(zip(op.idx_list, x.type.shape, strict=False)):
+        if size == 1 and isinstance(entry, int) and entry in {0, -1}:
+            dropped.append(dim)
+        elif not is_full(entry):
+            return None
+    # A value of the wrong shape must still raise; one that broadcasts is written by a kernel.
+    if y.type.shape != tuple(size for dim, size in enumerate(x.type.shape) if dim not in dropped):
+        return None
+    value = cast(expand_dims(y, tuple(dropped)) if dropped else y, x.dtype)
+    return as_result(fgraph, node, value if op.set_instead_of_inc else elemwise(ps.add)(x, value))
+
+
 CANONICAL_UPDATES: tuple[NodeRewriter, ...] = (
+    write_whole,
     read_what_was_incremented,
     read_beside_what_was_written,
 )
