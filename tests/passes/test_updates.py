@@ -69,6 +69,7 @@ APPLIES = [
     (VECTOR, "any few", lambda: in_turn(v3 * 2, (0, t), (2, s)), 0),
     (WHOLE, "the only row", lambda: pt.set_subtensor(v3[None][0], w3), 0),
     (WHOLE, "added to the only column", lambda: pt.inc_subtensor(v3[:, None][:, -1], w3), 0),
+    (WHOLE, "of its own length", lambda: pt.set_subtensor(x[None][0], pt.exp(x)), 0),
     (WHOLE, "everything", lambda: pt.set_subtensor(M[:], 2 * M), 0),
     (WHOLE, "the only number", lambda: pt.inc_subtensor(pt.zeros(1)[0], s), 0),
 ]
@@ -98,7 +99,7 @@ DOES_NOT = [
     (WHOLE, "a part", lambda: pt.set_subtensor(v3[1:], w3[1:])),
     (WHOLE, "a value that is repeated", lambda: pt.set_subtensor(v3[None][0], s)),
     (WHOLE, "a value that may not fit", lambda: pt.set_subtensor(v3[None][0], y)),
-    (WHOLE, "a length that is not known", lambda: pt.set_subtensor(x[None][0], y)),
+    (WHOLE, "another length that is not known", lambda: pt.set_subtensor(x[None][0], y)),
     (WHOLE, "an unknown place", lambda: pt.set_subtensor(v3[None][at * 0], w3)),
 ]
 

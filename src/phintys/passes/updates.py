@@ -21,6 +21,7 @@ from phintys.passes._facts import (
     is_uniformly,
     operands,
     output_type,
+    same_size,
     sizes_covered,
 )
 from phintys.rewriting import node_rewriter
@@ -263,7 +264,7 @@ def write_whole(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """set_subtensor(x[:, 0], y) -> y[:, None], x[:, 0] += y -> x + y[:, None], for one column x"""
     op: Any = node.op
     x, y, *indices = operands(node)
-    if op.inplace or indices or None in x.type.shape or x.dtype == "bool":
+    if op.inplace or indices or x.dtype == "bool":
         return None
     dropped: list[int] = []
     for dim, (entry, size) in enumerate(zip(op.idx_list, x.type.shape, strict=False)):
@@ -271,10 +272,12 @@ def write_whole(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
             dropped.append(dim)
         elif not is_full(entry):
             return None
-    # A value of the wrong shape must still raise; one that broadcasts is written by a kernel.
-    if y.type.shape != tuple(size for dim, size in enumerate(x.type.shape) if dim not in dropped):
+    if y.ndim + len(dropped) != x.ndim:
         return None
     value = cast(expand_dims(y, tuple(dropped)) if dropped else y, x.dtype)
+    # A value of the wrong shape must still raise; one that broadcasts is written by a kernel.
+    if not all(same_size(x, value, dim) for dim in range(x.ndim)):
+        return None
     return as_result(fgraph, node, value if op.set_instead_of_inc else elemwise(ps.add)(x, value))
 
 
