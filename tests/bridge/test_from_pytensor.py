@@ -1,6 +1,7 @@
 """Graphs of PyTensor, converted: variables, shared values, callbacks, and errors."""
 
 import doctest
+import gc
 import importlib
 import pickle
 import pkgutil
@@ -88,6 +89,22 @@ def test_an_op_without_a_counterpart_is_a_callback_with_pytensors_gradient():
     value, gradient = f([1.0, 2.0])
     assert value == 45.0
     assert gradient.tolist() == [18.0, 36.0]
+
+
+def test_the_collector_is_paused_while_a_graph_is_converted():
+    seen = []
+
+    class Kept(Tripled):
+        """Tells its conversion apart."""
+
+    @convert_op.register(Kept)
+    def _kept(op, node, x):
+        seen.append(gc.isenabled())
+        return 3 * x
+
+    from_pytensor(Kept()(pt.dvector()))
+    assert seen == [False]
+    assert gc.isenabled()
 
 
 def test_a_callback_in_an_inner_graph():

@@ -2,6 +2,7 @@
 # PyMC need not be installed.
 # pyright: reportMissingImports=false
 
+import gc
 import threading
 
 import numpy as np
@@ -93,6 +94,23 @@ def test_points_and_constrained_values(density):
     assert repr(density) == "<LogDensity of mu, tau_log__, z[8]>"
     with pytest.raises(ArgumentError, match=r"no values for \['z'\]"):
         density.ravel({"mu": 0, "tau_log__": 0})
+
+
+def test_the_collector_is_paused_while_pymc_makes_the_graph():
+    seen = []
+
+    def log_density(value):
+        seen.append(gc.isenabled())
+        return -(value**2)
+
+    with pm.Model() as model:
+        pm.CustomDist("x", logp=log_density)
+    assert gc.isenabled()
+    seen.clear()
+    bridge.compile_logp_dlogp(model)
+    assert seen
+    assert not any(seen)
+    assert gc.isenabled()
 
 
 def test_data_can_be_replaced():

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 import phintys.tensor as pt
+from phintys._base.collecting import collector_paused
 from phintys._base.errors import ArgumentError
 from phintys._base.records import record
 from phintys.bridge.pymc import requirement
@@ -61,9 +62,10 @@ def nutpie_model(
     (2, {'x': (2,)})
     """
     requirement.check_nutpie()
-    density = compile_logp_dlogp(model)
-    density.check_start()
-    outputs = _Outputs(density, var_names)
+    with collector_paused():
+        density = compile_logp_dlogp(model)
+        density.check_start()
+        outputs = _Outputs(density, var_names)
 
     def initial_point(seed: Any = None) -> Any:
         return density.initial_point(seed, jitter=jitter)

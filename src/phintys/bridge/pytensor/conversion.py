@@ -15,6 +15,7 @@ from pytensor.graph.basic import Variable as TheirVariable
 from pytensor.graph.op import Op as TheirOp
 from pytensor.graph.traversal import toposort
 
+from phintys._base.collecting import collector_paused
 from phintys._base.errors import ArgumentError, InconsistencyError
 from phintys._base.origin import Origin, inherit_origin
 from phintys.bridge.pytensor.types import OpaqueType, convert_type
@@ -89,11 +90,12 @@ class Conversion:
     def convert(self, outputs: Iterable[TheirVariable]) -> list[Any]:
         """Return the given variables, converted, with the default updates of shared variables."""
         outputs = list(outputs)
-        self._add(outputs)
-        while self._shared:
-            shared = self._shared.pop()
-            self._add([shared.default_update])
-            self.known[shared].default_update = self.known[shared.default_update]
+        with collector_paused():
+            self._add(outputs)
+            while self._shared:
+                shared = self._shared.pop()
+                self._add([shared.default_update])
+                self.known[shared].default_update = self.known[shared.default_update]
         return [self.known[one] for one in outputs]
 
     def _add(self, outputs: Sequence[TheirVariable]) -> None:

@@ -20,6 +20,7 @@ from pytensor.graph.rewriting.db import RewriteDatabase
 from pytensor.link.basic import Container, PerformLinker
 from pytensor.link.utils import map_storage, raise_with_op
 
+from phintys._base.collecting import collector_paused
 from phintys.bridge.pytensor.conversion import Conversion, origin_of
 from phintys.bridge.pytensor.types import convert_type
 from phintys.compile import function
@@ -73,8 +74,9 @@ class PhintysLinker(PerformLinker):
 def _runner(graph: Any, inputs: list[Any], outputs: list[Any]) -> Any:
     """Return a function that computes a graph from the values in some cells, into others."""
     given = [convert_type(one.type)(one.name) for one in graph.inputs]
-    found = Conversion(dict(zip(graph.inputs, given, strict=True))).convert(graph.outputs)
-    compiled: Callable[..., Any] = function(given, found, on_unused_input="ignore")
+    with collector_paused():
+        found = Conversion(dict(zip(graph.inputs, given, strict=True))).convert(graph.outputs)
+        compiled: Callable[..., Any] = function(given, found, on_unused_input="ignore")
 
     def run() -> list[Any]:
         try:
