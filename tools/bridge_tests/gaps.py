@@ -116,7 +116,8 @@ def give_old_names() -> None:
         setattr(subtensor, f"{name}1", getattr(subtensor, name))
     change_flags = pytensor.config.change_flags
 
-    def known_flags(**options: Any) -> Any:
+    def known_flags(given: Any = (), /, **options: Any) -> Any:
+        options = {**dict(given), **options}
         return change_flags(**{k: v for k, v in options.items() if hasattr(pytensor.config, k)})
 
     pytensor.config.change_flags = known_flags

@@ -14,6 +14,8 @@ from phintys.backends.native.emit.builder import Builder
 from phintys.backends.native.emit.math import FLOAT_FUNCTIONS, MathSymbol
 from phintys.backends.native.emit.math.calls import (
     BY_ROWS,
+    CHOLESKY,
+    CHOLESKY_INVERSE,
     COLUMNS,
     LU,
     PRODUCT,
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
         random,
         rows,
         small_systems,
+        tiled_factors,
     )
 else:
     columns = LateModule("phintys.backends.native.emit.columns")
@@ -42,11 +45,14 @@ else:
     random = LateModule("phintys.backends.native.emit.random")
     rows = LateModule("phintys.backends.native.emit.rows")
     small_systems = LateModule("phintys.backends.native.emit.small_systems")
+    tiled_factors = LateModule("phintys.backends.native.emit.tiled_factors")
 
 __all__ = ["is_outlined", "library"]
 
 _OTHERS = {
     BY_ROWS: (rows, "write_rows"),
+    CHOLESKY: (tiled_factors, "write_factor"),
+    CHOLESKY_INVERSE: (tiled_factors, "write_inverse"),
     COLUMNS: (columns, "write_columns"),
     LU: (small_systems, "write_lu"),
     PRODUCT: (products, "write_product"),

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from phintys.backends.native.emit.builder import Builder
+from phintys.backends.native.emit.control import loop
 from phintys.backends.native.emit.frame import GRAIN_NANOSECONDS, PARALLEL_NANOSECONDS
 from phintys.backends.native.emit.types import INT64, PTR, VOID
 from phintys.backends.native.emit.values import Value
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
+
     from phintys.backends.native.emit.step_writer import StepWriter
     from phintys.backends.native.sizes import Size
     from phintys.backends.native.values import Array
 
-__all__ = ["RangeFunction"]
+__all__ = ["OneIteration", "RangeFunction"]
 
 _ALIGNED = 16
 """Ranges of more matrices than this begin at its multiples: few lanes are left over then."""
@@ -69,6 +73,12 @@ class RangeFunction:
             self._given.append(value)
         return self._taken[value.text]
 
+    @contextmanager
+    def each(self) -> Generator[Value]:
+        """Write code that runs for each iteration; yield its number."""
+        with loop(self.b, self.begin, self.end) as one:
+            yield one.index
+
     def finish(self) -> tuple[Value, Value]:
         """End the function; return it, and the address of the values that it is passed."""
         self.b.ret()
@@ -103,3 +113,42 @@ class RangeFunction:
             writer.parallel_for(function, values, count, grain)
         b.jump(after)
         b.begin(after)
+
+
+class OneIteration:
+    """Takes the place of a :class:`RangeFunction` where there is one iteration.
+
+    It needs no function: the code is part of that which would call it.
+
+    Parameters
+    ----------
+    writer
+        Writes the code.
+    """
+
+    def __init__(self, writer: StepWriter) -> None:
+        self.b = writer.b
+        self._writer = writer
+        self.begin, self.end = (self.b.constant(INT64, number) for number in (0, 1))
+
+    @property
+    def is_repeated(self) -> bool:
+        """Whether a loop of steps repeats the code."""
+        return bool(self._writer.open_loops)
+
+    def size(self, size: Size) -> Value:
+        """Return the value of a size."""
+        return self._writer.size(size)
+
+    def pointer(self, array: Array) -> Value:
+        """Return the address of an array."""
+        return self._writer.pointer(array)
+
+    def passed(self, value: Value) -> Value:
+        """Return a value, as it is."""
+        return value
+
+    @contextmanager
+    def each(self) -> Generator[Value]:
+        """Write the code; yield 0."""
+        yield self.begin

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from phintys._base.errors import IntegrityError
 from phintys.backends.native.emit.control import loop
+from phintys.backends.native.emit.tiles import turned
 from phintys.backends.native.emit.types import INT64, Type
 from phintys.backends.native.emit.values import Value
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from phintys.backends.native.emit.builder import Builder
 
-__all__ = ["LARGEST", "UNROLLED", "Cell", "LaneMatrix", "Lanes", "Length", "Line", "turned"]
+__all__ = ["LARGEST", "UNROLLED", "Cell", "LaneMatrix", "Lanes", "Length", "Line"]
 
 LARGEST = 16
 """The largest number of rows or columns of a matrix that is computed in a lane."""
@@ -322,23 +323,6 @@ class Line:
 
 
 # ---- transposes of vectors -----------------------------------------------------------------------
-
-
-def turned(b: Builder, rows: Sequence[Value]) -> list[Value]:
-    """Return the columns of a square of vectors, of a power of two."""
-    width = len(rows)
-    if width == 1:
-        return list(rows)
-    half = width // 2
-    low = [
-        lane for pair in zip(range(half), range(width, width + half), strict=True) for lane in pair
-    ]
-    high = [lane + half for lane in low]
-    vectors = list(rows)
-    for _ in range(width.bit_length() - 1):
-        pairs = zip(vectors[:half], vectors[half:], strict=True)
-        vectors = [b.shuffle(x, y, lanes) for x, y in pairs for lanes in (low, high)]
-    return vectors
 
 
 def _across(b: Builder, rows: Sequence[Value]) -> list[Value]:

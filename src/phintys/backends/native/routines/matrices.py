@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from phintys.backends.native.emit.control import loop, when
 from phintys.backends.native.emit.small_systems import lu_symbol, triangle_symbol
+from phintys.backends.native.emit.tiled_factors import LARGEST as TILED
+from phintys.backends.native.emit.tiled_factors import factor_symbol, inverse_symbol
 from phintys.backends.native.emit.types import INT32, INT64, VOID, Type, type_of
 from phintys.backends.native.routines.lanes import LaneMatrix, Lanes
 from phintys.backends.native.routines.small_factors import (
@@ -19,8 +21,6 @@ from phintys.backends.native.routines.small_factors import (
     solve_triangle,
 )
 from phintys.backends.native.routines.stacks import MatrixCall, StackRoutine
-from phintys.backends.native.routines.tiled_factors import LARGEST as TILED
-from phintys.backends.native.routines.tiled_factors import factor_function, inverse_function
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -47,7 +47,10 @@ class _Potrf(StackRoutine):
     def line(self, call: LibraryCall[Any], explainer: Explainer) -> str:
         """Return whether matrices of medium size are computed in tiles."""
         line = super().line(call, explainer)
-        has_tiles = call.outputs[0].dtype.kind == "f" and not line.endswith("in lanes")
+        is_medium = (call.options["n"].known or 0) <= TILED
+        has_tiles = (
+            is_medium and call.outputs[0].dtype.kind == "f" and not line.endswith("in lanes")
+        )
         return f"{line}, in tiles up to {TILED} rows" if has_tiles else line
 
     def item(self, code: MatrixCall) -> Callable[[Value], Value | None]:
@@ -55,14 +58,10 @@ class _Potrf(StackRoutine):
         b, options = code.b, code.call.options
         n = code.size(options["n"])
         address = code.item(code.call.outputs[0], options["move"])
-        upper, order, stride = (
-            code.letter("U"),
-            code.integer(options["n"]),
-            code.stride(options["n"]),
-        )
 
         def by_lapack(place: Value) -> Value:
-            return code.lapack(self.function, [upper, order, place, stride])
+            order, stride = code.integer(options["n"]), code.stride(options["n"])
+            return code.lapack(self.function, [code.letter("U"), order, place, stride])
 
         def write(index: Value) -> Value | None:
             place = address(index)
@@ -79,9 +78,11 @@ class _Potrf(StackRoutine):
         self, code: MatrixCall, place: Value, n: Value, by_lapack: Callable[[Value], Value]
     ) -> Value:
         """Write the call for one matrix, and return its status: by LAPACK if it is large."""
-        b = code.b
-        if code.type.kind != "f":
+        b, known = code.b, code.call.options["n"].known
+        if code.type.kind != "f" or (known or 0) > TILED:
             return by_lapack(place)
+        if known is not None:
+            return self.tiled(code, place, n)
         found = b.slot(INT64)
         medium, large, after = (b.new_block(name) for name in ("medium", "large", "after"))
         b.branch(b.le(n, TILED), medium, large)
@@ -96,8 +97,9 @@ class _Potrf(StackRoutine):
 
     def tiled(self, code: MatrixCall, place: Value, n: Value) -> Value:
         """Write the call of code of our own, and return its status."""
-        name = factor_function(code.b.module, code.type)
-        return code.b.call(name, INT64, [place, n])
+        symbol = factor_symbol(code.type)
+        code.b.module.math_functions.add(symbol)
+        return code.b.call(symbol, INT64, [place, n])
 
     def has_lanes(self, type: Type) -> bool:
         """Real matrices are factorized in lanes."""
@@ -135,8 +137,10 @@ class _Potri(_Potrf):
         """Invert, unless there is a zero on the diagonal."""
         b = code.b
         status = code.first_zero(place, n + 1, n)
+        symbol = inverse_symbol(code.type)
+        b.module.math_functions.add(symbol)
         with when(b, b.eq(status, 0)):
-            b.call(inverse_function(b.module, code.type), VOID, [place, n])
+            b.call(symbol, VOID, [place, n])
         return status
 
     def has_lanes(self, type: Type) -> bool:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from phintys.backends.native.emit.blas_threads import one_thread
 from phintys.backends.native.emit.control import leaving, loop, when
-from phintys.backends.native.emit.range_function import RangeFunction
+from phintys.backends.native.emit.range_function import OneIteration, RangeFunction
 from phintys.backends.native.emit.small_systems import LARGEST_SYSTEM
 from phintys.backends.native.emit.types import INT64, Type, type_of
 from phintys.backends.native.emit.values import Value
@@ -55,12 +55,14 @@ class MatrixCall(Arguments):
     call
         The call; its option ``count`` is the number of matrices.
     ranges
-        The function of a range.
+        The function of a range; the code around it, if there is one matrix.
     failures
         Where its first failure is stored.
     """
 
-    def __init__(self, call: LibraryCall[Any], ranges: RangeFunction, failures: Value) -> None:
+    def __init__(
+        self, call: LibraryCall[Any], ranges: RangeFunction | OneIteration, failures: Value
+    ) -> None:
         super().__init__(call, ranges)
         self.b = ranges.b
         self.call = call
@@ -197,10 +199,10 @@ class MatrixCall(Arguments):
     def one_by_one(self, item: Callable[[Value], Value | None]) -> None:
         """Write a call for each matrix."""
         b = self.b
-        with one_thread(b), loop(b, self.ranges.begin, self.ranges.end) as each:
-            status = item(each.index)
+        with one_thread(b), self.ranges.each() as index:
+            status = item(index)
             if status is not None:
-                self.report(status, each.index)
+                self.report(status, index)
 
     def side_by_side(self, group: Callable[[Lanes], Value | None]) -> None:
         """Write code for as many matrices at once as a register has lanes."""
@@ -260,12 +262,15 @@ class StackRoutine(Routine):
         b = writer.b
         failures = b.slot(INT64)
         b.store(b.constant(INT64, _NO_FAILURE), failures)
-        ranges = RangeFunction(writer)
-        self._write(MatrixCall(call, ranges, failures))
-        nanoseconds = writer.polynomial(self.work(call, writer.main)) >> _WORK_SHIFT
-        # There is one workspace, not one for each thread.
-        is_serial = bool(call.workspace)
-        ranges.call(writer.size(call.options["count"]), nanoseconds, is_serial=is_serial)
+        if call.options["count"].known == 1:
+            self._write(MatrixCall(call, OneIteration(writer), failures))
+        else:
+            ranges = RangeFunction(writer)
+            self._write(MatrixCall(call, ranges, failures))
+            nanoseconds = writer.polynomial(self.work(call, writer.main)) >> _WORK_SHIFT
+            # There is one workspace, not one for each thread.
+            is_serial = bool(call.workspace)
+            ranges.call(writer.size(call.options["count"]), nanoseconds, is_serial=is_serial)
         if call.failure is None:
             return None
         first = b.load(INT64, failures)

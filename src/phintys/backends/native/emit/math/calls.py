@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BY_ROWS",
+    "CHOLESKY",
+    "CHOLESKY_INVERSE",
     "COLUMNS",
     "LU",
     "PRODUCT",
@@ -34,6 +36,9 @@ vector math."""
 
 LU, TRIANGLE = "lu", "triangle"
 """The same for factors of small matrices, and for their systems."""
+
+CHOLESKY, CHOLESKY_INVERSE = "cholesky", "cholesky_inverse"
+"""The same for factors of matrices of medium size, and for inverses by them."""
 
 PRODUCT = "product"
 """The same for small products."""

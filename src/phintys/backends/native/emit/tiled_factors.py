@@ -1,4 +1,4 @@
-"""Cholesky factors of one matrix of medium size, and inverses by them, in tiles of registers.
+"""Outlined Cholesky factors of one matrix of medium size, and inverses by them, in tiles.
 
 For up to :data:`LARGEST` rows this takes a fraction of LAPACK's time, which goes into products of
 narrow panels there. Matrices are row-major, and worked on in place: the lower triangles are read
@@ -11,57 +11,51 @@ from typing import TYPE_CHECKING
 
 from phintys.backends.native.emit.builder import Builder
 from phintys.backends.native.emit.control import when
+from phintys.backends.native.emit.math import MathSymbol
+from phintys.backends.native.emit.math.calls import CHOLESKY, CHOLESKY_INVERSE
 from phintys.backends.native.emit.memory import load
-from phintys.backends.native.emit.types import INT64, PTR, VOID, Type
+from phintys.backends.native.emit.tiles import Tiles
+from phintys.backends.native.emit.types import INT64, PTR, VOID, Type, type_of
 from phintys.backends.native.emit.values import Value
-from phintys.backends.native.routines.tiles import Tiles
-from phintys.tensor.blas import BLAS_LETTERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from phintys.backends.native.emit.module import Module
 
-__all__ = ["LARGEST", "factor_function", "inverse_function"]
+__all__ = ["LARGEST", "factor_symbol", "inverse_symbol", "write_factor", "write_inverse"]
 
 LARGEST = 512
 """The largest number of rows for which this is used."""
 
 
-def factor_function(module: Module, type: Type) -> str:
-    """Return the function of a module that replaces a matrix by its Cholesky factor.
+def factor_symbol(type: Type) -> str:
+    """Return the symbol of the function that replaces a matrix by its Cholesky factor.
 
-    It takes an address and the number of rows, and returns the order of the first leading minor
-    that is not positive, 0 if there is none.
+    It is ``int64 (a, n)``: a has n rows. The result is the order of the first leading minor that is
+    not positive, 0 if there is none.
     """
-    return _function(module, f"cholesky.{BLAS_LETTERS[type.name]}", INT64, type, _write_factor)
+    return MathSymbol(CHOLESKY, type.name, 1).symbol
 
 
-def inverse_function(module: Module, type: Type) -> str:
-    """Return the function of a module that replaces a Cholesky factor L by ``(L L^T)^-1``.
+def inverse_symbol(type: Type) -> str:
+    """Return the symbol of the function that replaces a Cholesky factor L by ``(L L^T)^-1``.
 
-    It takes an address and the number of rows. There must be no zero on the diagonal.
+    It is ``void (l, n)``: l has n rows. There must be no zero on the diagonal.
     """
-    name = f"cholesky_inverse.{BLAS_LETTERS[type.name]}"
-    return _function(module, name, VOID, type, _write_inverse)
-
-
-def _function(
-    module: Module, name: str, returns: Type, type: Type, write: Callable[[Builder, Type], None]
-) -> str:
-    if all(function.name != name for function in module.functions):
-        write(Builder(module.function(name, returns, [PTR, INT64], linkage="internal")), type)
-    return name
+    return MathSymbol(CHOLESKY_INVERSE, type.name, 1).symbol
 
 
 # ---- Cholesky factors ----------------------------------------------------------------------------
 
 
-def _write_factor(b: Builder, type: Type) -> None:
+def write_factor(module: Module, key: MathSymbol) -> None:
     """``L[i, j] = (a[i, j] - sum(L[i, k] * L[j, k])) / L[j, j]``, in panels of rows i.
 
     The columns of the panel at hand are kept as vectors, a row in each lane.
     """
+    type = type_of(key.dtype)
+    b = Builder(module.function(key.symbol, INT64, [PTR, INT64]))
     place, n = b.arguments
     tiles = Tiles(b, type, place, n)
     panel, scales = b.slot(tiles.vector, LARGEST), b.slot(type, LARGEST)
@@ -129,10 +123,11 @@ def _factor_of_tile(
 # ---- inverses ------------------------------------------------------------------------------------
 
 
-def _write_inverse(b: Builder, type: Type) -> None:
+def write_inverse(module: Module, key: MathSymbol) -> None:
     """``L^-1``, and then its product with its transpose."""
+    b = Builder(module.function(key.symbol, VOID, [PTR, INT64]))
     place, n = b.arguments
-    tiles = Tiles(b, type, place, n)
+    tiles = Tiles(b, type_of(key.dtype), place, n)
     _invert_triangle(tiles)
     _multiply_triangle(tiles)
     b.ret()

@@ -12,7 +12,6 @@ from phintys.backends.native.emit.control import Loop, lane_mask, loop, when
 from phintys.backends.native.emit.memory import load, store
 from phintys.backends.native.emit.types import INT64
 from phintys.backends.native.emit.values import Value
-from phintys.backends.native.routines.lanes import turned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from phintys.backends.native.emit.builder import Builder
     from phintys.backends.native.emit.types import Type
 
-__all__ = ["Tiles"]
+__all__ = ["Tiles", "turned"]
 
 _WIDEST = 8
 
@@ -124,3 +123,20 @@ class Tiles:
     def transposed(self, tile: Sequence[Value]) -> list[Value]:
         """Return the columns of a tile."""
         return turned(self.b, tile)
+
+
+def turned(b: Builder, rows: Sequence[Value]) -> list[Value]:
+    """Return the columns of a square of vectors, of a power of two."""
+    width = len(rows)
+    if width == 1:
+        return list(rows)
+    half = width // 2
+    low = [
+        lane for pair in zip(range(half), range(width, width + half), strict=True) for lane in pair
+    ]
+    high = [lane + half for lane in low]
+    vectors = list(rows)
+    for _ in range(width.bit_length() - 1):
+        pairs = zip(vectors[:half], vectors[half:], strict=True)
+        vectors = [b.shuffle(x, y, lanes) for x, y in pairs for lanes in (low, high)]
+    return vectors

@@ -5,7 +5,12 @@ import pytest
 
 import phintys
 import phintys.tensor as pt
-from phintys.backends.native.routines.tiled_factors import LARGEST
+from phintys.backends.native.emit.library import library
+from phintys.backends.native.emit.programs import emit_program
+from phintys.backends.native.emit.target import Target
+from phintys.backends.native.emit.tiled_factors import LARGEST, factor_symbol, inverse_symbol
+from phintys.backends.native.emit.types import type_of
+from phintys.backends.native.lower import lower_program
 from phintys.tensor.linear_algebra.cholesky_adjoint import CholeskyInverse
 
 SIZES = (1, 3, 7, 8, 9, 16, 17, 40, 63, 100)
@@ -76,3 +81,30 @@ def test_a_factor_with_a_zero_on_its_diagonal():
     value[13, 13] = 0.0
     a = pt.dmatrix("a")
     assert np.isnan(phintys.function([a], CholeskyInverse()(a), mode="native")(value)).all()
+
+
+def emitted(f):
+    return emit_program(lower_program(f.maker.fgraph), Target.host()).module
+
+
+def test_programs_call_factors_that_are_outlined(factors):
+    dtype, f = factors
+    symbols = {factor_symbol(type_of(dtype)), inverse_symbol(type_of(dtype))}
+    module = emitted(f)
+    assert symbols <= module.math_functions
+    assert symbols.isdisjoint(one.name for one in module.functions)
+    assert {one.name for one in library(Target.host(), symbols).functions} == symbols
+
+
+@pytest.mark.parametrize(("count", "n"), [(1, 20), (1, LARGEST + 1), (2, 20)])
+def test_only_stacks_of_several_matrices_have_functions_of_ranges(count, n):
+    a = pt.tensor("a", shape=(count, n, n) if count > 1 else (n, n), dtype="float64")
+    f = phintys.function([a], pt.linalg.cholesky(a), mode="native")
+    module = emitted(f)
+    names = {one.name for one in module.functions}
+    assert any(name.startswith("range.") for name in names) == (count > 1)
+    assert ("phintys_lapack_dpotrf" in module.declared) == (n > LARGEST)
+    assert (f"in tiles up to {LARGEST} rows" in f.explain()) == (n <= LARGEST)
+    value = positive(n, "float64")
+    value = value if count == 1 else np.stack([value] * count)
+    np.testing.assert_allclose(f(value), np.linalg.cholesky(value), rtol=0, atol=1e-12 * n)
