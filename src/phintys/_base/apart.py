@@ -21,6 +21,7 @@ from importlib import import_module
 from types import CodeType, FrameType
 from typing import Any, ParamSpec, TypeVar
 
+from phintys._base.collecting import collector_paused, settle
 from phintys._base.locks import ProcessLock
 
 __all__ = [
@@ -220,7 +221,15 @@ def import_whole(name: str) -> Any:
     spec = getattr(module, "__spec__", None)
     if module is not None and not getattr(spec, "_initializing", False):
         return module
-    return run_whole(import_module, name)
+    return run_whole(_import, name)
+
+
+def _import(name: str) -> Any:
+    with collector_paused():
+        module = import_module(name)
+        if threading.current_thread() is not threading.main_thread():
+            settle()  # which a signal handler must not interrupt
+    return module
 
 
 def is_imported_again(former: Mapping[str, object], now: Mapping[str, object]) -> bool:

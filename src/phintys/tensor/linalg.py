@@ -8,45 +8,80 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from phintys._base.late import late_names
+from phintys._base.late import LateModule, late_names
 from phintys.tensor import diagonals
 from phintys.tensor.dim_shuffle import matrix_transpose
-from phintys.tensor.linear_algebra.banded import solve_banded, solveh_banded
-from phintys.tensor.linear_algebra.cholesky import cho_factor, cho_solve, cholesky
-from phintys.tensor.linear_algebra.cholesky_update import cholesky_update
-from phintys.tensor.linear_algebra.determinants import det, slogdet
-from phintys.tensor.linear_algebra.eigen import eigh, eigvalsh
-from phintys.tensor.linear_algebra.general_eigen import eig, eigvals
-from phintys.tensor.linear_algebra.lu import lu, lu_factor, lu_solve, pivot_to_permutation
-from phintys.tensor.linear_algebra.matrix_equations import (
-    solve_continuous_are,
-    solve_continuous_lyapunov,
-    solve_discrete_are,
-    solve_discrete_lyapunov,
-)
-from phintys.tensor.linear_algebra.matrix_functions import logm, sqrtm
-from phintys.tensor.linear_algebra.norms import cond, matrix_norm, norm, vector_norm
-from phintys.tensor.linear_algebra.patterned import block_diag, circulant, hankel, toeplitz
-from phintys.tensor.linear_algebra.powers import expm, matrix_dot, matrix_power, multi_dot
-from phintys.tensor.linear_algebra.qr import qr
-from phintys.tensor.linear_algebra.schur import ordqz, qz, schur
-from phintys.tensor.linear_algebra.singular_values import lstsq, matrix_rank, pinv, svd, svdvals
-from phintys.tensor.linear_algebra.solving import inv, solve
-from phintys.tensor.linear_algebra.sylvester import solve_sylvester
-from phintys.tensor.linear_algebra.tensors import tensorinv, tensorsolve
-from phintys.tensor.linear_algebra.toeplitz_systems import solve_toeplitz
-from phintys.tensor.linear_algebra.triangular import solve_triangular
-from phintys.tensor.linear_algebra.tridiagonal import tridiagonal_lu_factor, tridiagonal_lu_solve
-from phintys.tensor.linear_algebra.vectors import cross as _cross
-from phintys.tensor.linear_algebra.vectors import matvec, vecdot, vecmat
 from phintys.tensor.products import dot, inner, kron, matmul, outer, tensordot, vdot
 from phintys.tensor.reduce import sum
 from phintys.tensor.synonyms import also_named
 
 if TYPE_CHECKING:
+    from phintys.tensor.linear_algebra import vectors
+    from phintys.tensor.linear_algebra.banded import solve_banded, solveh_banded
+    from phintys.tensor.linear_algebra.cholesky import cho_factor, cho_solve, cholesky
+    from phintys.tensor.linear_algebra.cholesky_update import cholesky_update
+    from phintys.tensor.linear_algebra.determinants import det, slogdet
+    from phintys.tensor.linear_algebra.eigen import eigh, eigvalsh
+    from phintys.tensor.linear_algebra.general_eigen import eig, eigvals
+    from phintys.tensor.linear_algebra.lu import lu, lu_factor, lu_solve, pivot_to_permutation
+    from phintys.tensor.linear_algebra.matrix_equations import (
+        solve_continuous_are,
+        solve_continuous_lyapunov,
+        solve_discrete_are,
+        solve_discrete_lyapunov,
+    )
+    from phintys.tensor.linear_algebra.matrix_functions import logm, sqrtm
+    from phintys.tensor.linear_algebra.norms import cond, matrix_norm, norm, vector_norm
+    from phintys.tensor.linear_algebra.patterned import block_diag, circulant, hankel, toeplitz
+    from phintys.tensor.linear_algebra.powers import expm, matrix_dot, matrix_power, multi_dot
+    from phintys.tensor.linear_algebra.qr import qr
+    from phintys.tensor.linear_algebra.schur import ordqz, qz, schur
+    from phintys.tensor.linear_algebra.singular_values import lstsq, matrix_rank, pinv, svd, svdvals
+    from phintys.tensor.linear_algebra.solving import inv, matrix_inverse, solve
+    from phintys.tensor.linear_algebra.sylvester import solve_sylvester
+    from phintys.tensor.linear_algebra.tensors import tensorinv, tensorsolve
+    from phintys.tensor.linear_algebra.toeplitz_systems import solve_toeplitz
+    from phintys.tensor.linear_algebra.triangular import solve_triangular
+    from phintys.tensor.linear_algebra.tridiagonal import (
+        tridiagonal_lu_factor,
+        tridiagonal_lu_solve,
+    )
+    from phintys.tensor.linear_algebra.vectors import matvec, vecdot, vecmat
     from phintys.tensor.variable import TensorVariable
 else:
-    __getattr__, __dir__ = late_names(__name__, {})
+    vectors = LateModule("phintys.tensor.linear_algebra.vectors")
+    __getattr__, __dir__ = late_names(
+        __name__,
+        {
+            "phintys.tensor.linear_algebra.banded": "solve_banded solveh_banded",
+            "phintys.tensor.linear_algebra.cholesky": "cho_factor cho_solve cholesky",
+            "phintys.tensor.linear_algebra.cholesky_update": "cholesky_update",
+            "phintys.tensor.linear_algebra.determinants": "det slogdet",
+            "phintys.tensor.linear_algebra.eigen": "eigh eigvalsh",
+            "phintys.tensor.linear_algebra.general_eigen": "eig eigvals",
+            "phintys.tensor.linear_algebra.lu": "lu lu_factor lu_solve pivot_to_permutation",
+            "phintys.tensor.linear_algebra.matrix_equations": (
+                "solve_continuous_are solve_continuous_lyapunov "
+                "solve_discrete_are solve_discrete_lyapunov"
+            ),
+            "phintys.tensor.linear_algebra.matrix_functions": "logm sqrtm",
+            "phintys.tensor.linear_algebra.norms": "cond matrix_norm norm vector_norm",
+            "phintys.tensor.linear_algebra.patterned": "block_diag circulant hankel toeplitz",
+            "phintys.tensor.linear_algebra.powers": "expm matrix_dot matrix_power multi_dot",
+            "phintys.tensor.linear_algebra.qr": "qr",
+            "phintys.tensor.linear_algebra.schur": "ordqz qz schur",
+            "phintys.tensor.linear_algebra.singular_values": ("lstsq matrix_rank pinv svd svdvals"),
+            "phintys.tensor.linear_algebra.solving": "inv matrix_inverse solve",
+            "phintys.tensor.linear_algebra.sylvester": "solve_sylvester",
+            "phintys.tensor.linear_algebra.tensors": "tensorinv tensorsolve",
+            "phintys.tensor.linear_algebra.toeplitz_systems": "solve_toeplitz",
+            "phintys.tensor.linear_algebra.triangular": "solve_triangular",
+            "phintys.tensor.linear_algebra.tridiagonal": (
+                "tridiagonal_lu_factor tridiagonal_lu_solve"
+            ),
+            "phintys.tensor.linear_algebra.vectors": "matvec vecdot vecmat",
+        },
+    )
 
 __all__ = [
     "block_diag",
@@ -119,9 +154,6 @@ __all__ = [
 ]
 
 
-matrix_inverse = inv
-
-
 @also_named
 def cross(x1: Any, x2: Any, axis: int = -1) -> TensorVariable:
     """Return the cross products of vectors of three elements, as the array API defines them.
@@ -150,7 +182,7 @@ def cross(x1: Any, x2: Any, axis: int = -1) -> TensorVariable:
     >>> pt.linalg.cross([1.0, 0.0, 0.0], [0.0, 1.0, 0.0]).eval()
     array([0., 0., 1.])
     """
-    return _cross(x1, x2, axis=axis)
+    return vectors.cross(x1, x2, axis=axis)
 
 
 # ---- parts of matrices ---------------------------------------------------------------------------

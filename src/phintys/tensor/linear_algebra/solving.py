@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from phintys.tensor.variable import TensorVariable
 
-__all__ = ["Inv", "Solve", "divided", "inv", "solve"]
+__all__ = ["Inv", "Solve", "divided", "inv", "matrix_inverse", "solve"]
 
 Assumed = Literal["gen", "sym", "her", "pos"]
 
@@ -350,3 +350,6 @@ def inv(a: Any, *, on_error: OnError = "raise") -> TensorVariable:
            [ 1.5, -0.5]])
     """
     return _inv(on_error)(as_matrices(a, "inv"))
+
+
+matrix_inverse = inv

@@ -18,8 +18,8 @@ from phintys.backends.native.expressions import (
 from phintys.backends.native.failures import Failure, RoundedFailure
 from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.lowering import Lowering
-from phintys.backends.native.lower.products import MatrixView
 from phintys.backends.native.lower.small_matrices import SmallMatrices, is_small
+from phintys.backends.native.lower.strided import MatrixView
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.routines.cholesky_adjoint import CHOLESKY_ADJOINT
 from phintys.backends.native.routines.cholesky_update import CHOLESKY_UPDATE
