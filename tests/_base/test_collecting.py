@@ -1,6 +1,7 @@
 import dis
 import gc
 import os
+import subprocess
 import sys
 import threading
 
@@ -143,3 +144,29 @@ def test_a_new_process_knows_only_its_own_pauses(inside):
         assert enabled_in_child() == 1
     finish.set()
     thread.join()
+
+
+def in_a_new_process(text):
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_imported_modules_are_old_for_the_collector():
+    in_a_new_process(
+        "import gc, phintys, phintys.tensor as pt\n"
+        "gc.disable()\n"
+        "pt.linalg.cholesky(pt.matrix())\n"
+        "import phintys.tensor.linear_algebra.cholesky as module\n"
+        "assert any(one is vars(module) for one in gc.get_objects(generation=2))\n"
+        "assert not any(one is vars(module) for one in gc.get_objects(generation=0))\n"
+    )
+
+
+def test_what_a_program_has_frozen_stays_frozen():
+    in_a_new_process(
+        "import gc, phintys, phintys.tensor as pt\n"
+        "gc.freeze()\n"
+        "frozen = gc.get_freeze_count()\n"
+        "pt.linalg.cholesky(pt.matrix())\n"
+        "assert gc.get_freeze_count() > frozen // 2\n"
+    )

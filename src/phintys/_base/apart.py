@@ -221,12 +221,13 @@ def import_whole(name: str) -> Any:
     spec = getattr(module, "__spec__", None)
     if module is not None and not getattr(spec, "_initializing", False):
         return module
-    return run_whole(_import, name)
+    return run_whole(_settled, import_module, name)
 
 
-def _import(name: str) -> Any:
+def _settled(load: Callable[[str], Any], name: str) -> Any:
+    """Import a module; what it has made is long-lived."""
     with collector_paused():
-        module = import_module(name)
+        module = load(name)
         if threading.current_thread() is not threading.main_thread():
             settle()  # which a signal handler must not interrupt
     return module

@@ -124,13 +124,18 @@ def collector_paused() -> memoryview:
     return memoryview(_pauses.begin())
 
 
+_FEW = 1000
+"""Number of objects that a program has frozen, at least, if it has; Python 3.12 itself freezes 375
+as it starts."""
+
+
 def settle() -> None:
     """Let the garbage collector treat all objects that exist now as long-lived.
 
     To be called when modules have been imported: their functions and classes stay as long as the
-    program, and the collector need not traverse them again while they are young. Garbage among the
-    young objects is collected when the old ones are. A signal handler must not raise in here.
+    program, and the collector need not traverse them while they are young. Garbage among the young
+    objects is collected when the old ones are. A signal handler must not raise in here.
     """
-    if gc.get_freeze_count() < 1000:  # the program itself may have frozen objects
+    if gc.get_freeze_count() < _FEW:
         gc.freeze()
-        gc.unfreeze()
+        gc.unfreeze()  # to the oldest generation

@@ -1,6 +1,7 @@
 import ctypes
 import gc
 import math
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -100,7 +101,7 @@ def test_what_llvm_calls_of_its_own_accord_is_needed_too():
     b.ret()
     compiled = compile_object(str(module), target)
     assert compiled.needs == ("memset",)
-    assert undefined_symbols(compiled.data) == {"memset"}
+    assert undefined_symbols(*compiled.files) == {"memset"}
     data = np.zeros(100, np.uint8)
     code = load_object(compiled, target)
     fill = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)(code.address("f"))
@@ -138,10 +139,38 @@ def test_code_for_several_cpus_lives_side_by_side():
         np.testing.assert_allclose(out, np.exp(x), rtol=1e-15)
 
 
-@given(st.lists(st.from_regex(r"[a-z_]{1,9}", fullmatch=True)), st.binary())
-def test_objects_are_packed_and_unpacked(needs, data):
-    compiled = CompiledObject(tuple(needs), data)
+@given(st.lists(st.from_regex(r"[a-z_]{1,9}", fullmatch=True)), st.lists(st.binary()))
+def test_objects_are_packed_and_unpacked(needs, files):
+    compiled = CompiledObject(tuple(needs), tuple(files))
     assert CompiledObject.unpack(compiled.pack()) == compiled
+
+
+def test_parts_of_a_module_are_compiled_side_by_side(monkeypatch):
+    monkeypatch.setattr(engine, "_PART_LINES", 10)
+    monkeypatch.setattr(engine, "thread_limit", lambda: 3)
+    are_here = []
+    compile_here = engine._object_file
+
+    def noted(text, target, level):
+        are_here.append(threading.current_thread() is threading.main_thread())
+        return compile_here(text, target, level)
+
+    monkeypatch.setattr(engine, "_object_file", noted)
+    module = Module(Target.host())
+    for number in range(4):
+        b = Builder(module.function(f"half.{number}", FLOAT64, [FLOAT64], linkage="internal"))
+        x = b.arguments[0]
+        for _ in range(10 + number):
+            x = x * 0.5
+        b.ret(b.call("cos", FLOAT64, [x]))
+    b = Builder(module.function("f", FLOAT64, [FLOAT64]))
+    x = b.arguments[0]
+    b.ret(sum((b.call(f"half.{number}", FLOAT64, [x]) for number in range(1, 4)), x))
+    expected = sum((math.cos(3.0 / 2 ** (10 + number)) for number in range(1, 4)), 3.0)
+    for _ in range(2):  # the second time from the cache
+        code, _ = engine.load_quickly(module, {})
+        assert as_python(code)(3.0) == expected
+    assert sorted(are_here) == [False, False, True]
 
 
 def test_code_that_nobody_holds_is_freed():
@@ -172,5 +201,5 @@ def test_two_threads_never_fight_for_a_code_generator(monkeypatch):
     idle = Emptied()
     monkeypatch.setattr(engine, "_idle_machines", lambda target, level: idle)
     module = function_of(Module(Target.host()), lambda b, x: x * 5.0)
-    assert engine._compile(str(module), Target.host(), 0).data
+    assert engine._object_file(str(module), Target.host(), 0)
     assert len(idle) == 1

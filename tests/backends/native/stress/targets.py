@@ -52,7 +52,7 @@ class OnlyWrites:
 
     def compile(self, text):
         if self.can_compile:
-            assert compile_object(text, self.target).data.startswith(b"\x7fELF")
+            assert compile_object(text, self.target).files[0].startswith(b"\x7fELF")
 
 
 def records():

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 
 from phintys.backends.native.emit.target import Target
 from phintys.backends.native.emit.types import Type
 from phintys.backends.native.emit.values import Value
 
 __all__ = ["Block", "Function", "Module", "Phi", "signature"]
+
+_SYMBOL = re.compile(r"@([\w.$]+)")
 
 
 def signature(name: str, returns: Type, parameters: Iterable[Type]) -> str:
@@ -84,12 +87,23 @@ class Function:
         self._names += 1
         return self._names
 
+    @property
+    def declaration(self) -> str:
+        """What other modules need in order to call it, where it is visible."""
+        words = filter(None, [self.convention, self.returns.text])
+        types = ", ".join(type.text for type, _ in self.parameters)
+        return f"declare {' '.join(words)} @{self.name}({types})"
+
     def __str__(self) -> str:
+        return self.text(self.linkage)
+
+    def text(self, linkage: str) -> str:
+        """Return the definition, with another linkage than its own if need be."""
         parameters = ", ".join(
             f"{type.text} {attributes} %a{i}".replace("  ", " ")
             for i, (type, attributes) in enumerate(self.parameters)
         )
-        words = filter(None, [self.linkage, self.convention, self.returns.text])
+        words = filter(None, [linkage, self.convention, self.returns.text])
         head = f"define {' '.join(words)} @{self.name}({parameters}) {self.attributes}".rstrip()
         entry, *others = self.blocks
         body = [f"{entry.label}:", *self.slots, *map(str, entry.lines), *map(str, others)]
@@ -138,6 +152,7 @@ class Module:
         self.math_functions: set[str] = set()
         self._declarations: dict[str, str] = {}
         self._tables: dict[str, str] = {}
+        self._memory: set[str] = set()
 
     def function(
         self,
@@ -205,16 +220,60 @@ class Module:
         size
             Bytes.
         """
+        self._memory.add(name)
         self._tables[name] = f"@{name} = global [{size} x i8] zeroinitializer, align 64"
         return f"@{name}"
 
     def __str__(self) -> str:
-        defined = {function.name for function in self.functions}
+        return self._text({function.name: str(function) for function in self.functions})
+
+    def parts(self, count: int) -> list[str]:
+        """Return the module as several, of similar length, that can be compiled side by side.
+
+        Only functions that call no other one are moved out of the first part: it is loaded first,
+        and reaches code that is not there yet through stubs, however far away that will be.
+
+        Parameters
+        ----------
+        count
+            Maximum number of parts.
+        """
+        texts = {function.name: str(function) for function in self.functions}
+        uses = {name: set(_SYMBOL.findall(text)) - {name} for name, text in texts.items()}
+        kept = texts.keys() | self._memory
+        leaves = [name for name, used in uses.items() if used.isdisjoint(kept)]
+        leaves.sort(key=lambda name: len(texts[name]), reverse=True)
+        bins: list[list[str]] = [[] for _ in range(count)]
+        bins[0] = [name for name in texts if name not in leaves]
+        lengths = [sum(len(texts[name]) for name in names) for names in bins]
+        for name in leaves:
+            shortest = lengths.index(min(lengths))
+            bins[shortest].append(name)
+            lengths[shortest] += len(texts[name])
+        return [
+            self._text({name: texts[name] for name in texts if name in bins[0]}),
+            *(self._visible(names, uses) for names in bins[1:] if names),
+        ]
+
+    def _visible(self, names: Sequence[str], uses: Mapping[str, set[str]]) -> str:
+        """Return a part with functions that the first part calls."""
+        used = {symbol for name in names for symbol in uses[name]}
+        texts = {one.name: one.text("") for one in self.functions if one.name in names}
+        return self._text(texts, used)
+
+    def _text(self, functions: Mapping[str, str], used: set[str] | None = None) -> str:
+        """Return a module with some of the functions, and the tables and declarations it uses."""
+        declared = self._declarations | {one.name: one.declaration for one in self.functions}
+        outside = {name: declared[name] for name in declared if name not in functions}
+        tables = self._tables
+        if used is not None:
+            outside = {name: text for name, text in outside.items() if name in used}
+            tables = {name: text for name, text in tables.items() if name in used}
         parts = [
             f'target triple = "{self.target.triple}"',
-            *sorted(self._tables.values()),
-            *(text for name, text in sorted(self._declarations.items()) if name not in defined),
-            *map(str, self.functions),
+            *sorted(tables.values()),
+            *(text for _, text in sorted(outside.items())),
+            *functions.values(),
             f"attributes #0 = {{ {self.target.attributes} }}",
         ]
         return "\n".join(parts) + "\n"

@@ -37,7 +37,7 @@ from phintys.backends.native.emit.target import Target
 
 __all__ = ["CacheKey", "CacheStatistics", "ObjectCache", "object_cache", "object_cache_at"]
 
-_MAGIC = b"phintys object 2\n"
+_MAGIC = b"phintys object 3\n"
 _DIGEST = 32
 _HEADER = len(_MAGIC) + _DIGEST
 _SECRET = "secret"  # noqa: S105 - the name of a file

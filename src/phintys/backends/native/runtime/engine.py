@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
+from phintys._base.cores import thread_limit
 from phintys._base.errors import ConfigError, IntegrityError, MethodNotDefinedError
 from phintys._base.locks import ProcessLock
 from phintys._base.once import Interned
@@ -57,6 +58,9 @@ Higher levels bring nothing."""
 _LARGE = 60_000
 """Number of lines of text above which LLVM always uses the lower level."""
 
+_PART_LINES = 1500
+"""Number of lines of text that occupy a thread: at the lower level, 20 ms."""
+
 _LINE_NANOSECONDS = 30_000
 """Time to compile a line at the higher level."""
 
@@ -69,24 +73,29 @@ class CompiledObject:
     ----------
     needs
         Symbols that must be bound before it runs.
-    data
-        An object file.
+    files
+        Object files, which are loaded in this order.
     """
 
     needs: tuple[str, ...]
-    data: bytes
+    files: tuple[bytes, ...]
 
     def pack(self) -> bytes:
         """Return the object as bytes."""
-        names = "\n".join(self.needs).encode()
-        return len(names).to_bytes(4, "little") + names + self.data
+        chunks = ("\n".join(self.needs).encode(), *self.files)
+        return b"".join(len(chunk).to_bytes(8, "little") + chunk for chunk in chunks)
 
     @classmethod
     def unpack(cls, packed: bytes) -> CompiledObject:
         """Return the object that :meth:`pack` packed."""
-        end = 4 + int.from_bytes(packed[:4], "little")
-        names = packed[4:end].decode()
-        return cls(tuple(filter(None, names.split("\n"))), packed[end:])
+        chunks: list[bytes] = []
+        start = 0
+        while start < len(packed):
+            length = int.from_bytes(packed[start : start + 8], "little")
+            chunks.append(packed[start + 8 : start + 8 + length])
+            start += 8 + length
+        names, *files = chunks
+        return cls(tuple(filter(None, names.decode().split("\n"))), tuple(files))
 
 
 class Code:
@@ -145,11 +154,13 @@ def compile_object(text: str, target: Target, level: int | None = None) -> Compi
     if level is None:
         level = _best_level(text)
     found = cached_object(text, target, level)
-    return _compile_and_keep(text, target, level) if found is None else found
+    return _compile_and_keep(text, [text], target, level) if found is None else found
 
 
-def _compile_and_keep(text: str, target: Target, level: int) -> CompiledObject:
-    compiled = _compile(text, target, level)
+def _compile_and_keep(
+    text: str, parts: Sequence[str], target: Target, level: int
+) -> CompiledObject:
+    compiled = _compile(parts, target, level)
     object_cache().put(CacheKey.of(text, target, str(level)), compiled.pack())
     return compiled
 
@@ -158,6 +169,11 @@ def cached_object(text: str, target: Target, level: int) -> CompiledObject | Non
     """Return the machine code of a module if the object cache has it."""
     packed = object_cache().get(CacheKey.of(text, target, str(level)))
     return None if packed is None else CompiledObject.unpack(packed)
+
+
+def _part_count(text: str) -> int:
+    """Return into how many parts a module is split, to be compiled by as many threads."""
+    return max(1, min(thread_limit(), text.count("\n") // _PART_LINES))
 
 
 def _best_level(text: str) -> int:
@@ -181,7 +197,23 @@ def _needs_meanwhile(module: Module, math_level: int) -> Generator[None]:
             one.result()
 
 
-def _compile(text: str, target: Target, level: int) -> CompiledObject:
+def _compile(parts: Sequence[str], target: Target, level: int) -> CompiledObject:
+    """Return the machine code of the parts of a module, which are compiled at the same time."""
+    first, *others = parts
+    work = [Background(_object_file, one, target, level) for one in others]
+    try:
+        files = [_object_file(first, target, level)]
+    finally:
+        for one in work:
+            one.wait()
+    files += [one.result() for one in work]
+    needs = {name for text in parts for name in _declared(text)}
+    needs |= {name for data in files for name in undefined_symbols(data)}
+    defined = {name for text in others for name in _defined(text)}
+    return CompiledObject(tuple(sorted(needs - defined)), tuple(files))
+
+
+def _object_file(text: str, target: Target, level: int) -> bytes:
     idle = _idle_machines(target, level)
     try:  # a check first could race with another thread for the last one
         machine = idle.pop()
@@ -189,7 +221,7 @@ def _compile(text: str, target: Target, level: int) -> CompiledObject:
         machine = target.machine(level)
     data = llvm().compile(text, machine)
     idle.append(machine)
-    return CompiledObject(tuple(sorted(_declared(text) | undefined_symbols(data))), data)
+    return data
 
 
 @Interned
@@ -202,6 +234,11 @@ def _declared(text: str) -> set[str]:
     """Return the functions that a module declares, without LLVM's intrinsics."""
     names = re.findall(r'^declare [^@\n]*@"?([\w.$]+)"?\(', text, re.MULTILINE)
     return {name for name in names if not name.startswith("llvm.")}
+
+
+def _defined(text: str) -> list[str]:
+    """Return the functions that a module defines."""
+    return re.findall(r"^define [^@\n]*@([\w.$]+)\(", text, re.MULTILINE)
 
 
 def undefined_symbols(data: bytes) -> set[str]:
@@ -277,7 +314,8 @@ def load_quickly(module: Module, symbols: Mapping[str, int]) -> tuple[Code, int]
     level = _QUICK if found is None else levels[found[0]]
     with _needs_meanwhile(module, level):
         if found is None:
-            compiled = _compile_and_keep(text, target, level)
+            parts = module.parts(_part_count(text))
+            compiled = _compile_and_keep(text, parts, target, level)
         else:
             compiled = CompiledObject.unpack(found[1])
     code = load_object(compiled, target, symbols, math_level=level)
@@ -316,7 +354,8 @@ def load_object(
 def _link(objects: Sequence[CompiledObject], symbols: Mapping[str, int], target: Target) -> Code:
     """Load objects into memory, with their symbols bound to addresses."""
     bound = {name: symbols[name] for one in objects for name in one.needs}
-    return Code(llvm().link([one.data for one in objects], bound, target.machine()))
+    files = [file for one in objects for file in one.files]
+    return Code(llvm().link(files, bound, target.machine()))
 
 
 def check_runs_here(target: Target) -> None:
