@@ -75,6 +75,7 @@ _observing = LateModule("phintys.passes.observing")
 _product_order = LateModule("phintys.passes.product_order")
 _products = LateModule("phintys.passes.products")
 _reduce = LateModule("phintys.passes.reduce")
+_scattered = LateModule("phintys.passes.scattered")
 _shapes = LateModule("phintys.passes.shapes")
 _stabilize = LateModule("phintys.passes.stabilize")
 _stacks = LateModule("phintys.passes.stacks")
@@ -94,6 +95,7 @@ CANONICAL = RuleList(
     LateRules(_products, "CANONICAL_DOT", needs="BatchedDot Dot"),
     LateRules(_stacks, "stack_of_one", needs="MatrixOp"),
     LateRules(_reduce, "CANONICAL_REDUCE", needs="Reduce"),
+    LateRules(_scattered, "CANONICAL_SCATTERED", needs="AdvancedIncSubtensor IncSubtensor"),
     *CANONICAL_ELEMWISE,
     *CANONICAL_COMPARISON,
     *CANONICAL_ARITHMETIC,
@@ -160,7 +162,7 @@ _SPECIALIZE = Pass(
             LateRules(_linear_algebra, "EXPAND_LINEAR_ALGEBRA", needs=f"{_MATRICES} Sylvester"),
             LateRules(_factors, "EXPAND_FACTORS", needs="CholeskyAdjoint"),
             *SPECIALIZE,
-            LateRules(_reduce, "sum_of_scattered", needs="AdvancedIncSubtensor IncSubtensor"),
+            LateRules(_scattered, "sum_of_scattered", needs="AdvancedIncSubtensor IncSubtensor"),
             LateRules(_updates, "SPECIALIZE_UPDATES", needs="AdvancedIncSubtensor IncSubtensor"),
             LateRules(_indexing, "index_known_parts", needs="Subtensor"),
         ),

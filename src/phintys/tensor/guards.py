@@ -18,6 +18,7 @@ from functools import reduce as fold
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import phintys.scalar as ps
+from phintys._base.late import LateModule, is_instance_of_late
 from phintys.graph.null_type import DisconnectedType, NullType
 from phintys.scalar.casting import Cast
 from phintys.scalar.row import Row
@@ -25,12 +26,7 @@ from phintys.tensor import math, reduce
 from phintys.tensor.creation import Alloc
 from phintys.tensor.dim_shuffle import DimShuffle
 from phintys.tensor.elemwise import Elemwise
-from phintys.tensor.indexing import (
-    AdvancedIncSubtensor,
-    AdvancedSubtensor,
-    IncSubtensor,
-    Subtensor,
-)
+from phintys.tensor.indexing.basic import Subtensor
 from phintys.tensor.joining import Split
 from phintys.tensor.reduce import Reduce
 from phintys.tensor.reshaping import Reshape
@@ -43,6 +39,9 @@ if TYPE_CHECKING:
     from phintys.scalar.op import ScalarOp
 
 __all__ = ["is_known_zero", "pull_back_guarded"]
+
+_advanced = LateModule("phintys.tensor.indexing.advanced")
+_update = LateModule("phintys.tensor.indexing.update")
 
 _MOST_STEPS = 8  # from the gradient down to its condition
 
@@ -144,7 +143,9 @@ def _guard_of(g: Any, steep: bool, steps: int = _MOST_STEPS) -> Guard | None:
     if isinstance(op, DimShuffle):
         found = _guard_of(node.inputs[0], steep, steps - 1)
         return None if found is None else found.along(op)
-    if isinstance(op, Reshape | Subtensor | AdvancedSubtensor | Split):
+    if isinstance(op, Reshape | Subtensor | Split) or is_instance_of_late(
+        op, _advanced, "AdvancedSubtensor"
+    ):
         found = _guard_of(node.inputs[0], steep, steps - 1)
         return None if found is None else _of_places(node, g, found)
     if steep and isinstance(op, Reduce) and op.scalar_op is ps.add:
@@ -153,7 +154,7 @@ def _guard_of(g: Any, steep: bool, steps: int = _MOST_STEPS) -> Guard | None:
             return None
         whole = _filled(node.inputs[0], found.truth())
         return Guard(reduce.any(whole, axis=op.axes(whole.ndim)), True, g)
-    if steep and isinstance(op, IncSubtensor | AdvancedIncSubtensor):
+    if steep and is_instance_of_late(op, _update, "AdvancedIncSubtensor", "IncSubtensor"):
         return _of_overwritten(node, g)
     return None
 

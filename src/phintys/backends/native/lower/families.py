@@ -26,6 +26,7 @@ _cumulative = LateModule("phintys.backends.native.lower.cumulative")
 _decompositions = LateModule("phintys.backends.native.lower.decompositions")
 _diagonals = LateModule("phintys.backends.native.lower.diagonals")
 _elemwise = LateModule("phintys.backends.native.lower.elemwise")
+_extremes = LateModule("phintys.backends.native.lower.extremes")
 _fence = LateModule("phintys.backends.native.lower.fence")
 _from_graph = LateModule("phintys.backends.native.lower.from_graph")
 _general_eigen = LateModule("phintys.backends.native.lower.general_eigen")
@@ -46,6 +47,7 @@ _searching = LateModule("phintys.backends.native.lower.searching")
 _schur_forms = LateModule("phintys.backends.native.lower.schur_forms")
 _segments = LateModule("phintys.backends.native.lower.segments")
 _shapes = LateModule("phintys.backends.native.lower.shapes")
+_softmaxes = LateModule("phintys.backends.native.lower.softmaxes")
 
 LOWERINGS: OpRules[Callable[[Any, Apply, Lowering], None]] = OpRules(
     "native code",
@@ -59,6 +61,7 @@ LOWERINGS: OpRules[Callable[[Any, Apply, Lowering], None]] = OpRules(
         _decompositions: "PackedQR PivotedQR QR SVD",
         _diagonals: "AllocDiag ExtractDiag",
         _elemwise: "DimShuffle Elemwise",
+        _extremes: "ArgExtremeAlong Argmax Argmin",
         _fence: "Fence",
         _from_graph: "OpFromGraph",
         _general_eigen: "Eig Eigvals",
@@ -75,13 +78,14 @@ LOWERINGS: OpRules[Callable[[Any, Apply, Lowering], None]] = OpRules(
         _products: "BatchedDot Dot Gemm",
         _random: "Advance FoldIn Jump Positions RandomBits SplitState StateOfWords StateWords",
         _ranges: "ARange",
-        _reduce: "ArgExtremeAlong Argmax Argmin LogSoftmax LogSumExp Reduce Softmax",
+        _reduce: "Reduce",
         _row_loop: "RowLoop",
         _scan: "Scan StepCount",
         _searching: "SearchSorted",
         _schur_forms: "QZ QuasiTriangularSylvester Schur",
         _segments: "SegmentReduce",
         _shapes: "GradientMark MakeVector Reshape Shape ShapeI SizeCheck SpecifyShape",
+        _softmaxes: "LogSoftmax LogSumExp Softmax",
     },
 )
 """A rule ``(op, node, lowering)`` adds the steps for one node.
