@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from phintys._base import origin as module
-from phintys._base.origin import Origin, current_origin, inherit_origin
+from phintys._base.origin import Origin, current_origin, in_steps, inherit_origin
 from phintys.graph import Apply, Op, Type, clone, clone_replace
 
 anything = Type()
@@ -257,3 +257,20 @@ def test_lines_are_right_after_memory_ran_out_while_they_were_read():
     with pytest.raises(MemoryError):
         places.line(2)
     assert [places.line(at) for at in (0, 2, 3)] == [10, 11, 11]
+
+
+def test_steps_of_a_function_have_its_line_and_its_name():
+    @in_steps
+    def inner(value):
+        return f(value)
+
+    @in_steps
+    def twice(value):
+        return inner(f(value))
+
+    y = twice(x)
+    assert y.origin.step_of == y.owner.inputs[0].origin.step_of == "twice"
+    assert y.origin.source == "y = twice(x)"
+    again = pickle.loads(pickle.dumps(y.origin))
+    assert (again.step_of, again.lineno) == ("twice", y.origin.lineno)
+    assert not f(y).origin.step_of

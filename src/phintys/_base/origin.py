@@ -16,19 +16,27 @@ import sys
 from bisect import bisect_right
 from contextvars import ContextVar
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from types import CodeType, FrameType, TracebackType
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from contextvars import Token
-from types import CodeType, FrameType, TracebackType
 
-__all__ = ["Origin", "current_origin", "inherit_origin"]
+    _Function = TypeVar("_Function", bound=Callable[..., Any])
+
+__all__ = ["Origin", "current_origin", "in_steps", "inherit_origin"]
 
 _MOST_REMEMBERED = 20_000  # code objects, and files: a program can generate code at run time
 
 
 class Origin:
     """A place in user code: file, line and enclosing function, resolved on demand.
+
+    Attributes
+    ----------
+    step_of : str
+        Name of the function whose result the node is a step to; empty if it is the result.
 
     Examples
     --------
@@ -38,18 +46,28 @@ class Origin:
     1
     """
 
-    __slots__ = ("_code", "_lasti", "_place")
+    __slots__ = ("_code", "_lasti", "_place", "step_of")
 
     def __init__(self, code: CodeType | None, lasti: int) -> None:
         self._code = code
         self._lasti = lasti
         self._place: tuple[str, int, str] | None = None
+        self.step_of = ""
 
     @classmethod
     def at(cls, filename: str, lineno: int, function: str) -> Origin:
         """Return the origin at a place that another program recorded."""
         origin = cls(None, 0)
         origin._place = (filename, lineno, function)
+        return origin
+
+    def as_step_of(self, function: str) -> Origin:
+        """Return the same place, for the steps of a function that is applied there."""
+        if self.step_of:  # a step of a step
+            return self
+        origin = Origin(self._code, self._lasti)
+        origin._place = self._place
+        origin.step_of = function
         return origin
 
     def _resolve(self) -> tuple[str, int, str]:
@@ -89,13 +107,14 @@ class Origin:
         return f"<Origin {self.filename}:{self.lineno}>"
 
     # A code object cannot be pickled, and is meaningless in another process: pickle the place.
-    def __getstate__(self) -> tuple[str, int, str]:
-        return self._resolve()
+    def __getstate__(self) -> tuple[str, int, str, str]:
+        return (*self._resolve(), self.step_of)
 
-    def __setstate__(self, state: tuple[str, int, str]) -> None:
+    def __setstate__(self, state: tuple[str, int, str, str]) -> None:
         self._code = None
         self._lasti = 0
-        self._place = state
+        self._place = state[:3]
+        self.step_of = state[3]
 
     def __deepcopy__(self, memo: dict[int, object]) -> Origin:
         return self
@@ -252,3 +271,24 @@ class inherit_origin:
     ) -> None:
         if self._token is not None:
             _INHERITED.reset(self._token)
+
+
+def in_steps(function: _Function) -> _Function:
+    """Decorate a function that applies several Ops, for errors that name what the user called.
+
+    Examples
+    --------
+    >>> from phintys._base.origin import current_origin, in_steps
+    >>> @in_steps
+    ... def solve():
+    ...     return current_origin().step_of
+    >>> solve()
+    'solve'
+    """
+
+    @functools.wraps(function)
+    def applied(*args: Any, **kwargs: Any) -> Any:
+        with inherit_origin(current_origin().as_step_of(function.__name__)):
+            return function(*args, **kwargs)
+
+    return cast("_Function", applied)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import phintys.scalar as ps
+from phintys._base.origin import inherit_origin
 from phintys.passes._facts import as_result, fits, has_one_client, kind, operands, scalar_node
 from phintys.passes._matrix_facts import turned
 from phintys.passes._structure import triangle_of
@@ -49,6 +50,12 @@ def _factor_of(fgraph: FunctionGraph, x: Any) -> Any:
     return left if same and triangle_of(fgraph, left) is not None else None
 
 
+def _steps_of(node: Apply) -> inherit_origin:
+    """Let new nodes name the function that they are steps of, in errors."""
+    op: Any = node.op
+    return inherit_origin(node.origin.as_step_of(op.called))
+
+
 def _diagonal(x: Any) -> Any:
     return diagonal(x, 0, x.ndim - 2, x.ndim - 1)
 
@@ -69,9 +76,10 @@ def inv_times(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     if inner is None or not isinstance(inner.op, Inv) or not has_one_client(fgraph, inverse):
         return None
     solve = Solve("gen", inner.op.on_error)
-    if b.ndim == 1:
-        return as_result(fgraph, node, squeeze(solve(inner.inputs[0], expand_dims(b, -1)), -1))
-    return as_result(fgraph, node, solve(inner.inputs[0], b))
+    with _steps_of(inner):
+        if b.ndim == 1:
+            return as_result(fgraph, node, squeeze(solve(inner.inputs[0], expand_dims(b, -1)), -1))
+        return as_result(fgraph, node, solve(inner.inputs[0], b))
 
 
 @node_rewriter(
@@ -88,9 +96,10 @@ def times_inv(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
         return None
     solve = Solve("gen", inner.op.on_error)
     a: Any = matrix_transpose(inner.inputs[0])
-    if b.ndim == 1:
-        return as_result(fgraph, node, squeeze(solve(a, expand_dims(b, -1)), -1))
-    return as_result(fgraph, node, matrix_transpose(solve(a, matrix_transpose(b))))
+    with _steps_of(inner):
+        if b.ndim == 1:
+            return as_result(fgraph, node, squeeze(solve(a, expand_dims(b, -1)), -1))
+        return as_result(fgraph, node, matrix_transpose(solve(a, matrix_transpose(b))))
 
 
 @node_rewriter(
@@ -114,8 +123,9 @@ def solve_with_triangle(fgraph: FunctionGraph, node: Apply) -> list[Variable] | 
     b: Any = node.inputs[1] if isinstance(op, Solve) else eye(sizes_of(a)[-1], dtype=a.dtype)
     if isinstance(op, Inv) and a.ndim > 2:
         b = expand_dims(b, tuple(range(a.ndim - 2)))
-    solved: Any = SolveTriangular(found != "upper", unit_diagonal=False, on_error=op.on_error)(a, b)
-    return as_result(fgraph, node, solved)
+    solve = SolveTriangular(found != "upper", unit_diagonal=False, on_error=op.on_error)
+    with _steps_of(node):
+        return as_result(fgraph, node, solve(a, b))
 
 
 @node_rewriter(
@@ -273,28 +283,32 @@ def solve_by_factors(fgraph: FunctionGraph, node: Apply) -> list[Variable] | Non
     kind = 0
     if op.assume_a == "gen":
         a, kind = _unturned(a)
-    return as_result(fgraph, node, op.expanded(a, b, kind))
+    with _steps_of(node):
+        return as_result(fgraph, node, op.expanded(a, b, kind))
 
 
 @node_rewriter([Inv], tags=["extremes"], examples=["pt.linalg.inv(X3 + 20 * pt.eye(3))"])
 def inv_by_factors(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """inv(A) -> the identity solved with the LU factors of A, which others may share"""
     op: Any = node.op
-    return as_result(fgraph, node, op.expanded(operands(node)[0]))
+    with _steps_of(node):
+        return as_result(fgraph, node, op.expanded(operands(node)[0]))
 
 
 @node_rewriter([Det], tags=["extremes"], examples=["pt.linalg.det(X3 + 20 * pt.eye(3))"])
 def det_by_factors(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """det(A) -> prod(diag(U)) and its sign, by the LU factors of A, which others may share"""
     op: Any = node.op
-    return as_result(fgraph, node, op.expanded(operands(node)[0]))
+    with _steps_of(node):
+        return as_result(fgraph, node, op.expanded(operands(node)[0]))
 
 
 @node_rewriter([SlogDet], tags=["extremes"], examples=["pt.linalg.slogdet(X3 - 20 * pt.eye(3))[1]"])
 def slogdet_by_factors(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """slogdet(A) -> signs and logarithms of diag(U), by the LU factors of A"""
     op: Any = node.op
-    return _both(node, list(op.expanded(operands(node)[0])))
+    with _steps_of(node):
+        return _both(node, list(op.expanded(operands(node)[0])))
 
 
 @node_rewriter(
@@ -316,8 +330,9 @@ def sylvester_by_schur_forms(fgraph: FunctionGraph, node: Apply) -> list[Variabl
         is_adjoint = bool(how == 2 or (how and kind(matrix) != "c"))
         given.append(inner if is_adjoint else matrix)
         turns.append(is_adjoint)
-    found = op.expanded(*given, q, turn_a=turns[0], turn_b=turns[1])
-    return as_result(fgraph, node, found)
+    with _steps_of(node):
+        found = op.expanded(*given, q, turn_a=turns[0], turn_b=turns[1])
+        return as_result(fgraph, node, found)
 
 
 STABILIZE_LINEAR_ALGEBRA: tuple[NodeRewriter, ...] = (

@@ -43,10 +43,16 @@ def _short(text: str) -> str:
     return f"{text[: _MOST_CHARACTERS_SHOWN - 4]} ..."
 
 
+def _whose_step(node: Apply) -> str:
+    function = node.origin.step_of
+    is_step = function and getattr(node.op, "called", "") != function
+    return f", a step of {function}" if is_step else ""
+
+
 def explain_failure(error: Exception, node: Apply, storage_map: StorageMap) -> None:
     """Add a note to an error: which node failed, where it was made, and its input values."""
     lines = [
-        f"While computing {_short(str(node))}",
+        f"While computing {_short(str(node))}{_whose_step(node)}",
         f"made at\n  {node.origin}",
         "with the inputs",
     ]

@@ -70,6 +70,7 @@ class SolveBanded(FailingMatrixOp):
 
     __props__: ClassVar[tuple[str, ...]] = ("below", "above", "transposed", "on_error")
     signature = "(n,r),(n,k)->(n,k)"
+    called = "solve_banded"
 
     def __init__(
         self, below: int, above: int, transposed: bool = False, on_error: OnError = "raise"

@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from phintys._base.errors import ArgumentError
+from phintys._base.origin import in_steps
 from phintys.tensor.linear_algebra.cholesky_adjoint import (
     CholeskyAdjoint,
     from_triangle,
@@ -51,6 +52,7 @@ class Cholesky(FailingMatrixOp):
 
     __props__: ClassVar[tuple[str, ...]] = ("on_error",)
     signature = "(n,n)->(n,n)"
+    called = "cholesky"
 
     def compute(self, *matrices: Any) -> Sequence[Any]:
         """Factorize with LAPACK."""
@@ -159,6 +161,7 @@ def cho_factor(
     return cholesky(a, lower, on_error=on_error), bool(lower)
 
 
+@in_steps
 def cho_solve(
     c_and_lower: tuple[Any, bool], b: Any, *, b_ndim: int | None = None
 ) -> TensorVariable:

@@ -57,6 +57,7 @@ class CholeskyUpdate(FailingMatrixOp):
 
     __props__: ClassVar[tuple[str, ...]] = ("downdate", "on_error")
     signature = "(n,n),(n)->(n,n)"
+    called = "cholesky_update"
 
     def __init__(self, downdate: bool = False, on_error: OnError = "raise") -> None:
         super().__init__(on_error)

@@ -73,6 +73,7 @@ class Det(MatrixOp):
 
     __props__: ClassVar[tuple[str, ...]] = ()
     signature = "(n,n)->()"
+    called = "det"
 
     def compute(self, *matrices: Any) -> Sequence[Any]:
         """Multiply the diagonal of U."""
@@ -118,6 +119,7 @@ class SlogDet(MatrixOp):
 
     __props__: ClassVar[tuple[str, ...]] = ()
     signature = "(n,n)->(),()"
+    called = "slogdet"
     real_outputs = (1,)
 
     def compute(self, *matrices: Any) -> Sequence[Any]:

@@ -62,6 +62,7 @@ class Eigh(FailingMatrixOp):
 
     __props__: ClassVar[tuple[str, ...]] = ("on_error",)
     signature = "(n,n)->(n),(n,n)"
+    called = "eigh"
     real_outputs = (0,)
 
     def compute(self, *matrices: Any) -> Sequence[Any]:

@@ -90,6 +90,7 @@ class Eig(FailingMatrixOp):
 
     __props__: ClassVar[tuple[str, ...]] = ("on_error",)
     signature = "(n,n)->(n),(n,n)"
+    called = "eig"
     complex_outputs = (0, 1)
 
     def compute(self, *matrices: Any) -> Sequence[Any]:
@@ -137,6 +138,7 @@ class Eigvals(FailingMatrixOp):
 
     __props__: ClassVar[tuple[str, ...]] = ("on_error",)
     signature = "(n,n)->(n)"
+    called = "eigvals"
     complex_outputs = (0,)
 
     def compute(self, *matrices: Any) -> Sequence[Any]:

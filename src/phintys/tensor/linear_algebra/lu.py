@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from phintys._base.errors import ArgumentError, ShapeError
+from phintys._base.origin import in_steps
 from phintys.tensor import math
 from phintys.tensor._rules import conjugate, is_discrete
 from phintys.tensor.convert import as_tensor_variable
@@ -33,6 +34,7 @@ from phintys.tensor.shapes import sizes_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from phintys.graph.apply import Apply
     from phintys.tensor.variable import TensorVariable
 
 __all__ = [
@@ -73,6 +75,7 @@ class LUFactor(MatrixOp):
 
     __props__: ClassVar[tuple[str, ...]] = ()
     signature = "(n,n)->(n,n),(n),(n)"
+    called = "lu_factor"
     integer_outputs: ClassVar[dict[int, str]] = {1: "int32", 2: "int64"}
 
     def compute(self, *matrices: Any) -> Sequence[Any]:
@@ -129,6 +132,7 @@ class PivotToPermutation(MatrixOp):
 
     __props__: ClassVar[tuple[str, ...]] = ()
     signature = "(n)->(n)"
+    called = "pivot_to_permutation"
     integer_inputs = (0,)
     integer_outputs: ClassVar[dict[int, str]] = {0: "int64"}
 
@@ -158,12 +162,19 @@ class PermuteRows(MatrixOp):
         rows, x = matrices
         return (x[rows],)
 
-    def misfit(self, operands: Sequence[Any], shapes: Sequence[Any], name: str) -> ShapeError:
+    def misfit(
+        self,
+        operands: Sequence[Any],
+        shapes: Sequence[Any],
+        name: str,
+        node: Apply | None = None,
+    ) -> ShapeError:
         """Return the error for right-hand sides that do not fit a matrix with factors."""
         return ShapeError(
-            f"The right-hand sides {operands[1]}, of the shape {tuple(shapes[1])}, do not fit the "
-            f"matrix of the system, which has {shapes[0][-1]} rows. The last dimension but one of "
-            "right-hand sides is that of the equations; a vector becomes a column by b[:, None]."
+            f"{self.name_for_users(node)}: the right-hand sides {operands[1]}, of the shape "
+            f"{tuple(shapes[1])}, do not fit the matrix of the system, which has {shapes[0][-1]} "
+            "rows. The last dimension but one of right-hand sides is that of the equations; a "
+            "vector becomes a column by b[:, None]."
         )
 
     def adjoint_rule(
@@ -263,6 +274,7 @@ def pivot_to_permutation(p: Any, inverse: bool = False) -> TensorVariable:
     return _inverse(rows) if inverse else rows
 
 
+@in_steps
 def lu_solve(
     lu_and_piv: tuple[Any, Any],
     b: Any,

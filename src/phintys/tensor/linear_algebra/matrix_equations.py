@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from phintys._base.late import LateModule
+from phintys._base.origin import in_steps
 from phintys.tensor import math
 from phintys.tensor._rules import conjugate
 from phintys.tensor.diagonals import eye
@@ -65,6 +66,7 @@ def _hermitian(x: Any) -> Any:
 # ---- Lyapunov ------------------------------------------------------------------------------------
 
 
+@in_steps
 def solve_continuous_lyapunov(a: Any, q: Any, *, on_error: OnError = "raise") -> TensorVariable:
     """Return the solution x of ``a x + x a^H = q``.
 
@@ -90,6 +92,7 @@ def solve_continuous_lyapunov(a: Any, q: Any, *, on_error: OnError = "raise") ->
     return Sylvester(on_error)(a, adjoint(a), q)
 
 
+@in_steps
 def solve_discrete_lyapunov(
     a: Any, q: Any, method: str = "bilinear", *, on_error: OnError = "raise"
 ) -> TensorVariable:
@@ -222,6 +225,8 @@ class ContinuousRiccati(_Riccati):
     array([[2.]])
     """
 
+    called = "solve_continuous_are"
+
     def _solver(self) -> Any:
         return linalg.solve_continuous_are
 
@@ -245,6 +250,8 @@ class DiscreteRiccati(_Riccati):
     >>> DiscreteRiccati()([[0.0]], [[1.0]], [[4.0]], [[1.0]]).eval().round(6)
     array([[4.]])
     """
+
+    called = "solve_discrete_are"
 
     def _solver(self) -> Any:
         return linalg.solve_discrete_are

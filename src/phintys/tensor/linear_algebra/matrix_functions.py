@@ -94,6 +94,7 @@ class Sqrtm(FailingMatrixOp):
 
     __props__: ClassVar[tuple[str, ...]] = ("on_error",)
     signature = "(n,n)->(n,n)"
+    called = "sqrtm"
 
     def compute(self, *matrices: Any) -> Sequence[Any]:
         """Compute with SciPy, by the Schur form."""
@@ -127,6 +128,7 @@ class Logm(AnalyticMatrixOp, FailingMatrixOp):
     """
 
     __props__: ClassVar[tuple[str, ...]] = ("on_error",)
+    called = "logm"
 
     def compute(self, *matrices: Any) -> Sequence[Any]:
         """Compute by square roots of the Schur form, and an approximant near the identity."""

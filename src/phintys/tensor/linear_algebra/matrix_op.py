@@ -11,6 +11,7 @@ import numpy as np
 
 from phintys._base.errors import ArgumentError, DtypeError, IntegrityError, ShapeError
 from phintys._base.late import LateModule
+from phintys._base.origin import current_origin
 from phintys.graph.apply import Apply
 from phintys.graph.null_type import disconnected_type
 from phintys.graph.op import Op
@@ -184,6 +185,20 @@ class MatrixOp(Op):
     complex_outputs: ClassVar[tuple[int, ...]] = ()
     """Positions of outputs that are complex also for real inputs."""
 
+    called: ClassVar[str] = ""
+    """Name of the function that applies it, for messages."""
+
+    def name_for_users(self, node: Apply | None = None) -> str:
+        """Return the name of what the user called, in which a node is maybe one of several steps.
+
+        Parameters
+        ----------
+        node
+            ``None`` while it is being made.
+        """
+        origin = current_origin() if node is None else node.origin
+        return origin.step_of or self.called or str(self)
+
     # ---- node
 
     def dims(self) -> tuple[Dims, Dims]:
@@ -195,13 +210,13 @@ class MatrixOp(Op):
         core, made = self.dims()
         operands: list[Any] = [as_tensor_variable(x) for x in inputs]
         if len(operands) != len(core):
-            msg = f"{self} takes {len(core)} inputs, got {len(operands)}."
+            msg = f"{self.name_for_users()} takes {len(core)} inputs, got {len(operands)}."
             raise ArgumentError(msg)
         for operand, names in zip(operands, core, strict=True):
             if operand.ndim < len(names):
                 raise ShapeError(self._rank_message(operand, names))
         floats = [x for at, x in enumerate(operands) if at not in self.integer_inputs]
-        dtype = matrix_dtype(floats, str(self)) if floats else "float64"
+        dtype = matrix_dtype(floats, self.name_for_users()) if floats else "float64"
         batch = max(x.ndim - len(names) for x, names in zip(operands, core, strict=True))
         for at, (x, names) in enumerate(zip(operands, core, strict=True)):
             missing = batch - (x.ndim - len(names))
@@ -224,8 +239,8 @@ class MatrixOp(Op):
     def _rank_message(self, operand: Any, names: Sequence[str]) -> str:
         kind = {1: "a vector", 2: "a matrix"}[len(names)]
         return (
-            f"{self} takes {kind} or a stack of them, got {operand} of type {operand.type}. Its "
-            f"signature is {self.signature}."
+            f"{self.name_for_users()} takes {kind} or a stack of them, got {operand} of type "
+            f"{operand.type}. Its signature is {self.signature}."
         )
 
     def _static_sizes(self, operands: Sequence[Any]) -> dict[str, int | None]:
@@ -242,15 +257,22 @@ class MatrixOp(Op):
             sizes[name] = _least(sizes[a], sizes[b])
         return sizes
 
-    def misfit(self, operands: Sequence[Any], shapes: Sequence[Any], name: str) -> ShapeError:
+    def misfit(
+        self,
+        operands: Sequence[Any],
+        shapes: Sequence[Any],
+        name: str,
+        node: Apply | None = None,
+    ) -> ShapeError:
         """Return the error for a core dimension with two different sizes."""
+        called = self.name_for_users(node)
         lines = "".join(
             f"\n  {x}: shape {tuple(shape)}" for x, shape in zip(operands, shapes, strict=True)
         )
         if len(operands) == 1:
-            return ShapeError(f"{self} takes square matrices.{lines}")
+            return ShapeError(f"{called} takes square matrices.{lines}")
         return ShapeError(
-            f"{self}: the operands do not fit together: the dimensions named {name} in the "
+            f"{called}: the operands do not fit together: the dimensions named {name} in the "
             f"signature {self.signature} must have the same size.{lines}"
         )
 
@@ -268,13 +290,15 @@ class MatrixOp(Op):
         return tuple(leading)
 
     def _batches_misfit(
-        self, operands: Sequence[Any], shapes: Sequence[Any], dim: int
+        self, operands: Sequence[Any], shapes: Sequence[Any], dim: int, node: Apply | None = None
     ) -> ShapeError:
         lines = "".join(
             f"\n  {x}: shape {tuple(shape)}" for x, shape in zip(operands, shapes, strict=True)
         )
         hint = broadcast_hint(operands, shapes, dim)
-        return ShapeError(f"{self}: the stacks do not fit together.{lines}\n{hint}")
+        return ShapeError(
+            f"{self.name_for_users(node)}: the stacks do not fit together.{lines}\n{hint}"
+        )
 
     # ---- shapes
 
@@ -302,11 +326,12 @@ class MatrixOp(Op):
             pairs += [(wide[0], other) for other in wide[1:]]
         for name, (a, b) in self.least.items():
             sizes[name] = _least(sizes[a], sizes[b])
+        what = f"{self.name_for_users(node)}: two sizes"
         shapes: list[Any] = []
         for names in made:
             shape: tuple[Any, ...] = (*leading, *(sizes[name] for name in names))
             for one, other in pairs:
-                shape = with_check(shape, "equal", one, other, f"{self}: two sizes")
+                shape = with_check(shape, "equal", one, other, what)
             shapes.append(shape)
         return shapes
 
@@ -355,7 +380,7 @@ class MatrixOp(Op):
         for x, names in zip(inputs, self.dims()[0], strict=True):
             for name, size in zip(names, x.shape[x.ndim - len(names) :], strict=True):
                 if sizes.setdefault(name, size) != size:
-                    raise self.misfit(node.inputs, [one.shape for one in inputs], name)
+                    raise self.misfit(node.inputs, [one.shape for one in inputs], name, node)
         for name, (a, b) in self.least.items():
             sizes[name] = min(sizes[a], sizes[b])
         return sizes
@@ -371,7 +396,7 @@ class MatrixOp(Op):
                 if variable.type.shape[dim] != 1
             }
             if len(wide) > 1:
-                raise self._batches_misfit(variables, [x.shape for x in inputs], dim)
+                raise self._batches_misfit(variables, [x.shape for x in inputs], dim, node)
             leading.append(wide.pop() if wide else 1)
         return tuple(leading)
 
@@ -460,7 +485,16 @@ class FailingMatrixOp(MatrixOp):
         """Raise an error that names the matrix, or return."""
         if self.on_error == "nan":
             return
-        matrix = node.inputs[0]
+        matrix = _of_user(node.inputs[0], node.origin.step_of)
         at = f", at position {list(position)} of the stack {matrix}," if position else f" {matrix}"
-        msg = f'{self}: the matrix{at} {reason}. With on_error="nan" its results would be NaN.'
+        called = self.name_for_users(node)
+        msg = f'{called}: the matrix{at} {reason}. With on_error="nan" its results would be NaN.'
         raise np.linalg.LinAlgError(msg)
+
+
+def _of_user(matrix: Any, function: str) -> Any:
+    """Return the matrix that a step of a function has factorized."""
+    node = matrix.owner
+    if node is None or not isinstance(node.op, MatrixOp) or node.origin.step_of != function:
+        return matrix
+    return node.inputs[0]

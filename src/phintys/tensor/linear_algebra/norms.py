@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from phintys._base.errors import OpContractError, ShapeError
+from phintys._base.origin import in_steps
 from phintys.tensor import math
 from phintys.tensor._rules import Axis, is_discrete
 from phintys.tensor.convert import as_tensor_variable
@@ -213,6 +214,7 @@ def norm(x: Any, ord: Any = None, axis: Axis = None, keepdims: bool = False) -> 
     raise ShapeError(msg)
 
 
+@in_steps
 def cond(x: Any, p: Any = None) -> TensorVariable:
     """Return the condition number of matrices.
 

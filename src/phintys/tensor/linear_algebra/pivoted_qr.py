@@ -36,6 +36,7 @@ class PivotedQR(MatrixOp):
     """
 
     __props__: ClassVar[tuple[str, ...]] = ("full",)
+    called = "qr"
     least: ClassVar[dict[str, tuple[str, str]]] = {"k": ("m", "n")}
     integer_outputs: ClassVar[dict[int, str]] = {2: "int64"}
 
@@ -101,6 +102,7 @@ class PackedQR(MatrixOp):
 
     __props__: ClassVar[tuple[str, ...]] = ("pivoting",)
     signature = "(m,n)->(m,n),(k),(n)"
+    called = "qr"
     least: ClassVar[dict[str, tuple[str, str]]] = {"k": ("m", "n")}
     integer_outputs: ClassVar[dict[int, str]] = {2: "int64"}
 

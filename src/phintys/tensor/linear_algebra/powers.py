@@ -8,6 +8,7 @@ import numpy as np
 
 from phintys._base.errors import ArgumentError, ShapeError
 from phintys._base.late import LateModule
+from phintys._base.origin import in_steps
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.creation import zeros_like
 from phintys.tensor.diagonals import eye
@@ -44,6 +45,7 @@ class Expm(AnalyticMatrixOp):
     """
 
     __props__: ClassVar[tuple[str, ...]] = ()
+    called = "expm"
 
     def compute(self, *matrices: Any) -> Sequence[Any]:
         """Compute with SciPy: scaling, a Pade approximant, and squaring."""
@@ -131,6 +133,7 @@ def expm(a: Any) -> TensorVariable:
     return _expm(as_matrices(a, "expm"))
 
 
+@in_steps
 def matrix_power(x: Any, n: int) -> TensorVariable:
     """Return a matrix multiplied by itself: ``x @ x @ x`` for n = 3.
 

@@ -51,6 +51,7 @@ class QR(MatrixOp):
     """
 
     __props__: ClassVar[tuple[str, ...]] = ("full",)
+    called = "qr"
     least: ClassVar[dict[str, tuple[str, str]]] = {"k": ("m", "n")}
 
     def __init__(self, full: bool = False) -> None:

@@ -102,6 +102,7 @@ class Schur(_SchurForm):
     """
 
     signature = "(n,n)->(n,n),(n,n)"
+    called = "schur"
 
     def compute(self, *matrices: Any) -> Sequence[Any]:
         """Decompose with SciPy."""
@@ -127,6 +128,7 @@ class QZ(_SchurForm):
     """
 
     signature = "(n,n),(n,n)->(n,n),(n,n),(n,n),(n,n)"
+    called = "qz"
 
     def compute(self, *matrices: Any) -> Sequence[Any]:
         """Decompose with SciPy."""

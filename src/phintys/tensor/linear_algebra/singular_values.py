@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from phintys._base.errors import MethodNotDefinedError
+from phintys._base.origin import in_steps
 from phintys.tensor import math
 from phintys.tensor._rules import conjugate
 from phintys.tensor.convert import as_tensor_variable
@@ -63,6 +64,7 @@ class SVD(FailingMatrixOp):
     """
 
     __props__: ClassVar[tuple[str, ...]] = ("full_matrices", "on_error")
+    called = "svd"
     least: ClassVar[dict[str, tuple[str, str]]] = {"k": ("m", "n")}
     real_outputs = (1,)
 
@@ -272,6 +274,7 @@ def _longest(x: Any) -> Any:
     return math.maximum(*sizes_of(x)[-2:])
 
 
+@in_steps
 def pinv(x: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None) -> TensorVariable:
     """Return the Moore-Penrose inverse of matrices.
 
@@ -314,6 +317,7 @@ def pinv(x: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None
     return matmul(adjoint(vh) * _row(inverse, u), adjoint(u))
 
 
+@in_steps
 def matrix_rank(
     x: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None
 ) -> TensorVariable:
@@ -360,6 +364,7 @@ class LstsqResult(NamedTuple):
     s: Any
 
 
+@in_steps
 def lstsq(a: Any, b: Any, rcond: Any = None, *, b_ndim: int | None = None) -> LstsqResult:
     """Return the least-squares solution of ``a x = b`` that has the least norm.
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from phintys._base.errors import ArgumentError
+from phintys._base.origin import in_steps
 from phintys.tensor import math
 from phintys.tensor.diagonals import diagonal, eye, tril
 from phintys.tensor.dim_shuffle import expand_dims, matrix_transpose
@@ -78,6 +79,7 @@ class Solve(FailingMatrixOp):
 
     __props__: ClassVar[tuple[str, ...]] = ("assume_a", "on_error")
     signature = "(n,n),(n,k)->(n,k)"
+    called = "solve"
 
     def __init__(self, assume_a: Assumed = "gen", on_error: OnError = "raise") -> None:
         check_choice(assume_a, _KINDS, "assume_a")
@@ -164,6 +166,7 @@ class Inv(FailingMatrixOp):
 
     __props__: ClassVar[tuple[str, ...]] = ("on_error",)
     signature = "(n,n)->(n,n)"
+    called = "inv"
 
     def compute(self, *matrices: Any) -> Sequence[Any]:
         """Factorize and invert with LAPACK."""
@@ -207,6 +210,7 @@ def _inv(on_error: OnError) -> Inv:
     return Inv(on_error)
 
 
+@in_steps
 def solve(
     a: Any,
     b: Any,

@@ -138,6 +138,7 @@ class Sylvester(FailingMatrixOp):
 
     __props__: ClassVar[tuple[str, ...]] = ("on_error",)
     signature = "(m,m),(n,n),(m,n)->(m,n)"
+    called = "solve_sylvester"
 
     def expanded(
         self, a: Any, b: Any, q: Any, *, turn_a: bool = False, turn_b: bool = False

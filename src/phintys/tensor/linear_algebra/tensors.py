@@ -6,6 +6,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import ArgumentError, ShapeError
+from phintys._base.origin import in_steps
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.dim_shuffle import dimshuffle, normalize_axis
 from phintys.tensor.linear_algebra.solving import inv, solve
@@ -35,6 +36,7 @@ def _as_matrix(x: Any, rows: int, function: str) -> Any:
     return reshape(x, (multiply_sizes(sizes[:rows]), multiply_sizes(sizes[rows:])))
 
 
+@in_steps
 def tensorinv(a: Any, ind: int = 2) -> TensorVariable:
     """Return the inverse of a tensor, as that of ``tensordot(a, b, ind)``.
 
@@ -74,6 +76,7 @@ def tensorinv(a: Any, ind: int = 2) -> TensorVariable:
     return reshape(inv(_as_matrix(a, ind, "tensorinv")), (*sizes[ind:], *sizes[:ind]))
 
 
+@in_steps
 def tensorsolve(a: Any, b: Any, axes: Sequence[int] | None = None) -> TensorVariable:
     """Solve ``tensordot(a, x, x.ndim) = b``.
 

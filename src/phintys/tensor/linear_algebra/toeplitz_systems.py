@@ -51,6 +51,7 @@ class SolveToeplitz(FailingMatrixOp):
 
     __props__: ClassVar[tuple[str, ...]] = ("on_error",)
     signature = "(n),(n),(n,k)->(n,k)"
+    called = "solve_toeplitz"
 
     def compute(self, *matrices: Any) -> Sequence[Any]:
         """Solve with SciPy, by Levinson's recursion."""

@@ -58,6 +58,7 @@ class SolveTriangular(FailingMatrixOp):
 
     __props__: ClassVar[tuple[str, ...]] = ("lower", "unit_diagonal", "on_error")
     signature = "(n,n),(n,k)->(n,k)"
+    called = "solve_triangular"
 
     def __init__(
         self, lower: bool = True, unit_diagonal: bool = False, on_error: OnError = "raise"

@@ -72,6 +72,7 @@ class TridiagonalLU(MatrixOp):
 
     __props__: ClassVar[tuple[str, ...]] = ()
     signature = "(p),(n),(p)->(p),(n),(p),(p),(n)"
+    called = "tridiagonal_lu_factor"
     integer_outputs: ClassVar[dict[int, str]] = {4: "int32"}
 
     def compute(self, *matrices: Any) -> Sequence[Any]:
@@ -128,6 +129,7 @@ class SolveTridiagonalLU(FailingMatrixOp):
 
     __props__: ClassVar[tuple[str, ...]] = ("transposed", "on_error")
     signature = "(p),(n),(p),(p),(n),(n,k)->(n,k)"
+    called = "tridiagonal_lu_solve"
     integer_inputs = (4,)
 
     def __init__(self, transposed: bool = False, on_error: OnError = "raise") -> None:
