@@ -182,6 +182,7 @@ WITHOUT = {
     "Dot22": MADE_BY_REWRITES,
     "Dot22Scalar": MADE_BY_REWRITES,
     "Eig": "its results are complex",
+    "Fourier": "PyTensor has no gradients of parts of complex numbers",
     "Gemm": MADE_BY_REWRITES,
     "Gemv": MADE_BY_REWRITES,
     "LUFactorTridiagonal": NONE_IN_PYTENSOR,

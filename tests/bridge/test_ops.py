@@ -5,7 +5,7 @@ import pytensor
 import pytensor.tensor as pt
 import pytest
 from pytensor.conditional import ifelse
-from pytensor.tensor import optimize
+from pytensor.tensor import fourier, optimize
 from pytensor.tensor.basic import inverse_permutation, permute_row_elements
 from pytensor.tensor.linalg import solve_triangular
 from pytensor.tensor.linalg.decomposition.qr import QR
@@ -27,6 +27,10 @@ STACK = np.stack([S, S + np.eye(3)])
 V = RNG.uniform(0.2, 0.8, 4)
 K = np.array([2, 0, 1])
 T = A > 0.5
+
+
+def parts_of(z):
+    return [pt.real(z), pt.imag(z)]
 
 
 def _roots(x, a):
@@ -163,6 +167,11 @@ RECORDS = {
         ],
         B,
         V,
+    ),
+    "fourier": (
+        lambda v, x: [part for one in (v, x) for part in parts_of(fourier.fft(one, 5, axis=0))],
+        V,
+        A,
     ),
     "if_else": (lambda x, y: ifelse(x[0, 0] > 0.0, x, y), A, B),
 }

@@ -11,7 +11,9 @@ pm = pytest.importorskip("pymc", reason="PyMC is not installed", exc_type=Import
 
 import pytensor.tensor as pt  # noqa: E402
 from pymc.distributions.dist_math import SplineWrapper  # noqa: E402
+from pymc.math import BatchedDiag  # noqa: E402
 from scipy.interpolate import InterpolatedUnivariateSpline  # noqa: E402
+from scipy.sparse import csc_matrix, csr_matrix  # noqa: E402
 
 import phintys  # noqa: E402
 import phintys.bridge.pymc as bridge  # noqa: E402
@@ -222,6 +224,31 @@ def test_splines_are_scipys(degree, ext):
     found, slopes = f(at)
     np.testing.assert_allclose(found, spline(at), rtol=1e-12, atol=1e-14)
     np.testing.assert_allclose(slopes, spline.derivative()(at), rtol=1e-12, atol=1e-14)
+
+
+def test_stacks_of_diagonal_matrices_are_pymcs():
+    diagonals = pt.dmatrix("x")
+    wanted = BatchedDiag()(diagonals)
+    ours, value = from_pytensor([diagonals, wanted])
+    assert not callbacks(value)
+    f = phintys.function([ours], [value, phintys.grad((value**2).sum(), ours)])
+    given = np.arange(6.0).reshape(2, 3)
+    found, slopes = f(given)
+    np.testing.assert_array_equal(found, wanted.eval({diagonals: given}))
+    np.testing.assert_array_equal(slopes, 2 * given)
+
+
+@pytest.mark.parametrize("make", [np.asarray, csr_matrix, csc_matrix])
+def test_spatial_densities_are_pymcs(make):
+    weights = np.triu(np.random.default_rng(4).random((9, 9)) < 0.5, 1).astype(float)
+    with pm.Model() as model:
+        alpha, tau = pm.Beta("alpha", 2, 2), pm.HalfNormal("tau", 1)
+        mu = pm.Normal("mu", 0, 1, shape=9)
+        pm.CAR("phi", mu=mu, W=make(weights + weights.T), alpha=alpha, tau=tau)
+    assert_pymcs(model, jitter=0.3)
+    density = bridge.compile_logp_dlogp(model)
+    assert not density.function.vm.callback_nodes
+    assert "evd" not in density.function.explain()  # the eigenvalues are constant
 
 
 def test_interpolated_densities_are_pymcs():

@@ -1,3 +1,5 @@
+import weakref
+
 import numpy as np
 import pytest
 
@@ -5,11 +7,12 @@ import phintys
 import phintys.scalar as ps
 import phintys.tensor as pt
 from phintys._base.errors import InconsistencyError
-from phintys.graph import Apply, Constant, FunctionGraph, Op, Type, generic
+from phintys.graph import Apply, Constant, FunctionGraph, Op, Type, clone_replace, generic
 from phintys.graph.features import Feature
 from phintys.graph.verify import verify_graph
 from phintys.passes.folding import (
     GROWTH,
+    LARGEST,
     SMALL,
     compute_constants,
     constant_folding,
@@ -247,6 +250,85 @@ def test_large_results_are_not_folded(elements_in, elements_out, fits, known):
     assert [event.refused for event in trace] == (
         [""] if fits else [] if known else ["the result is large"]
     )
+
+
+def test_small_results_of_large_ones_are_folded():
+    n = 100
+    assert n < SMALL < n * n
+    matrix = pt.diag(pt.constant(np.arange(1.0, n + 1))) + 1
+    (found,) = folded(pt.linalg.eigvalsh(matrix).sum()).outputs
+    assert isinstance(found, Constant)
+    np.testing.assert_allclose(found.data, n * (n + 1) / 2 + n)
+
+
+def test_what_constants_write_into_zeros_is_a_constant():
+    places = pt.constant(np.array([2, 0]))
+    written = pt.zeros(3)[places].set(pt.constant(np.array([4.0, 5.0])))
+    (found,) = folded(written).outputs
+    np.testing.assert_array_equal(found.data, [5, 0, 4])
+    (written,) = folded(pt.zeros(3)[places].set(x), inputs=[x]).outputs
+    assert not isinstance(written.owner.inputs[0], Constant)
+
+
+def test_zeros_whose_sizes_turn_out_to_be_known():
+    n = pt.iscalar("n")
+    total = pt.max(pt.eye(n) + 1)
+    fgraph = FunctionGraph([], clone_replace([total], {n: pt.constant(100, dtype="int32")}))
+    constant_folding.apply(fgraph)
+    assert fgraph.outputs[0].data == 2
+
+
+def test_large_results_are_computed_once_and_not_kept():
+    calls = []
+
+    def square(value):
+        calls.append(value)
+        return np.full((1000, 1000), value)
+
+    large = Call(square, TensorType("float64", (1000, 1000)))(pt.constant(2.0))
+    fgraph = folded(pt.max(large), pt.min(large), large)
+    assert [getattr(one, "data", None) for one in fgraph.outputs] == [2.0, 2.0, None]
+    assert len(calls) == 1
+
+
+def test_a_chain_of_large_results_folds_without_recursion():
+    value = pt.zeros((100, 100)) + pt.constant(1.0)
+    for _ in range(5_000):
+        value = value + 1.0
+    (found,) = folded(pt.max(value)).outputs
+    assert found.data == 5_001
+
+
+def test_large_results_do_not_pile_up():
+    made = []
+    most = 0
+
+    class Array(np.ndarray):
+        pass
+
+    def add_one(value):
+        nonlocal most
+        result = (value + np.ones((100, 100))).view(Array)
+        made.append(weakref.ref(result))
+        most = max(most, sum(one() is not None for one in made))
+        return result
+
+    class Plain(TensorType):
+        def filter(self, value, strict=False, allow_downcast=None):
+            return value
+
+    value = pt.constant(0.0)
+    for _ in range(20):
+        value = Call(add_one, Plain("float64", (100, 100)))(value)
+    (found,) = folded(Call(np.max)(value)).outputs
+    assert found.data == 20
+    assert most <= 3
+
+
+def test_results_that_may_fill_the_memory_are_not_computed():
+    large = Call(pytest.fail, TensorType("float64", (LARGEST + 1,)))(anything("computed"))
+    fgraph = folded(pt.max(large))
+    assert len(fgraph.apply_nodes) == 2
 
 
 def test_compute_constants_leaves_the_node():

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from math import prod
 from time import perf_counter
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,24 +14,31 @@ from phintys._base.errors import InconsistencyError
 from phintys.graph.alias_map import is_overwritten
 from phintys.graph.contract import do_constant_folding
 from phintys.graph.inner import HasInnerGraph
+from phintys.graph.traversal import applys_between
 from phintys.graph.variable import Constant
 from phintys.rewriting import GraphRewriter
+from phintys.tensor.creation import Alloc
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.variable import Variable
     from phintys.rewriting import RewriteTrace
 
-__all__ = ["GROWTH", "SMALL", "ConstantFolding", "compute_constants", "constant_folding"]
+__all__ = ["GROWTH", "LARGEST", "SMALL", "ConstantFolding", "compute_constants", "constant_folding"]
 
 SMALL = 4096
 """Results of up to this many elements are always folded."""
 
 GROWTH = 4
 """Larger results are folded if they have at most this many times the elements of the inputs."""
+
+LARGEST = 1 << 22
+"""Results of up to this many elements are computed, and dropped again, for what is made of them."""
+
+_MOST_KEPT = 4 * LARGEST
 
 
 class ConstantFolding(GraphRewriter):
@@ -43,7 +52,8 @@ class ConstantFolding(GraphRewriter):
     - it overwrites an input, or another node overwrites its result;
     - its Op has an inner graph, and the pass runs before ``inner_graphs`` (``inner=False``);
     - a result would have more than :data:`SMALL` elements and more than :data:`GROWTH` times those
-      of the inputs: ``zeros((10_000, 10_000))`` is cheap to compute and expensive to store;
+      of the inputs: ``zeros((10_000, 10_000))`` is cheap to compute and expensive to store. What is
+      made of it can be folded nevertheless: the eigenvalues of a matrix with a constant diagonal;
     - computing it raises. The error is then raised when the function is called, with the user's
       line, and recorded in the trace.
 
@@ -64,40 +74,98 @@ class ConstantFolding(GraphRewriter):
 
     def apply(self, fgraph: FunctionGraph, trace: RewriteTrace | None = None) -> None:
         """Fold all foldable nodes of ``fgraph``."""
+        large = _LargeResults()
         for node in fgraph.toposort():
             inputs = node.inputs
-            if not inputs or not isinstance(inputs[0], Constant):
+            if not inputs or not large.is_known(inputs[0]):
                 continue  # fast path for the common case
             if isinstance(node.op, HasInnerGraph) and not self.inner:
                 continue
-            if node in fgraph.apply_nodes and _may_fold(fgraph, node):
-                _fold(fgraph, node, trace)
+            if node not in fgraph.apply_nodes or not _may_compute(fgraph, node, large):
+                continue
+            used = [variable for variable in node.outputs if fgraph.clients.get(variable)]
+            if do_constant_folding(fgraph, node) and all(
+                _is_small(node, _static_size(variable)) for variable in used
+            ):
+                _fold(fgraph, node, large, trace)
+            else:
+                large.defer(node, [_static_size(variable) for variable in used])
 
 
-def _may_fold(fgraph: FunctionGraph, node: Apply) -> bool:
+class _LargeResults:
+    """Results of constants that are too large to be constants, computed if they are needed."""
+
+    def __init__(self) -> None:
+        self._nodes: dict[Variable, Apply] = {}
+        self._kept: dict[Variable, Constant] = {}
+
+    def is_known(self, variable: Variable) -> bool:
+        """Return whether a variable is a constant, or could be computed."""
+        return isinstance(variable, Constant) or variable in self._nodes
+
+    def defer(self, node: Apply, sizes: Iterable[int]) -> bool:
+        """Note a node whose inputs are known, unless its results are too large to compute."""
+        fits = all(0 < size <= LARGEST for size in sizes)
+        if fits:
+            self._nodes.update(dict.fromkeys(node.outputs, node))
+        return fits
+
+    def keep(self, values: dict[Variable, Constant]) -> None:
+        """Keep results for others that are made of them, up to a limit."""
+        both = self._kept | values
+        self._kept = both if sum(_size(one.data) for one in both.values()) <= _MOST_KEPT else values
+
+    def constants(self, node: Apply) -> list[Constant]:
+        """Return the outputs of a node as constants, from those that it is made of.
+
+        Each of these is dropped when no other one needs it; the inputs of the node are kept for
+        others that are made of them.
+        """
+        before = list(applys_between(self._kept, node.inputs))
+        uses = Counter(variable for one in (*before, node) for variable in set(one.inputs))
+        values = dict(self._kept)
+        for current in before:
+            found = compute_constants(current, values)
+            for variable in set(current.inputs):
+                uses[variable] -= 1
+                if not uses[variable]:
+                    values.pop(variable, None)
+            values.update(
+                (old, new) for old, new in zip(current.outputs, found, strict=True) if uses[old]
+            )
+        self.keep({one: values[one] for one in node.inputs if one in values})
+        return compute_constants(node, values)
+
+
+def _may_compute(fgraph: FunctionGraph, node: Apply, large: _LargeResults) -> bool:
     return (
-        all(isinstance(variable, Constant) for variable in node.inputs)
+        all(map(large.is_known, node.inputs))
         and not node.op.destroy_map
-        and all(_is_small(node, _static_size(variable)) for variable in node.outputs)
         and not any(is_overwritten(fgraph, variable) for variable in node.outputs)
-        and do_constant_folding(fgraph, node)
+        # Zeros that others write to are no constant, but what constants make of them is.
+        and (do_constant_folding(fgraph, node) or isinstance(node.op, Alloc))
     )
 
 
-def _fold(fgraph: FunctionGraph, node: Apply, trace: RewriteTrace | None) -> None:
+def _fold(
+    fgraph: FunctionGraph, node: Apply, large: _LargeResults, trace: RewriteTrace | None
+) -> None:
     start = perf_counter()
     pairs: list[tuple[Variable, Variable]] = []
     refused = ""
     try:
-        constants = compute_constants(node)
+        constants = large.constants(node)
     except Exception as error:  # noqa: BLE001 - an Op may raise anything; it will at the call, too
         refused = f"{type(error).__name__}: {error}"
     else:
-        if not all(_is_small(node, _size(constant.data)) for constant in constants):
+        wanted = zip(node.outputs, constants, strict=True)
+        found = [(old, new) for old, new in wanted if fgraph.clients.get(old)]
+        if not all(_is_small(node, _size(new.data)) for _, new in found):
             refused = "the result is large"
+            if large.defer(node, [_size(new.data) for _, new in found]):
+                large.keep(dict(found))
         else:
-            wanted = zip(node.outputs, constants, strict=True)
-            pairs = [(old, new) for old, new in wanted if fgraph.clients.get(old)]
+            pairs.extend(found)
             try:
                 fgraph.replace_all_validate(pairs, reason="constant_folding")
             except InconsistencyError as error:
@@ -107,13 +175,17 @@ def _fold(fgraph: FunctionGraph, node: Apply, trace: RewriteTrace | None) -> Non
         trace.record("constant_folding", node, tuple(pairs), seconds, refused)
 
 
-def compute_constants(node: Apply) -> list[Constant]:
+def compute_constants(
+    node: Apply, known: Mapping[Variable, Constant] = MappingProxyType({})
+) -> list[Constant]:
     """Compute a node whose inputs are all constants; return its outputs as constants.
 
     Parameters
     ----------
     node
         The node, which is not modified.
+    known
+        Constants in place of inputs that are none.
 
     Raises
     ------
@@ -122,8 +194,9 @@ def compute_constants(node: Apply) -> list[Constant]:
     """
     storage: dict[Variable, list[Any]] = {}
     for variable in node.inputs:
-        assert isinstance(variable, Constant)
-        storage[variable] = [variable.data]
+        constant = known.get(variable, variable)
+        assert isinstance(constant, Constant)
+        storage[variable] = [constant.data]
     computed: dict[Variable, list[Any]] = {variable: [True] for variable in storage}
     for variable in node.outputs:
         storage[variable] = [None]
@@ -151,9 +224,14 @@ def _size(value: Any) -> int:
 def _static_size(variable: Variable) -> int:
     """Return the static number of elements of a variable; 0 if it is not known."""
     sizes: Any = getattr(variable.type, "shape", None)
-    if not isinstance(sizes, tuple) or not all(isinstance(size, int) for size in sizes):
+    if not isinstance(sizes, tuple):
         return 0
-    return prod(sizes)
+    ndim = len(sizes)
+    node = variable.owner
+    if None in sizes and node is not None and isinstance(node.op, Alloc):
+        # Sizes may have become constants only after the type was made.
+        sizes = [size.data.item() for size in node.inputs[1:] if isinstance(size, Constant)]
+    return prod(sizes) if len(sizes) == ndim and None not in sizes else 0
 
 
 constant_folding = ConstantFolding()

@@ -85,9 +85,9 @@ class _Unchecked(Conversion):
         self._outputs[key] = [self.known[one] for one in node.outputs]
 
     def _leaf(self, variable: Any) -> Any:
-        if not isinstance(variable, TensorConstant) or variable.data.nbytes > _COMPARED:
-            return super()._leaf(variable)
-        data = variable.data
+        data = variable.data if isinstance(variable, TensorConstant) else None
+        if not isinstance(data, np.ndarray) or data.nbytes > _COMPARED:
+            return super()._leaf(variable)  # no constant, a large one, or a sparse matrix
         key = (data.dtype.str, data.shape, data.tobytes())
         if key not in self._constants:
             self._constants[key] = super()._leaf(variable)

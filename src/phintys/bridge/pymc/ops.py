@@ -1,4 +1,4 @@
-"""PyMC's own Ops: Bessel functions and splines."""
+"""PyMC's own Ops: Bessel functions, splines and stacks of diagonal matrices."""
 # PyMC need not be installed.
 # pyright: reportMissingImports=false
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from pymc.distributions.dist_math import I0e, I1e, SplineWrapper
+from pymc.math import BatchedDiag
 
 import phintys.tensor as pt
 from phintys._base.apart import import_whole
@@ -25,6 +26,11 @@ def register() -> None:
     SCALARS[I0e] = pt.i0e
     SCALARS[I1e] = pt.i1e
     convert_op.register(SplineWrapper)(_spline)
+    convert_op.register(BatchedDiag)(_diagonal_matrices)
+
+
+def _diagonal_matrices(op: Any, node: Any, diagonals: Any) -> Any:
+    return diagonals[:, :, None] * pt.eye(diagonals.shape[1], dtype=diagonals.dtype)
 
 
 def _spline(op: Any, node: Any, x: Any) -> Any:

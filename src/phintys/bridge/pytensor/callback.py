@@ -15,7 +15,7 @@ from pytensor.graph.null_type import NullType as TheirNull
 from pytensor.graph.op import Op as TheirOp
 
 from phintys._base.errors import ArgumentError
-from phintys.bridge.pytensor.conversion import Conversion, convert_op
+from phintys.bridge.pytensor.conversion import Conversion, convert_op, is_sparse
 from phintys.bridge.pytensor.types import OpaqueType, convert_type, value_for
 from phintys.graph.apply import Apply
 from phintys.graph.inner import HasInnerGraph
@@ -29,6 +29,7 @@ from phintys.graph.op import Op
 from phintys.graph.traversal import applys_between
 from phintys.graph.type import generic
 from phintys.graph.variable import Constant, Variable
+from phintys.passes.folding import compute_constants
 
 __all__ = ["PyTensorOp", "callbacks"]
 
@@ -141,7 +142,14 @@ class PyTensorOp(Op):
 
 @convert_op.register(TheirOp)
 def _call_back(op: Any, node: TheirApply, *inputs: Any) -> list[Any]:
-    return PyTensorOp(node)(*inputs, return_list=True)
+    outputs = PyTensorOp(node)(*inputs, return_list=True)
+    ours = outputs[0].owner
+    # What follows needs the values of sparse matrices, rather than those of tensors.
+    if any(map(is_sparse, (*inputs, *outputs))) and all(
+        isinstance(one, Constant) for one in ours.inputs
+    ):
+        return compute_constants(ours) if ours.op.do_constant_folding(None, ours) else outputs
+    return outputs
 
 
 def _as_variable(given: Any) -> Any:

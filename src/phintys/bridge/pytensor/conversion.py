@@ -28,7 +28,15 @@ from phintys.tensor.type import TensorType
 if TYPE_CHECKING:
     from pytensor.graph.basic import Apply as TheirApply
 
-__all__ = ["Conversion", "convert_op", "converted_graph", "from_pytensor", "origin_of"]
+__all__ = [
+    "Conversion",
+    "convert_op",
+    "convert_sparse",
+    "converted_graph",
+    "from_pytensor",
+    "is_sparse",
+    "origin_of",
+]
 
 
 @singledispatch
@@ -74,6 +82,16 @@ def convert_op(op: TheirOp, node: TheirApply, *inputs: Any) -> Any:
     raise ArgumentError(msg)
 
 
+@singledispatch
+def convert_sparse(op: TheirOp, node: TheirApply, *inputs: Any) -> Any:
+    """Return what a node with sparse matrices among its inputs computes.
+
+    As :func:`convert_op`, for Ops of sparse matrices. Without a function here, a node becomes a
+    callback whatever conversion its Op has for tensors.
+    """
+    return convert_op.dispatch(TheirOp)(op, node, *inputs)
+
+
 class Conversion:
     """The variables that are converted so far.
 
@@ -107,7 +125,7 @@ class Conversion:
     def _add_node(self, node: TheirApply, inputs: Sequence[Any]) -> None:
         """Add the outputs of a node, whose inputs are converted."""
         with inherit_origin(origin_of(node)):
-            convert = _call_back if any(map(_is_opaque, inputs)) else convert_op
+            convert = convert_sparse if any(map(is_sparse, inputs)) else convert_op
             converted = convert(node.op, node, *inputs)
             found = list(converted) if isinstance(converted, list | tuple) else [converted]
             if len(found) != len(node.outputs):
@@ -141,14 +159,9 @@ class Conversion:
         return cls(type_, container=ours, name=variable.name)
 
 
-def _is_opaque(given: Any) -> bool:
+def is_sparse(given: Any) -> bool:
     """Return whether only PyTensor's Ops compute with the values of a variable."""
     return isinstance(given, Variable) and isinstance(given.type, OpaqueType)
-
-
-def _call_back(op: TheirOp, node: TheirApply, *inputs: Any) -> Any:
-    """Return the outputs of PyTensor's own Op, whatever conversion it has for tensors."""
-    return convert_op.dispatch(TheirOp)(op, node, *inputs)
 
 
 def _constant(type_: Any, variable: Any) -> Any:
@@ -164,7 +177,7 @@ def _constant(type_: Any, variable: Any) -> Any:
 def _fitted(ours: Any, theirs: Any) -> Any:
     """Return a converted output with PyTensor's dtype and name."""
     dtype = getattr(theirs.type, "dtype", None)
-    if dtype is not None and not _is_opaque(ours):
+    if dtype is not None and not is_sparse(ours):
         if not isinstance(ours, Variable):
             ours = as_tensor_variable(ours)
         type_: Any = ours.type

@@ -14,6 +14,7 @@ from phintys.bridge.pytensor.families import (
     shapes,
     signal,
     solving,
+    sparse,
 )
 
 __all__ = ["FAMILIES"]
@@ -32,4 +33,5 @@ FAMILIES = (
     graph_ops,
     loops,
     random,
+    sparse,
 )
