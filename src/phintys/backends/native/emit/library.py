@@ -17,6 +17,8 @@ from phintys.backends.native.emit.math.calls import (
     CHOLESKY,
     CHOLESKY_INVERSE,
     COLUMNS,
+    IMAGE_FILTERS,
+    IMAGE_SUMS,
     LU,
     PRODUCT,
     PRODUCT_PARTS,
@@ -31,6 +33,7 @@ from phintys.backends.native.emit.types import type_of
 if TYPE_CHECKING:
     from phintys.backends.native.emit import (
         columns,
+        image_parts,
         product_parts,
         products,
         random,
@@ -40,6 +43,7 @@ if TYPE_CHECKING:
     )
 else:
     columns = LateModule("phintys.backends.native.emit.columns")
+    image_parts = LateModule("phintys.backends.native.emit.image_parts")
     product_parts = LateModule("phintys.backends.native.emit.product_parts")
     products = LateModule("phintys.backends.native.emit.products")
     random = LateModule("phintys.backends.native.emit.random")
@@ -54,6 +58,8 @@ _OTHERS = {
     CHOLESKY: (tiled_factors, "write_factor"),
     CHOLESKY_INVERSE: (tiled_factors, "write_inverse"),
     COLUMNS: (columns, "write_columns"),
+    IMAGE_FILTERS: (image_parts, "write_filters"),
+    IMAGE_SUMS: (image_parts, "write_sums"),
     LU: (small_systems, "write_lu"),
     PRODUCT: (products, "write_product"),
     PRODUCT_PARTS: (product_parts, "write_product_parts"),

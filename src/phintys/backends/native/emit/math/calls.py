@@ -19,6 +19,8 @@ __all__ = [
     "CHOLESKY",
     "CHOLESKY_INVERSE",
     "COLUMNS",
+    "IMAGE_FILTERS",
+    "IMAGE_SUMS",
     "LU",
     "PRODUCT",
     "PRODUCT_PARTS",
@@ -45,6 +47,9 @@ PRODUCT = "product"
 
 PRODUCT_PARTS, VECTOR_PARTS = "product_parts", "vector_parts"
 """The same for products that threads share."""
+
+IMAGE_FILTERS, IMAGE_SUMS = "image_filters", "image_sums"
+"""The same for convolutions of images, and their gradients with respect to filters."""
 
 RANDOM_BITS = "random_bits"
 """The same for random bits."""
