@@ -20,6 +20,7 @@ from phintys.backends.native.emit.math.calls import (
     IMAGE_FILTERS,
     IMAGE_SUMS,
     LU,
+    MAX_POOLED,
     PRODUCT,
     PRODUCT_PARTS,
     RANDOM_BITS,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from phintys.backends.native.emit import (
         columns,
         image_parts,
+        pool_parts,
         product_parts,
         products,
         random,
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
 else:
     columns = LateModule("phintys.backends.native.emit.columns")
     image_parts = LateModule("phintys.backends.native.emit.image_parts")
+    pool_parts = LateModule("phintys.backends.native.emit.pool_parts")
     product_parts = LateModule("phintys.backends.native.emit.product_parts")
     products = LateModule("phintys.backends.native.emit.products")
     random = LateModule("phintys.backends.native.emit.random")
@@ -61,6 +64,7 @@ _OTHERS = {
     IMAGE_FILTERS: (image_parts, "write_filters"),
     IMAGE_SUMS: (image_parts, "write_sums"),
     LU: (small_systems, "write_lu"),
+    MAX_POOLED: (pool_parts, "write_max_pool"),
     PRODUCT: (products, "write_product"),
     PRODUCT_PARTS: (product_parts, "write_product_parts"),
     RANDOM_BITS: (random, "write_random_bits"),

@@ -64,7 +64,7 @@ LOWERINGS: OpRules[Callable[[Any, Apply, Lowering], None]] = OpRules(
         _from_graph: "OpFromGraph",
         _general_eigen: "Eig Eigvals",
         _if_else: "IfElse",
-        _images: "Conv ConvByFilters ConvByImages",
+        _images: "Conv ConvByFilters ConvByImages MaxPool",
         _indexing: "AdvancedIncSubtensor AdvancedSubtensor IncSubtensor Subtensor",
         _joining: "Join Split",
         _linear_algebra: (

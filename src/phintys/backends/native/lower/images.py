@@ -1,4 +1,4 @@
-"""Lowering of convolutions of images."""
+"""Lowering of convolutions of images, and of the largest elements under windows."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from phintys.backends.native.failures import Failure
 from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.lowering import Lowering, NotLowered
 from phintys.backends.native.lower.view import AxisMap, View
-from phintys.backends.native.routines.images import FILTERS_OF_IMAGES, SUMS_OF_IMAGES
+from phintys.backends.native.routines.images import FILTERS_OF_IMAGES, MAX_POOL, SUMS_OF_IMAGES
 from phintys.backends.native.steps.call import LibraryCall
 from phintys.graph.apply import Apply
 from phintys.tensor.images.convolutions import Conv, ConvByFilters, ConvByImages
+from phintys.tensor.images.pooling import MaxPool
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -128,7 +129,7 @@ class _Geometry:
 def _checked_dtype(op: Any, view: View) -> None:
     dtype = view.array.dtype
     if dtype.name not in {"float32", "float64"}:
-        msg = f"no native convolution of images of {dtype}"
+        msg = f"no native {type(op).__name__} of {dtype}"
         raise NotLowered(msg)
 
 
@@ -284,3 +285,47 @@ def lower_conv_by_filters(op: ConvByFilters, node: Apply, lowering: Lowering) ->
     inputs = tuple(lowering.contiguous(view, node).array for view in (images, gradient))
     workspace = (scratch, totals)
     lowering.add(LibraryCall(FILTERS_OF_IMAGES, inputs, (target.array,), options, node, workspace))
+
+
+@lowers(MaxPool)
+def lower_max_pool(op: MaxPool, node: Apply, lowering: Lowering) -> None:
+    """A call for images in memory order."""
+    sizes = lowering.sizes
+    view = lowering.view(node.inputs[0])
+    _checked_dtype(op, view)
+    lead = view.ndim - op.ndim
+    one = sizes.fixed(1)
+    counts = [
+        _windows(op, axis, length, node, lowering) for axis, length in enumerate(view.sizes[lead:])
+    ]
+    options = {"images": sizes.product(view.sizes[:lead])}
+    facts = {
+        "n": view.sizes[lead:],
+        "m": counts,
+        "w": [sizes.fixed(size) for size in op.window],
+        "s": [sizes.fixed(step) for step in op.stride],
+        "p": [sizes.fixed(pad) for pad in op.padding],
+    }
+    for letter, given in facts.items():
+        missing = [sizes.fixed(0) if letter == "p" else one] * (_AXES - op.ndim)
+        options |= {f"{letter}{axis}": size for axis, size in enumerate([*missing, *given])}
+    lengths = [*view.sizes[:lead], *counts]
+    outputs = tuple(lowering.compute(out, lengths)[0].array for out in node.outputs)
+    source = lowering.contiguous(view, node).array
+    lowering.add(LibraryCall(MAX_POOL, (source,), outputs, options, node))
+
+
+def _windows(op: MaxPool, axis: int, length: Size, node: Apply, lowering: Lowering) -> Size:
+    """Return the number of windows along an axis."""
+    sizes = lowering.sizes
+    size, step, pad = op.window[axis], op.stride[axis], op.padding[axis]
+    least = 1 if op.partial else max(1, size - 2 * pad)
+    fits = sizes.arithmetic("lt", sizes.fixed(least - 1), length)
+    lowering.require(fits, Failure(node, "size", "windows are larger than images"))
+    stride, one, zero = sizes.fixed(step), sizes.fixed(1), sizes.fixed(0)
+    if op.partial and step >= size:
+        return sizes.arithmetic("floordiv", sizes.add(length, sizes.fixed(step - 1)), stride)
+    # Windows after the first one; of partial ones, up to the one that reaches the end.
+    room = sizes.add(length, sizes.fixed(2 * pad - size + (step - 1 if op.partial else 0)))
+    more = sizes.arithmetic("floordiv", room, stride)
+    return sizes.add(sizes.arithmetic("max", more, zero) if op.partial else more, one)

@@ -22,6 +22,7 @@ __all__ = [
     "IMAGE_FILTERS",
     "IMAGE_SUMS",
     "LU",
+    "MAX_POOLED",
     "PRODUCT",
     "PRODUCT_PARTS",
     "RANDOM_BITS",
@@ -50,6 +51,9 @@ PRODUCT_PARTS, VECTOR_PARTS = "product_parts", "vector_parts"
 
 IMAGE_FILTERS, IMAGE_SUMS = "image_filters", "image_sums"
 """The same for convolutions of images, and their gradients with respect to filters."""
+
+MAX_POOLED = "max_pooled"
+"""The same for the largest elements under windows."""
 
 RANDOM_BITS = "random_bits"
 """The same for random bits."""
