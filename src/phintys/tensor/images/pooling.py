@@ -203,10 +203,24 @@ class MaxPool(Op):
             return [zero_gradient(x)]
         if is_missing(g):
             return [disconnected_type()]
+        return [self.spread(x, places, g)]
+
+    def spread(self, x: Any, places: Any, values: Any) -> Any:
+        """Return zeros, of the shape of images, with values added at the places of their windows.
+
+        Parameters
+        ----------
+        x
+            The images.
+        places
+            The places that the Op returns for them.
+        values
+            A tensor of the same shape.
+        """
         number, at = self._rows(places)
         length = multiply_sizes(sizes_of(x)[x.ndim - self.ndim :])
-        flat = zeros((number, length), x.dtype)
-        return [reshape(inc_subtensor(flat[at], self._rows_of(g)), sizes_of(x))]
+        flat = zeros((number, length), values.dtype)
+        return reshape(inc_subtensor(flat[at], self._rows_of(values)), sizes_of(x))
 
     def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
         """Return the tangents at the places."""

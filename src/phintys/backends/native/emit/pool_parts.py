@@ -181,7 +181,7 @@ class _Lines:
             places = b.lane_numbers(numbers) + b.splat(start, lanes)
             there = b.le(0, places) & (places < b.splat(size, lanes))
             halves.append(self._neighbours(row, start, there))
-        return b.shuffle(*halves, range(0, 2 * lanes, 2))
+        return b.shuffle(halves[0], halves[1], range(0, 2 * lanes, 2))
 
     def _apart(self, row: Value, at: Value, mask: Value) -> Value:
         b, lanes = self.b, self.lanes
