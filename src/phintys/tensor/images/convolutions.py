@@ -128,8 +128,8 @@ class _Part(Op):
         Unknown sizes are ``None``.
         """
         shapes = images, filters, result = self._shapes(given, lengths)
-        self._check_fit(images, filters)
         self._check_groups(images, filters)
+        self._check_fit(images, filters)
         wanted = self._result_shape(images, filters)
         if any(
             None not in pair and pair[0] != pair[1] for pair in zip(result, wanted, strict=True)

@@ -52,9 +52,6 @@ class _Geometry:
         result: Sequence[Size] | None,
     ) -> None:
         sizes = self.sizes = lowering.sizes
-        if op.ndim > _AXES:
-            msg = f"no native convolution of {op.ndim} spatial axes"
-            raise NotLowered(msg)
         one = sizes.fixed(1)
         fixed = sizes.fixed
         self.groups = fixed(op.groups)
@@ -126,7 +123,11 @@ class _Geometry:
         return found
 
 
-def _checked_dtype(op: Any, view: View) -> None:
+def _check_support(op: Any, view: View) -> None:
+    """Raise NotLowered for what there is no code for."""
+    if op.ndim > _AXES:
+        msg = f"no native {type(op).__name__} of {op.ndim} spatial axes"
+        raise NotLowered(msg)
     dtype = view.array.dtype
     if dtype.name not in {"float32", "float64"}:
         msg = f"no native {type(op).__name__} of {dtype}"
@@ -169,7 +170,7 @@ def _sum(
 def lower_conv(op: Conv, node: Apply, lowering: Lowering) -> None:
     """A call for images and filters in memory order."""
     images, filters = (lowering.view(variable) for variable in node.inputs)
-    _checked_dtype(op, images)
+    _check_support(op, images)
     geometry = _Geometry(op, node, lowering, images.sizes, filters.sizes, None)
     lengths = [images.sizes[0], filters.sizes[0], *geometry.counts]
     target, _ = lowering.compute(node.outputs[0], lengths)
@@ -192,7 +193,7 @@ def lower_conv_by_images(op: ConvByImages, node: Apply, lowering: Lowering) -> N
     """A convolution of the gradient, between whose elements are zeros, with flipped filters."""
     sizes = lowering.sizes
     filters, gradient = (lowering.view(variable) for variable in node.inputs[:2])
-    _checked_dtype(op, filters)
+    _check_support(op, filters)
     lengths = [lowering.size_of(variable) for variable in node.inputs[2:]]
     for length in lengths:
         lowering.require_length(length, Failure(node, "size", "a size of images"))
@@ -245,7 +246,7 @@ def lower_conv_by_filters(op: ConvByFilters, node: Apply, lowering: Lowering) ->
     """A call that sums over images, in parts."""
     sizes = lowering.sizes
     images, gradient = (lowering.view(variable) for variable in node.inputs[:2])
-    _checked_dtype(op, images)
+    _check_support(op, images)
     lengths = [lowering.size_of(variable) for variable in node.inputs[2:]]
     inner = sizes.arithmetic("floordiv", images.sizes[1], sizes.fixed(op.groups))
     filters = [gradient.sizes[1], inner, *lengths]
@@ -292,7 +293,7 @@ def lower_max_pool(op: MaxPool, node: Apply, lowering: Lowering) -> None:
     """A call for images in memory order."""
     sizes = lowering.sizes
     view = lowering.view(node.inputs[0])
-    _checked_dtype(op, view)
+    _check_support(op, view)
     lead = view.ndim - op.ndim
     one = sizes.fixed(1)
     counts = [
