@@ -4,9 +4,9 @@ A result is a matrix of filters and places, the product of the filters and a mat
 under each filter, which has a row for each element of a filter. That matrix is as many times larger
 than the images as filters have elements. So only a *panel* of it is made at a time, for some places
 and channels, and multiplied while it is in the cache: by code of our own, as it is narrower than
-what libraries are fast for. The gradient with respect to images is such a product too, of the
-flipped filters and the gradient, between whose elements the stride puts zeros. That with respect to
-filters sums the products of panels and parts of the gradient.
+what libraries are fast for. The gradient with respect to images goes the other way: a panel is the
+product of the filters and the gradient at some places, and is added to the elements under the
+filters. That with respect to filters sums the products of panels and parts of the gradient.
 
 Results must not depend on threads. What is computed together, and in which order, depends on sizes
 alone; sums of several images are those of a fixed number of parts.
@@ -30,7 +30,15 @@ if TYPE_CHECKING:
 
     from phintys.backends.native.emit.module import Module
 
-__all__ = ["CALL", "RANGES", "image_symbol", "panel_width", "write_filters", "write_sums"]
+__all__ = [
+    "CALL",
+    "RANGES",
+    "image_symbol",
+    "panel_width",
+    "write_filters",
+    "write_spread",
+    "write_sums",
+]
 
 _AXES = range(3)
 
@@ -43,8 +51,8 @@ _SHARED_FROM = 1 << 19
 """Multiplications from which threads share a call."""
 
 CALL = Record.packed(
-    source=PTR,  # images: groups of channels
-    factor=PTR,  # filters; or the gradient of the result
+    source=PTR,  # images; or the gradient of the result
+    factor=PTR,  # filters; or the gradient of the result, together with images
     out=PTR,
     scratch=PTR,  # a panel for each range, and a turned part of the gradient
     sums=PTR,  # sums of each part of the images
@@ -58,7 +66,6 @@ CALL = Record.packed(
     **{f"s{axis}": INT64 for axis in _AXES},  # strides
     **{f"d{axis}": INT64 for axis in _AXES},  # dilations
     **{f"f{axis}": INT64 for axis in _AXES},  # elements in front of images
-    **{f"e{axis}": INT64 for axis in _AXES},  # distances of elements of images
     block=INT64,  # channels of a panel
     room=INT64,  # elements of the scratch memory of a range
     parts=INT64,  # into which the images are divided for sums
@@ -104,198 +111,166 @@ class _Fields:
 # ---- panels ------------------------------------------------------------------------------------
 
 
-def _panel_function(module: Module, type: Type) -> str:
-    """Return ``void (call, source, panel, first, count, channels)``, which makes a panel.
+def _panel_function(module: Module, type: Type, *, adds: bool) -> str:
+    """Return ``void (call, image, panel, first, count, channels)``, which makes a panel.
 
-    Row ``(c, k)`` of it has the elements of channel c under element k of a filter, at a number of
-    places from the first on; elsewhere it is 0.
+    Row ``(c, k)`` of it has the elements of channel c of an image under element k of a filter, at a
+    number of places from the first on; elsewhere it is 0. With ``adds``, the elements of the panel
+    are added to those of the image instead.
     """
-    name = f"panel.{type.name}"
+    name = f"{'spread' if adds else 'panel'}.{type.name}"
     if all(function.name != name for function in module.functions):
         parameters = [PTR, PTR, PTR, INT64, INT64, INT64]
-        _Panel(Builder(module.function(name, VOID, parameters, linkage="internal")), type).write()
+        b = Builder(module.function(name, VOID, parameters, linkage="internal"))
+        _Panel(b, type, adds=adds).write()
     return name
 
 
 class _Panel:
     """Writes the function.
 
-    The places are cut into *runs*: neighbours along the last axis, of which those that are on the
-    image are neighbours, or evenly spaced, in the panel and in the image. They are the same for all
-    channels.
+    The places are cut into *runs*: neighbours in the panel, which are neighbours on the image too,
+    or as far apart as the stride says. They are the same for all channels.
     """
 
-    def __init__(self, b: Builder, type: Type) -> None:
+    def __init__(self, b: Builder, type: Type, *, adds: bool) -> None:
         self.b = b
         self.type = type
+        self.adds = adds
         self.width = panel_width(type.itemsize)
         self.lanes = b.target.lanes(type)
-        call, self.source, self.panel, self.first, self.count, self.channels = b.arguments
+        call, self.image, self.panel, self.first, self.count, self.channels = b.arguments
         self.call = _Fields(b, call)
-        self._targets, self._sources, self._lengths = (b.slot(INT64, self.width) for _ in range(3))
+        self._columns, self._elements, self._lengths = (b.slot(INT64, self.width) for _ in range(3))
+        self._found = b.slot(INT64, 2)
 
     def write(self) -> None:
-        """Write the function."""
+        """Write the loops over the elements of a filter."""
         b, call = self.b, self.call
-        k0, k1, k2 = call.three("k")
-        d0, d1, d2 = call.three("d")
-        f0, f1, f2 = call.three("f")
-        _, _, s2 = call.three("s")
-        e0, e1, e2 = call.three("e")
-        is_dense = b.eq((e0 * e1) * e2, 1)
-        is_plain = is_dense & b.eq(s2, 1)
-        elements = k0 * k1 * k2
-        with loop(b, 0, k0) as first, loop(b, 0, k1) as second, loop(b, 0, k2) as third:
-            starts = [
-                one.index * d - f
-                for one, d, f in zip(
-                    (first, second, third), (d0, d1, d2), (f0, f1, f2), strict=True
-                )
-            ]
+        _, k1, k2 = sizes = call.three("k")
+        is_plain = b.eq(call["s2"], 1)
+        with loop(b, 0, sizes[0]) as first, loop(b, 0, k1) as second, loop(b, 0, k2) as third:
+            axes = zip((first, second, third), call.three("d"), call.three("f"), strict=True)
+            starts = [one.index * dilation - before for one, dilation, before in axes]
             row = (first.index * k1 + second.index) * k2 + third.index
-            found = b.slot(INT64, 2)
             plain, other, after = (b.new_block(name) for name in ("plain", "other", "after"))
             b.branch(is_plain, plain, other)
             for block in (plain, other):
                 b.begin(block)
-                self._find(starts, found, is_plain=block is plain)
+                self._find(starts, is_plain=block is plain)
+                self._move(row, is_plain=block is plain)
                 b.jump(after)
             b.begin(after)
-            runs, covered = b.load(INT64, found), b.load(INT64, b.offset(found, 1, INT64))
-            with loop(b, 0, self.channels) as channel:
-                target = b.offset(
-                    self.panel, (channel.index * elements + row) * self.width, self.type
-                )
-                source = b.offset(self.source, channel.index * call.volume("n"), self.type)
-                with when(b, covered < self.width):
-                    self._clear(target)
-                plain, other, after = (b.new_block(name) for name in ("plain", "other", "after"))
-                b.branch(is_plain, plain, other)
-                b.begin(plain)
-                self._copy(target, source, runs)
-                b.jump(after)
-                b.begin(other)
-                self._spread(target, source, runs, b.select(b.eq(e2, 1), s2, 1), e2)
-                b.jump(after)
-                b.begin(after)
         b.ret()
 
-    def _find(self, starts: Sequence[Value], found: Value, *, is_plain: bool) -> None:
-        """Write code that lists the runs, and stores their number and that of their places.
+    def _find(self, starts: Sequence[Value], *, is_plain: bool) -> None:
+        """Write code that lists the runs, and stores their number and that of their elements.
 
-        ``starts`` is where the first place lies on the image. If ``is_plain``, elements of the
-        image are neighbours and so are places on the last axis.
+        ``starts`` is where an element of the filter lies on the image at its first place. If
+        ``is_plain``, the stride along the last axis is 1.
         """
         b, call = self.b, self.call
-        _, m1, m2 = call.three("m")
-        s0, s1, s2 = call.three("s")
-        n0, n1, n2 = call.three("n")
-        e0, e1, e2 = call.three("e")
+        (_, m1, m2), (s0, s1, s2), (n0, n1, n2) = (call.three(letter) for letter in "msn")
         line = b.binary("sdiv", self.first, m2)
         column = self.first - line * m2
         plane = b.binary("sdiv", line, m1)
         lines = divide_up(b, column + self.count, m2)
-        zero = b.constant(INT64, 0)
+        zero, one = b.constant(INT64, 0), b.constant(INT64, 1)
+        stride = one if is_plain else s2
         carried = [zero, column, plane, line - plane * m1, zero, zero]
         with loop(b, 0, lines, carried=carried) as each:
             at, begin, plane, line, runs, covered = each.carried
             end = b.minimum_number(m2, begin + (self.count - at))
-            first, is_there = self._on_axis(plane * s0 + starts[0], n0, e0, is_plain)
-            second, is_second = self._on_axis(line * s1 + starts[1], n1, e1, is_plain)
-            low, high, position = self._on_last_axis(begin, end, starts[2], s2, n2, e2, is_plain)
-            length = high - low if is_plain else b.binary("sdiv", high - low + (e2 - 1), e2)
-            length = b.select(is_there & is_second & (low < high), length, 0)
+            first, second = plane * s0 + starts[0], line * s1 + starts[1]
+            low, high = self._on_image(begin, end, starts[2], stride, n2, is_plain=is_plain)
+            is_there = b.le(0, first) & (first < n0) & b.le(0, second) & (second < n1)
+            length = b.select(is_there & (low < high), high - low, 0)
             for place, value in (
-                (self._targets, at + (low - begin)),
-                (self._sources, (first * n1 + second) * n2 + position),
+                (self._columns, at + (low - begin)),
+                (self._elements, (first * n1 + second) * n2 + (low * stride + starts[2])),
                 (self._lengths, length),
             ):
                 b.store(value, b.offset(place, runs, INT64))
-            more = b.select(length > 0, b.constant(INT64, 1), 0)
             wraps = b.le(m1, line + 1)
             each.next(
                 at + (end - begin),
                 zero,
                 b.select(wraps, plane + 1, plane),
-                b.select(wraps, 0, line + 1),
-                runs + more,
+                b.select(wraps, zero, line + 1),
+                runs + b.select(length > 0, one, 0),
                 covered + length,
             )
-        b.store(each.results[4], found)
-        b.store(each.results[5], b.offset(found, 1, INT64))
+        for at, value in enumerate(each.results[4:]):
+            b.store(value, b.offset(self._found, at, INT64))
 
-    def _on_axis(
-        self, at: Value, size: Value, spacing: Value, is_plain: bool
-    ) -> tuple[Value, Value]:
-        """Return the element of an axis at a position, and whether there is one."""
-        b = self.b
-        if is_plain:
-            return at, b.le(0, at) & (at < size)
-        element = b.binary("sdiv", at, spacing)
-        is_one = b.eq(element * spacing, at)
-        return element, is_one & b.le(0, at) & (element < size)
-
-    def _on_last_axis(
+    def _on_image(
         self,
         begin: Value,
         end: Value,
         start: Value,
         stride: Value,
         size: Value,
-        spacing: Value,
+        *,
         is_plain: bool,
-    ) -> tuple[Value, Value, Value]:
-        """Return which places of a range are on an image, and the element at the first one.
-
-        The places are those from a first to an end, as far apart as elements of the image.
-        """
+    ) -> tuple[Value, Value]:
+        """Return which places of a range are on the last axis of an image, given the first one."""
         b = self.b
-        before = b.maximum_number(0 - start, 0)
-        room = (size - 1) * spacing - start + 1  # positions up to the last element
-        if is_plain:
-            low, high = b.maximum_number(begin, before), b.minimum_number(end, room)
-            return low, high, low + start
-        low = b.maximum_number(begin, divide_up(b, before, stride))
-        room = b.maximum_number(room, 0)
-        high = b.minimum_number(end, divide_up(b, room, stride))
-        # The stride is 1 where elements are apart.
-        at = low * stride + start
-        element = b.binary("sdiv", at + (spacing - 1), spacing)
-        low = low + b.select(spacing > 1, element * spacing - at, 0)
-        return low, high, element
+        before, room = b.maximum_number(0 - start, 0), b.maximum_number(size - start, 0)
+        if not is_plain:
+            before, room = divide_up(b, before, stride), divide_up(b, room, stride)
+        return b.maximum_number(begin, before), b.minimum_number(end, room)
+
+    def _move(self, row: Value, *, is_plain: bool) -> None:
+        """Write code that copies the runs of all channels, or adds them."""
+        b, call = self.b, self.call
+        runs, covered = (b.load(INT64, b.offset(self._found, at, INT64)) for at in range(2))
+        size, elements = call.volume("n"), call.volume("k")
+        with loop(b, 0, self.channels) as channel:
+            place = (channel.index * elements + row) * self.width
+            line = b.offset(self.panel, place, self.type)
+            image = b.offset(self.image, channel.index * size, self.type)
+            if not self.adds:
+                with when(b, covered < self.width):
+                    self._clear(line)
+            with loop(b, 0, runs) as run:
+                column, element, length = (
+                    b.load(INT64, b.offset(places, run.index, INT64))
+                    for places in (self._columns, self._elements, self._lengths)
+                )
+                line_at = b.offset(line, column, self.type)
+                image_at = b.offset(image, element, self.type)
+                if is_plain:
+                    self._move_neighbours(line_at, image_at, length)
+                else:
+                    self._move_apart(line_at, image_at, length)
 
     def _clear(self, target: Value) -> None:
         b, wide = self.b, self.type.of(self.lanes)
         for at in range(0, self.width, self.lanes):
             b.store(b.constant(wide, 0), b.offset(target, at, self.type), align=self.type.itemsize)
 
-    def _run(self, index: Value) -> list[Value]:
-        return [
-            self.b.load(INT64, self.b.offset(place, index, INT64))
-            for place in (self._targets, self._sources, self._lengths)
-        ]
-
-    def _copy(self, target: Value, source: Value, runs: Value) -> None:
-        """Write code that copies runs of neighbours."""
+    def _move_neighbours(self, line: Value, image: Value, length: Value) -> None:
         b, wide = self.b, self.type.of(self.lanes)
-        with loop(b, 0, runs) as run:
-            to, start, length = self._run(run.index)
-            into, out_of = b.offset(target, to, self.type), b.offset(source, start, self.type)
-            with loop(b, 0, length, self.lanes, runs=True) as each:
-                mask = lane_mask(b, length - each.index, self.lanes)
-                value = load(b, wide, b.offset(out_of, each.index, self.type), mask)
-                store(b, value, b.offset(into, each.index, self.type), mask)
+        with loop(b, 0, length, self.lanes, runs=True) as each:
+            mask = lane_mask(b, length - each.index, self.lanes)
+            places = [b.offset(start, each.index, self.type) for start in (line, image)]
+            value = load(b, wide, places[0 if self.adds else 1], mask)
+            if self.adds:
+                before = load(b, wide, places[1], mask)
+                assert isinstance(before, Value)
+                assert isinstance(value, Value)
+                value = before + value
+            store(b, value, places[1 if self.adds else 0], mask)
 
-    def _spread(
-        self, target: Value, source: Value, runs: Value, step: Value, spacing: Value
-    ) -> None:
-        """Write code that copies runs whose elements are apart."""
-        b = self.b
-        with loop(b, 0, runs) as run:
-            to, start, length = self._run(run.index)
-            with loop(b, 0, length, runs=True) as each:
-                value = b.load(self.type, b.offset(source, start + each.index * step, self.type))
-                b.store(value, b.offset(target, to + each.index * spacing, self.type))
+    def _move_apart(self, line: Value, image: Value, length: Value) -> None:
+        b, type, stride = self.b, self.type, self.call["s2"]
+        with loop(b, 0, length, runs=True) as each:
+            mine = b.offset(line, each.index, type)
+            its = b.offset(image, each.index * stride, type)
+            if self.adds:
+                b.store(b.load(type, its) + b.load(type, mine), its)
+            else:
+                b.store(b.load(type, its), mine)
 
 
 # ---- products ----------------------------------------------------------------------------------
@@ -438,7 +413,7 @@ def _write_items(module: Module, type: Type) -> str:
     """``(call, begin, end)``: the panels of a range, of one image and group after the other."""
     name, panel, product = (
         f"image_sums.{type.name}",
-        _panel_function(module, type),
+        _panel_function(module, type, adds=False),
         _product_function(module, type),
     )
     b = Builder(module.function(name, VOID, [PTR, INT64, INT64], linkage="internal"))
@@ -479,6 +454,74 @@ def _write_items(module: Module, type: Type) -> str:
     return name
 
 
+# ---- gradients with respect to images ------------------------------------------------------------
+
+
+def write_spread(module: Module, key: MathSymbol) -> None:
+    """Write the function that computes the gradient with respect to images."""
+    type = type_of(key.dtype)
+    kernel = _write_images(module, type)
+    b = Builder(module.function(key.symbol, INT32, [PTR, PTR, PTR, PTR]))
+    fields = _Fields(b, b.arguments[3])
+    blocks = divide_up(b, fields["channels"], fields["block"])
+    b.ret(_shared(b, kernel, fields, fields["images"] * fields["groups"] * blocks))
+
+
+def _write_images(module: Module, type: Type) -> str:
+    """``(call, begin, end)``: blocks of channels of images, of one image after the other.
+
+    The products of filters and a panel of the gradient are the terms that its places add to the
+    image. The filters have the axes group, channel, element, filter.
+    """
+    name, spread, product = (
+        f"image_spread.{type.name}",
+        _panel_function(module, type, adds=True),
+        _product_function(module, type),
+    )
+    b = Builder(module.function(name, VOID, [PTR, INT64, INT64], linkage="internal"))
+    call, begin, end = b.arguments
+    fields, width = _Fields(b, call), panel_width(type.itemsize)
+    gradient_panel = _scratch(b, type, fields, begin)
+    elements, places, size = (fields.volume(letter) for letter in "kmn")
+    channels, filters, block = fields["channels"], fields["filters"], fields["block"]
+    terms = b.offset(gradient_panel, filters * width, type)
+    blocks = divide_up(b, channels, block)
+    with loop(b, begin, end) as item:
+        stack = b.binary("sdiv", item.index, blocks)
+        channel = (item.index - stack * blocks) * block
+        here = b.minimum_number(channels - channel, block)
+        group = b.binary("srem", stack, fields["groups"])
+        image = b.offset(fields["out"], (stack * channels + channel) * size, type)
+        _clear(b, type, image, here * size)
+        left = b.offset(fields["factor"], (group * channels + channel) * elements * filters, type)
+        with loop(b, 0, places, width) as some:
+            count = b.minimum_number(places - some.index, width)
+            gradient = b.offset(fields["source"], stack * filters * places + some.index, type)
+            _copy_panel(b, type, (gradient, places, filters), gradient_panel, count)
+            arguments = [here * elements, filters, left, filters, gradient_panel]
+            arguments += [terms, *(b.constant(INT64, number) for number in (width, width, 0))]
+            b.call(product, VOID, arguments)
+            b.call(spread, VOID, [call, image, terms, some.index, count, here])
+    b.ret()
+    return name
+
+
+def _copy_panel(
+    b: Builder, type: Type, gradient: tuple[Value, Value, Value], panel: Value, count: Value
+) -> None:
+    """Copy some columns of the gradient, given as in :func:`_turn`; zeros follow."""
+    width, lanes = panel_width(type.itemsize), b.target.lanes(type)
+    place, down, filters = gradient
+    with loop(b, 0, filters) as row:
+        source = b.offset(place, row.index * down, type)
+        target = b.offset(panel, row.index * width, type)
+        with loop(b, 0, width, lanes, runs=True) as each:
+            mask = lane_mask(b, count - each.index, lanes)
+            value = load(b, type.of(lanes), b.offset(source, each.index, type), mask)
+            assert isinstance(value, Value)
+            b.store(value, b.offset(target, each.index, type), align=type.itemsize)
+
+
 # ---- gradients with respect to filters -----------------------------------------------------------
 
 
@@ -514,7 +557,7 @@ def _write_parts(module: Module, type: Type) -> str:
     """
     name, panel, product = (
         f"image_filters.{type.name}",
-        _panel_function(module, type),
+        _panel_function(module, type, adds=False),
         _product_function(module, type),
     )
     b = Builder(module.function(name, VOID, [PTR, INT64, INT64], linkage="internal"))
@@ -557,11 +600,11 @@ def _write_parts(module: Module, type: Type) -> str:
 
 
 def _clear(b: Builder, type: Type, target: Value, length: Value) -> None:
-    """Set elements to 0, whose number is one of whole vectors."""
+    """Set elements to 0."""
     lanes = b.target.lanes(type)
     with loop(b, 0, length, lanes) as each:
-        zero = b.constant(type.of(lanes), 0.0)
-        b.store(zero, b.offset(target, each.index, type), align=type.itemsize)
+        mask = lane_mask(b, length - each.index, lanes)
+        store(b, b.constant(type.of(lanes), 0.0), b.offset(target, each.index, type), mask)
 
 
 def _turn(

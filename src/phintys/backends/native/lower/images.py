@@ -9,188 +9,213 @@ from phintys.backends.native.failures import Failure
 from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.lowering import Lowering, NotLowered
 from phintys.backends.native.lower.view import AxisMap, View
-from phintys.backends.native.routines.images import FILTERS_OF_IMAGES, MAX_POOL, SUMS_OF_IMAGES
+from phintys.backends.native.routines.images import (
+    FILTERS_OF_IMAGES,
+    MAX_POOL,
+    SPREAD_OVER_IMAGES,
+    SUMS_OF_IMAGES,
+)
 from phintys.backends.native.steps.call import LibraryCall
 from phintys.graph.apply import Apply
 from phintys.tensor.images.convolutions import Conv, ConvByFilters, ConvByImages
 from phintys.tensor.images.pooling import MaxPool
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
+    from phintys.backends.native.routines.routine import Routine
     from phintys.backends.native.sizes import Size, Sizes
 
 __all__: list[str] = []
 
 _AXES = 3
+
 _ROWS = 1024
 """Rows of a panel, at most; more if filters have more elements."""
+
+_ITEMS = 16
+"""Images, and blocks of channels of images, into which a gradient is divided, if it has as many."""
 
 _PARTS = 16
 _SUMS = 1 << 22
 """Parts into which the images are divided for sums, and all elements of these, at most."""
 
 
-class _Geometry:
-    """The sizes of a convolution, checked, with three spatial axes.
+def _check_support(op: Any, view: View) -> None:
+    """Raise NotLowered for what there is no code for."""
+    name = type(op).__name__
+    if op.ndim > _AXES:
+        msg = f"no native {name} of {op.ndim} spatial axes"
+        raise NotLowered(msg)
+    if view.array.dtype.name not in {"float32", "float64"}:
+        msg = f"no native {name} of {view.array.dtype}"
+        raise NotLowered(msg)
+
+
+def _three_axes(letter: str, given: Sequence[Size], neutral: Size) -> dict[str, Size]:
+    """Return sizes along three spatial axes; those that are missing come first."""
+    whole = [*[neutral] * (_AXES - len(given)), *given]
+    return {f"{letter}{axis}": size for axis, size in enumerate(whole)}
+
+
+def _ceil_div(sizes: Sizes, size: Size, divisor: Size) -> Size:
+    """Return a quotient, rounded up."""
+    above = sizes.sub(sizes.add(size, divisor), sizes.fixed(1))
+    return sizes.arithmetic("floordiv", above, divisor)
+
+
+class _Convolution:
+    """A call of a routine of convolutions that is being made; its sizes are checked.
 
     Parameters
     ----------
-    op, node, lowering
+    node, lowering
         What is lowered.
     images, filters, result
         The sizes of the arrays; ``None`` for a result that is computed.
+
+    Attributes
+    ----------
+    counts
+        The spatial sizes of the result.
+    options
+        The options of the call: all sizes, with three spatial axes.
     """
 
     def __init__(
         self,
-        op: Any,
         node: Apply,
         lowering: Lowering,
         images: Sequence[Size],
         filters: Sequence[Size],
         result: Sequence[Size] | None,
     ) -> None:
-        sizes = self.sizes = lowering.sizes
-        one = sizes.fixed(1)
-        fixed = sizes.fixed
-        self.groups = fixed(op.groups)
-        self.strides = [fixed(step) for step in op.stride]
-        self.dilations = [fixed(step) for step in op.dilation]
-        self.images, self.filters = list(images), list(filters)
-        self.extents: list[Size] = []
-        self.before: list[Size] = []
+        self._node, self._lowering, self._sizes = node, lowering, lowering.sizes
+        op: Any = node.op
+        sizes, fixed = self._sizes, lowering.sizes.fixed
+        groups, zero, one = fixed(op.groups), fixed(0), fixed(1)
+        channels = sizes.mul(filters[1], groups)
+        failure = Failure(node, "channels", "{0} channels of images and {1} of filters")
+        lowering.require_equal(images[1], channels, failure)
+        failure = Failure(node, "groups", "{0} filters are left over")
+        lowering.require_equal(sizes.arithmetic("mod", filters[0], groups), zero, failure)
+        self.counts, before = self._places(images[2:], filters[2:])
+        if result is not None:
+            wanted = (images[0], filters[0], *self.counts)
+            for axis, pair in enumerate(zip(result, wanted, strict=True)):
+                detail = f"dimension {axis} of the gradient: {{0}} and {{1}}"
+                lowering.require_equal(*pair, Failure(node, "size", detail))
+        self.options = {
+            "images": images[0],
+            "groups": groups,
+            "channels": filters[1],
+            "filters": sizes.arithmetic("floordiv", filters[0], groups),
+            **_three_axes("n", images[2:], one),
+            **_three_axes("k", filters[2:], one),
+            **_three_axes("m", self.counts, one),
+            **_three_axes("s", [fixed(step) for step in op.stride], one),
+            **_three_axes("d", [fixed(step) for step in op.dilation], one),
+            **_three_axes("f", before, zero),
+        }
+
+    def _places(
+        self, images: Sequence[Size], filters: Sequence[Size]
+    ) -> tuple[list[Size], list[Size]]:
+        """Return the number of places along each axis, and the elements in front of it."""
+        node, lowering, sizes = self._node, self._lowering, self._sizes
+        op: Any = node.op
+        zero, one = sizes.fixed(0), sizes.fixed(1)
         counts: list[Size] = []
-        for axis in range(op.ndim):
-            length, inner = images[2 + axis], filters[2 + axis]
-            has_elements = sizes.arithmetic("lt", fixed(0), inner)
+        fronts: list[Size] = []
+        for axis, (length, inner) in enumerate(zip(images, filters, strict=True)):
+            has_elements = sizes.arithmetic("lt", zero, inner)
             lowering.require(has_elements, Failure(node, "empty", "filters without elements"))
-            reach = sizes.mul(sizes.sub(inner, one), self.dilations[axis])
-            extent = sizes.add(reach, one)
-            before, behind = self._pads(op.padding[axis], extent, reach)
+            reach = sizes.mul(sizes.sub(inner, one), sizes.fixed(op.dilation[axis]))
+            before, behind = self._pads(op.padding[axis], reach)
             padded = sizes.add(length, sizes.add(before, behind))
             fits = sizes.arithmetic("lt", reach, padded)
             lowering.require(fits, Failure(node, "size", "filters are larger than padded images"))
-            room = sizes.sub(padded, extent)
-            counts.append(sizes.add(sizes.arithmetic("floordiv", room, self.strides[axis]), one))
-            self.extents.append(extent)
-            self.before.append(before)
-        self.counts = counts
-        self._check_groups(node, lowering)
-        if result is not None:
-            pairs = zip(result, (images[0], filters[0], *counts), strict=True)
-            for axis, pair in enumerate(pairs):
-                failure = Failure(
-                    node, "size", f"dimension {axis} of the gradient: {{0}} and {{1}}"
-                )
-                lowering.require_equal(*pair, failure)
+            room = sizes.sub(sizes.sub(padded, reach), one)
+            steps = sizes.arithmetic("floordiv", room, sizes.fixed(op.stride[axis]))
+            counts.append(sizes.add(steps, one))
+            fronts.append(before)
+        return counts, fronts
 
-    def _pads(self, padding: Any, extent: Size, reach: Size) -> tuple[Size, Size]:
-        sizes = self.sizes
+    def _pads(self, padding: Any, reach: Size) -> tuple[Size, Size]:
+        """Return the elements before and behind an axis, for filters that reach so far."""
+        sizes = self._sizes
         if padding == "full":
             return reach, reach
         if padding == "half":
+            extent = sizes.add(reach, sizes.fixed(1))
             half = sizes.arithmetic("floordiv", extent, sizes.fixed(2))
             return half, half
         before, behind = padding
         return sizes.fixed(before), sizes.fixed(behind)
 
-    def _check_groups(self, node: Apply, lowering: Lowering) -> None:
-        sizes = self.sizes
-        channels = sizes.mul(self.filters[1], self.groups)
-        failure = Failure(node, "channels", "{0} channels of images and {1} of filters")
-        lowering.require_equal(self.images[1], channels, failure)
-        rest = sizes.arithmetic("mod", self.filters[0], self.groups)
-        failure = Failure(node, "groups", "{0} filters are left over")
-        lowering.require_equal(rest, sizes.fixed(0), failure)
+    def volume(self, letter: str) -> Size:
+        """Return a product of three spatial sizes."""
+        return self._sizes.product([self.options[f"{letter}{axis}"] for axis in range(_AXES)])
 
-    @property
-    def filters_of_group(self) -> Size:
-        """The number of filters of a group."""
-        return self.sizes.arithmetic("floordiv", self.filters[0], self.groups)
+    def divide_channels(self, most: Size | None = None) -> Size:
+        """Set how many channels a panel has, and return the number of its rows."""
+        sizes, elements = self._sizes, self.volume("k")
+        one = sizes.fixed(1)
+        block = sizes.arithmetic("floordiv", sizes.fixed(_ROWS), elements)
+        for limit in (self.options["channels"], *([] if most is None else [most])):
+            block = sizes.arithmetic("min", block, limit)
+        self.options["block"] = sizes.arithmetic("max", block, one)
+        return sizes.mul(self.options["block"], elements)
 
-    def options(self, **axes: Sequence[Size]) -> dict[str, Size]:
-        """Return the options of a call: sizes along spatial axes, of which there are three.
+    def call(
+        self,
+        routine: Routine,
+        arrays: Sequence[View],
+        target: View,
+        rows: Size,
+        items: Size,
+        sums: Size | None = None,
+    ) -> None:
+        """Add the call.
 
-        Where axes are missing, images have one element, and all else is neutral.
+        Parameters
+        ----------
+        routine, arrays, target
+            The routine, what it reads, and the result.
+        rows
+            Rows as wide as a panel, of the scratch memory of a range.
+        items
+            What threads share.
+        sums
+            The number of elements of the sums of all parts.
         """
-        sizes = self.sizes
-        found = {"images": self.images[0], "groups": self.groups}
-        for letter, given in axes.items():
-            missing = sizes.fixed(0 if letter == "f" else 1)
-            whole = [*[missing] * (_AXES - len(given)), *given]
-            found |= {f"{letter}{axis}": size for axis, size in enumerate(whole)}
-        return found
-
-
-def _check_support(op: Any, view: View) -> None:
-    """Raise NotLowered for what there is no code for."""
-    if op.ndim > _AXES:
-        msg = f"no native {type(op).__name__} of {op.ndim} spatial axes"
-        raise NotLowered(msg)
-    dtype = view.array.dtype
-    if dtype.name not in {"float32", "float64"}:
-        msg = f"no native {type(op).__name__} of {dtype}"
-        raise NotLowered(msg)
-
-
-def _volume(options: Mapping[str, Size], letter: str, sizes: Sizes) -> Size:
-    return sizes.product([options[f"{letter}{axis}"] for axis in range(_AXES)])
-
-
-def _panel_options(options: dict[str, Size], sizes: Sizes) -> Size:
-    """Add the number of channels of a panel to the options, and return the rows of a panel."""
-    elements = _volume(options, "k", sizes)
-    most = sizes.arithmetic("floordiv", sizes.fixed(_ROWS), elements)
-    block = sizes.arithmetic("min", options["channels"], most)
-    options["block"] = sizes.arithmetic("max", block, sizes.fixed(1))
-    return sizes.mul(options["block"], elements)
-
-
-def _sum(
-    node: Apply, lowering: Lowering, arrays: Sequence[View], target: View, options: Any
-) -> None:
-    """Add the call that computes sums of products of images and filters."""
-    sizes = lowering.sizes
-    width = panel_width(target.array.dtype.itemsize)
-    options["room"] = sizes.mul(_panel_options(options, sizes), sizes.fixed(width))
-    panels = sizes.arithmetic(
-        "floordiv",
-        sizes.add(_volume(options, "m", sizes), sizes.fixed(width - 1)),
-        sizes.fixed(width),
-    )
-    items = sizes.product([options["images"], options["groups"], panels])
-    ranges = sizes.arithmetic("min", items, sizes.fixed(RANGES))
-    scratch = lowering.array(target.array.dtype, [sizes.mul(ranges, options["room"])])
-    inputs = tuple(lowering.contiguous(view, node).array for view in arrays)
-    lowering.add(LibraryCall(SUMS_OF_IMAGES, inputs, (target.array,), options, node, (scratch,)))
+        sizes, lowering, node = self._sizes, self._lowering, self._node
+        dtype = target.array.dtype
+        room = self.options["room"] = sizes.mul(rows, sizes.fixed(panel_width(dtype.itemsize)))
+        ranges = sizes.arithmetic("min", items, sizes.fixed(RANGES))
+        lengths = [sizes.mul(ranges, room)] + ([] if sums is None else [sums])
+        workspace = tuple(lowering.array(dtype, [length]) for length in lengths)
+        inputs = tuple(lowering.contiguous(view, node).array for view in arrays)
+        lowering.add(LibraryCall(routine, inputs, (target.array,), self.options, node, workspace))
 
 
 @lowers(Conv)
 def lower_conv(op: Conv, node: Apply, lowering: Lowering) -> None:
     """A call for images and filters in memory order."""
+    sizes = lowering.sizes
     images, filters = (lowering.view(variable) for variable in node.inputs)
     _check_support(op, images)
-    geometry = _Geometry(op, node, lowering, images.sizes, filters.sizes, None)
-    lengths = [images.sizes[0], filters.sizes[0], *geometry.counts]
-    target, _ = lowering.compute(node.outputs[0], lengths)
-    ones = [lowering.sizes.fixed(1)] * op.ndim
-    options = geometry.options(
-        n=images.sizes[2:],
-        k=filters.sizes[2:],
-        m=geometry.counts,
-        s=geometry.strides,
-        d=geometry.dilations,
-        f=geometry.before,
-        e=ones,
-    )
-    options |= {"channels": filters.sizes[1], "filters": geometry.filters_of_group}
-    _sum(node, lowering, (images, filters), target, options)
+    made = _Convolution(node, lowering, images.sizes, filters.sizes, None)
+    target, _ = lowering.compute(node.outputs[0], [images.sizes[0], filters.sizes[0], *made.counts])
+    width = sizes.fixed(panel_width(target.array.dtype.itemsize))
+    panels = _ceil_div(sizes, made.volume("m"), width)
+    items = sizes.product([made.options["images"], made.options["groups"], panels])
+    made.call(SUMS_OF_IMAGES, (images, filters), target, made.divide_channels(), items)
 
 
 @lowers(ConvByImages)
 def lower_conv_by_images(op: ConvByImages, node: Apply, lowering: Lowering) -> None:
-    """A convolution of the gradient, between whose elements are zeros, with flipped filters."""
+    """A call for the gradient, and filters with their channels in front."""
     sizes = lowering.sizes
     filters, gradient = (lowering.view(variable) for variable in node.inputs[:2])
     _check_support(op, filters)
@@ -199,45 +224,32 @@ def lower_conv_by_images(op: ConvByImages, node: Apply, lowering: Lowering) -> N
         lowering.require_length(length, Failure(node, "size", "a size of images"))
     channels = sizes.mul(filters.sizes[1], sizes.fixed(op.groups))
     images = [gradient.sizes[0], channels, *lengths]
-    geometry = _Geometry(op, node, lowering, images, filters.sizes, gradient.sizes)
+    made = _Convolution(node, lowering, images, filters.sizes, gradient.sizes)
     target, _ = lowering.compute(node.outputs[0], images)
-    one = sizes.fixed(1)
-    before = [
-        sizes.sub(sizes.sub(extent, one), pad)
-        for extent, pad in zip(geometry.extents, geometry.before, strict=True)
-    ]
-    options = geometry.options(
-        n=gradient.sizes[2:],
-        k=filters.sizes[2:],
-        m=lengths,
-        s=[one] * op.ndim,
-        d=geometry.dilations,
-        f=before,
-        e=geometry.strides,
-    )
-    options |= {"channels": geometry.filters_of_group, "filters": filters.sizes[1]}
-    turned = _turned(filters, geometry, lowering, node)
-    _sum(node, lowering, (gradient, turned), target, options)
+    options = made.options
+    whole = sizes.mul(options["images"], options["groups"])
+    fair = _ceil_div(sizes, sizes.mul(whole, options["channels"]), sizes.fixed(_ITEMS))
+    rows = sizes.add(made.divide_channels(fair), options["filters"])
+    items = sizes.mul(whole, _ceil_div(sizes, options["channels"], options["block"]))
+    turned = _turned(filters, made, lowering, node)
+    made.call(SPREAD_OVER_IMAGES, (gradient, turned), target, rows, items)
 
 
-def _turned(filters: View, geometry: _Geometry, lowering: Lowering, node: Apply) -> View:
-    """Return filters flipped, with channels before the filters of each group, in new memory."""
+def _turned(filters: View, made: _Convolution, lowering: Lowering, node: Apply) -> View:
+    """Return filters with the axes group, channel, element, filter of the group, in new memory."""
     sizes = lowering.sizes
-    for axis in range(2, filters.ndim):
-        length = filters.sizes[axis]
-        last = sizes.sub(length, sizes.fixed(1))
-        filters = filters.sliced(axis, last, sizes.fixed(-1), length, sizes)
-    inner, outer = filters.sizes[1], geometry.filters_of_group
-    apart = filters.rearranged([None, 1, 0, *range(2, filters.ndim)], sizes)
+    inner, outer = filters.sizes[1], made.options["filters"]
+    apart = filters.rearranged([None, *range(1, filters.ndim), 0], sizes)
+    last = filters.ndim
     # The filters of a group are neighbours: the new first axis moves by as many.
     maps = tuple(
         AxisMap(
-            (*map_.terms, *((0, sizes.mul(step, outer)) for axis, step in map_.terms if axis == 2)),
+            (*map_.terms, *((0, sizes.mul(step, outer)) for at, step in map_.terms if at == last)),
             map_.offset,
         )
         for map_ in apart.maps
     )
-    lengths = (geometry.groups, inner, outer, *filters.sizes[2:])
+    lengths = (made.options["groups"], inner, *filters.sizes[2:], outer)
     return lowering.copied(View(filters.array, maps, lengths), node)
 
 
@@ -250,42 +262,24 @@ def lower_conv_by_filters(op: ConvByFilters, node: Apply, lowering: Lowering) ->
     lengths = [lowering.size_of(variable) for variable in node.inputs[2:]]
     inner = sizes.arithmetic("floordiv", images.sizes[1], sizes.fixed(op.groups))
     filters = [gradient.sizes[1], inner, *lengths]
-    geometry = _Geometry(op, node, lowering, images.sizes, filters, gradient.sizes)
+    made = _Convolution(node, lowering, images.sizes, filters, gradient.sizes)
     target, _ = lowering.compute(node.outputs[0], filters)
-    options = geometry.options(
-        n=images.sizes[2:],
-        k=lengths,
-        m=geometry.counts,
-        s=geometry.strides,
-        d=geometry.dilations,
-        f=geometry.before,
-        e=[sizes.fixed(1)] * op.ndim,
-    )
-    options |= {"channels": inner, "filters": geometry.filters_of_group}
-    dtype = target.array.dtype
-    width = panel_width(dtype.itemsize)
-    rows = _panel_options(options, sizes)
-    wide = sizes.mul(
-        sizes.arithmetic(
-            "floordiv", sizes.add(options["filters"], sizes.fixed(width - 1)), sizes.fixed(width)
-        ),
-        sizes.fixed(width),
-    )
-    options["room"] = sizes.mul(sizes.add(rows, wide), sizes.fixed(width))
-    one = sizes.fixed(1)
-    sums = sizes.product([options["groups"], inner, _volume(options, "k", sizes), wide])
+    options, one = made.options, sizes.fixed(1)
+    width = sizes.fixed(panel_width(target.array.dtype.itemsize))
+    wide = sizes.mul(_ceil_div(sizes, options["filters"], width), width)
+    sums = sizes.product([options["groups"], inner, made.volume("k"), wide])
     most = sizes.arithmetic("floordiv", sizes.fixed(_SUMS), sizes.arithmetic("max", sums, one))
-    parts = sizes.arithmetic(
-        "min", sizes.arithmetic("min", images.sizes[0], sizes.fixed(_PARTS)), most
+    parts = sizes.arithmetic("min", most, sizes.fixed(_PARTS))
+    parts = sizes.arithmetic("min", parts, images.sizes[0])
+    parts = options["parts"] = sizes.arithmetic("max", parts, one)
+    made.call(
+        FILTERS_OF_IMAGES,
+        (images, gradient),
+        target,
+        sizes.add(made.divide_channels(), wide),
+        sizes.mul(options["groups"], parts),
+        sizes.mul(parts, sums),
     )
-    options["parts"] = sizes.arithmetic("max", parts, one)
-    items = sizes.mul(options["groups"], options["parts"])
-    ranges = sizes.arithmetic("min", items, sizes.fixed(RANGES))
-    scratch = lowering.array(dtype, [sizes.mul(ranges, options["room"])])
-    totals = lowering.array(dtype, [sizes.mul(options["parts"], sums)])
-    inputs = tuple(lowering.contiguous(view, node).array for view in (images, gradient))
-    workspace = (scratch, totals)
-    lowering.add(LibraryCall(FILTERS_OF_IMAGES, inputs, (target.array,), options, node, workspace))
 
 
 @lowers(MaxPool)
@@ -308,8 +302,7 @@ def lower_max_pool(op: MaxPool, node: Apply, lowering: Lowering) -> None:
         "p": [sizes.fixed(pad) for pad in op.padding],
     }
     for letter, given in facts.items():
-        missing = [sizes.fixed(0) if letter == "p" else one] * (_AXES - op.ndim)
-        options |= {f"{letter}{axis}": size for axis, size in enumerate([*missing, *given])}
+        options |= _three_axes(letter, given, sizes.fixed(0) if letter == "p" else one)
     lengths = [*view.sizes[:lead], *counts]
     outputs = tuple(lowering.compute(out, lengths)[0].array for out in node.outputs)
     source = lowering.contiguous(view, node).array

@@ -9,7 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from phintys.backends.native.emit.image_parts import CALL, image_symbol
-from phintys.backends.native.emit.math.calls import IMAGE_FILTERS, IMAGE_SUMS, MAX_POOLED
+from phintys.backends.native.emit.math.calls import (
+    IMAGE_FILTERS,
+    IMAGE_SPREAD,
+    IMAGE_SUMS,
+    MAX_POOLED,
+)
 from phintys.backends.native.emit.pool_parts import POOL, pool_symbol
 from phintys.backends.native.emit.types import INT64, type_of
 from phintys.backends.native.routines.routine import Routine
@@ -25,7 +30,7 @@ if TYPE_CHECKING:
     from phintys.backends.native.steps.call import LibraryCall
     from phintys.backends.native.values import Array
 
-__all__ = ["FILTERS_OF_IMAGES", "MAX_POOL", "SUMS_OF_IMAGES"]
+__all__ = ["FILTERS_OF_IMAGES", "MAX_POOL", "SPREAD_OVER_IMAGES", "SUMS_OF_IMAGES"]
 
 _PRODUCT = 0.015
 """Nanoseconds for a product."""
@@ -125,4 +130,5 @@ def _call(
 
 MAX_POOL = _MaxPool()
 SUMS_OF_IMAGES = _Images("conv", IMAGE_SUMS)
+SPREAD_OVER_IMAGES = _Images("conv_by_images", IMAGE_SPREAD)
 FILTERS_OF_IMAGES = _Images("conv_by_filters", IMAGE_FILTERS)

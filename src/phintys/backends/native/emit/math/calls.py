@@ -20,6 +20,7 @@ __all__ = [
     "CHOLESKY_INVERSE",
     "COLUMNS",
     "IMAGE_FILTERS",
+    "IMAGE_SPREAD",
     "IMAGE_SUMS",
     "LU",
     "MAX_POOLED",
@@ -49,8 +50,8 @@ PRODUCT = "product"
 PRODUCT_PARTS, VECTOR_PARTS = "product_parts", "vector_parts"
 """The same for products that threads share."""
 
-IMAGE_FILTERS, IMAGE_SUMS = "image_filters", "image_sums"
-"""The same for convolutions of images, and their gradients with respect to filters."""
+IMAGE_FILTERS, IMAGE_SPREAD, IMAGE_SUMS = "image_filters", "image_spread", "image_sums"
+"""The same for convolutions of images, and their gradients with respect to filters and images."""
 
 MAX_POOLED = "max_pooled"
 """The same for the largest elements under windows."""
