@@ -84,10 +84,7 @@ def _graph(row: Row, conv: Callable[..., Any]) -> tuple[list[Any], Any]:
     import phintys.tensor as pt
 
     inputs: list[Any] = [pt.ftensor4() for _ in row.arrays()]
-    if row.filters is None:
-        y = pt.signal.max_pool(inputs[0], 2)
-    else:
-        y = conv(*inputs, row.stride)
+    y = pt.signal.max_pool(inputs[0], 2) if row.filters is None else conv(*inputs, row.stride)
     wrt = {"value": [], "images": inputs[:1], "filters": inputs[1:], "both": inputs}[row.of]
     return inputs, phintys.grad((y**2).sum(), wrt) if wrt else y
 

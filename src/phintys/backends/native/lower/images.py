@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from phintys.backends.native.emit.image_parts import RANGES, panel_width
+from phintys.backends.native.emit.image_panels import panel_width
+from phintys.backends.native.emit.image_parts import RANGES
 from phintys.backends.native.failures import Failure
 from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.lowering import Lowering, NotLowered
@@ -38,7 +39,7 @@ _ITEMS = 16
 
 _PARTS = 16
 _SUMS = 1 << 22
-"""Parts into which the images are divided for sums, and all elements of these, at most."""
+"""Parts into which panels are divided for sums, and all elements of these, at most."""
 
 
 def _check_support(op: Any, view: View) -> None:
@@ -255,7 +256,7 @@ def _turned(filters: View, made: _Convolution, lowering: Lowering, node: Apply) 
 
 @lowers(ConvByFilters)
 def lower_conv_by_filters(op: ConvByFilters, node: Apply, lowering: Lowering) -> None:
-    """A call that sums over images, in parts."""
+    """A call that sums over panels of images, in parts."""
     sizes = lowering.sizes
     images, gradient = (lowering.view(variable) for variable in node.inputs[:2])
     _check_support(op, images)
@@ -270,7 +271,8 @@ def lower_conv_by_filters(op: ConvByFilters, node: Apply, lowering: Lowering) ->
     sums = sizes.product([options["groups"], inner, made.volume("k"), wide])
     most = sizes.arithmetic("floordiv", sizes.fixed(_SUMS), sizes.arithmetic("max", sums, one))
     parts = sizes.arithmetic("min", most, sizes.fixed(_PARTS))
-    parts = sizes.arithmetic("min", parts, images.sizes[0])
+    panels = sizes.mul(images.sizes[0], _ceil_div(sizes, made.volume("m"), width))
+    parts = sizes.arithmetic("min", parts, panels)
     parts = options["parts"] = sizes.arithmetic("max", parts, one)
     made.call(
         FILTERS_OF_IMAGES,

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from phintys.backends.native.emit.image_parts import CALL, image_symbol
+from phintys.backends.native.emit.image_panels import CALL
+from phintys.backends.native.emit.image_parts import image_symbol
 from phintys.backends.native.emit.math.calls import (
     IMAGE_FILTERS,
     IMAGE_SPREAD,
@@ -43,7 +44,7 @@ class _Images(Routine):
     """Sums of products of images with filters, or with the gradient of such sums.
 
     The inputs are the images, and the filters or the gradient. The options are the sizes of
-    :data:`~phintys.backends.native.emit.image_parts.CALL`. The first workspace is that of ranges,
+    :data:`~phintys.backends.native.emit.image_panels.CALL`. The first workspace is that of ranges,
     the second one has the sums of all parts.
     """
 
