@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from phintys.backends.native.emit.builder import Builder
-from phintys.backends.native.emit.control import divide_up, lane_mask, loop, when
+from phintys.backends.native.emit.control import Loop, divide_up, lane_mask, loop, when
 from phintys.backends.native.emit.memory import load, store
 from phintys.backends.native.emit.types import INT64, PTR, VOID, Type
 from phintys.backends.native.emit.values import Value
@@ -16,6 +16,7 @@ from phintys.backends.native.runtime.record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from contextlib import AbstractContextManager
 
     from phintys.backends.native.emit.module import Module
 
@@ -188,55 +189,60 @@ class _Panel:
 
     def _move(self, row: Value, *, is_plain: bool) -> None:
         """Write code that copies the runs of all channels, or adds them."""
-        b, call = self.b, self.call
+        b, type, width = self.b, self.type, self.width
         runs, covered = (b.load(INT64, b.offset(self._found, at, INT64)) for at in range(2))
-        size, elements = call.volume("n"), call.volume("k")
-        with loop(b, 0, self.channels) as channel:
-            place = (channel.index * elements + row) * self.width
-            line = b.offset(self.panel, place, self.type)
-            image = b.offset(self.image, channel.index * size, self.type)
-            if not self.adds:
-                with when(b, covered < self.width):
-                    self._clear(line)
-            with loop(b, 0, runs) as run:
-                column, element, length = (
-                    b.load(INT64, b.offset(places, run.index, INT64))
-                    for places in (self._columns, self._elements, self._lengths)
+        line = b.offset(self.panel, row * width, type)
+        if not self.adds:
+            with when(b, covered < width):
+                self._clear(line)
+        lanes = self.lanes if is_plain else 1
+        with loop(b, 0, runs) as run:
+            column, element, length = (
+                b.load(INT64, b.offset(places, run.index, INT64))
+                for places in (self._columns, self._elements, self._lengths)
+            )
+            with loop(b, 0, length, lanes, runs=True) as some:
+                moved = some.index if is_plain else some.index * self.call["s2"]
+                mask = lane_mask(b, length - some.index, lanes) if is_plain else None
+                starts = (
+                    b.offset(line, column + some.index, type),
+                    b.offset(self.image, element + moved, type),
                 )
-                line_at = b.offset(line, column, self.type)
-                image_at = b.offset(image, element, self.type)
-                if is_plain:
-                    self._move_neighbours(line_at, image_at, length)
-                else:
-                    self._move_apart(line_at, image_at, length)
+                self._move_channels(starts, type.of(lanes), mask)
 
-    def _clear(self, target: Value) -> None:
-        b, wide = self.b, self.type.of(self.lanes)
-        for at in range(0, self.width, self.lanes):
-            b.store(b.constant(wide, 0), b.offset(target, at, self.type), align=self.type.itemsize)
+    def _each_channel(self, line: Value, image: Value) -> AbstractContextManager[Loop]:
+        """Return a loop over channels that carries two addresses; :meth:`_step` moves them."""
+        return loop(self.b, 0, self.channels, carried=[line, image])
 
-    def _move_neighbours(self, line: Value, image: Value, length: Value) -> None:
-        b, wide = self.b, self.type.of(self.lanes)
-        with loop(b, 0, length, self.lanes, runs=True) as each:
-            mask = lane_mask(b, length - each.index, self.lanes)
-            places = [b.offset(start, each.index, self.type) for start in (line, image)]
-            value = load(b, wide, places[0 if self.adds else 1], mask)
+    def _step(self, channel: Loop) -> None:
+        b, call = self.b, self.call
+        line, image = channel.carried
+        channel.next(
+            b.offset(line, call.volume("k") * self.width, self.type),
+            b.offset(image, call.volume("n"), self.type),
+        )
+
+    def _clear(self, line: Value) -> None:
+        b, type, wide = self.b, self.type, self.type.of(self.lanes)
+        with self._each_channel(line, self.image) as channel:
+            for at in range(0, self.width, self.lanes):
+                place = b.offset(channel.carried[0], at, type)
+                b.store(b.constant(wide, 0), place, align=type.itemsize)
+            self._step(channel)
+
+    def _move_channels(self, starts: tuple[Value, Value], wide: Type, mask: Value | None) -> None:
+        """Write code that copies or adds neighbouring elements of each channel."""
+        b = self.b
+        with self._each_channel(*starts) as channel:
+            line, image = channel.carried
+            value = load(b, wide, line if self.adds else image, mask)
             if self.adds:
-                before = load(b, wide, places[1], mask)
+                before = load(b, wide, image, mask)
                 assert isinstance(before, Value)
                 assert isinstance(value, Value)
                 value = before + value
-            store(b, value, places[1 if self.adds else 0], mask)
-
-    def _move_apart(self, line: Value, image: Value, length: Value) -> None:
-        b, type, stride = self.b, self.type, self.call["s2"]
-        with loop(b, 0, length, runs=True) as each:
-            mine = b.offset(line, each.index, type)
-            its = b.offset(image, each.index * stride, type)
-            if self.adds:
-                b.store(b.load(type, its) + b.load(type, mine), its)
-            else:
-                b.store(b.load(type, its), mine)
+            store(b, value, image if self.adds else line, mask)
+            self._step(channel)
 
 
 # ---- products ----------------------------------------------------------------------------------
