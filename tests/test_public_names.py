@@ -40,6 +40,9 @@ HOMES = {
         """,
     "phintys.tensor.inplace": "add_inplace mul_inplace exp_inplace neg_inplace switch_inplace",
     "phintys.tensor.special": "erf gammaln digamma softmax log_softmax logsumexp",
+    "phintys.tensor.signal": """
+        average_pool conv conv_transpose convolve1d convolve2d max_pool sum_pool
+    """,
     "phintys.tensor.fft": """
         fft ifft fftn ifftn rfft irfft rfftn irfftn hfft ihfft fft2 ifft2 rfft2 irfft2 fftfreq
         rfftfreq fftshift ifftshift
@@ -231,7 +234,7 @@ def test_what_is_offered_is_not_said_to_be_missing(home):
         ("phintys", "foldl", "phintys.control"),
         ("phintys.tensor", "RandomStreams", "phintys.random.RandomStream"),
         ("phintys", "sparse", "dense arrays"),
-        ("phintys.tensor", "conv2d", "shifted slices"),
+        ("phintys.tensor", "conv2d", "phintys.tensor.signal"),
         ("phintys.tensor", "rfft", "phintys.tensor.fft"),
         ("phintys.tensor.linalg", "polar", "phintys.wrap_py"),
     ],

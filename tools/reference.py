@@ -27,6 +27,7 @@ PLACES = {
     "pt.fft": "phintys.tensor.fft",
     "pt.linalg": "phintys.tensor.linalg",
     "pt.random": "phintys.random",
+    "pt.signal": "phintys.tensor.signal",
 }
 """What a program calls a namespace -> its module."""
 

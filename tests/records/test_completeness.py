@@ -10,7 +10,7 @@ import pytest
 import phintys.tensor as pt
 from phintys.graph import Op
 from phintys.scalar import SCALAR_OPS, Composite, ScalarOp
-from phintys.tensor import constructors, dtypes, kinds, linalg, special
+from phintys.tensor import constructors, dtypes, kinds, linalg, signal, special
 
 ROOMS = ("phintys.tensor", "phintys.gradient", "phintys.compile")
 
@@ -79,11 +79,11 @@ def _is_function(thing):
     return callable(thing) and not isinstance(thing, type)
 
 
-@pytest.mark.parametrize("module", [pt, linalg, special], ids=lambda module: module.__name__)
+@pytest.mark.parametrize("module", [pt, linalg, signal, special], ids=lambda module: module.__name__)
 def test_every_function_is_called_in_a_record(module, records):
     """It is the build of a record, is named in the files here, or is another name of such a one."""
     source = "".join(path.read_text("utf-8") for path in Path(__file__).parent.glob("*.py"))
-    named = set(re.findall(r"\bpt\.((?:linalg\.|special\.)?\w+)", source))
+    named = set(re.findall(r"\bpt\.((?:linalg\.|signal\.|special\.)?\w+)", source))
     called = [record.build for record in records]
     for name in named:
         thing = pt

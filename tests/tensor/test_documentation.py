@@ -23,7 +23,13 @@ FUNCTIONS = {
 }
 ROWS = {name: row for name, row in ps.SCALAR_OPS.items() if not isinstance(row, ps.Cast)}
 
-NAMESPACES = {"pt": pt, "pt.linalg": pt.linalg, "pt.fft": pt.fft, "pt.special": pt.special}
+NAMESPACES = {
+    "pt": pt,
+    "pt.fft": pt.fft,
+    "pt.linalg": pt.linalg,
+    "pt.signal": pt.signal,
+    "pt.special": pt.special,
+}
 WRITTEN = {
     f"{place}.{name}": value
     for place, namespace in NAMESPACES.items()

@@ -6,6 +6,7 @@ __all__ = ["NOT_OFFERED"]
 
 _RANDOM = "Streams are phintys.random.RandomStream"
 _SOLVERS = "Call NumPy's or SciPy's function through phintys.wrap_py, with its gradient as grad="
+_CONVOLUTIONS = "Convolutions are in phintys.tensor.signal: conv, conv_transpose, convolve2d"
 _DECOMPOSITIONS = ("funm", "hessenberg", "polar")
 _LOOPS = "It is in phintys.control, with scan and the functional forms of loops"
 
@@ -14,11 +15,9 @@ NOT_OFFERED = {
     **dict.fromkeys(("RandomStream", "RandomStreams", "shared_randomstreams"), _RANDOM),
     "as_tensor": "It is phintys.tensor.asarray, or as_tensor_variable",
     "sparse": "Use dense arrays, or gather with x[indices] and scatter with pt.inc_subtensor",
-    **dict.fromkeys(
-        ("conv", "conv2d", "nnet", "signal"),
-        "Write a convolution as a sum of products with shifted slices, or call SciPy's through "
-        "phintys.wrap_py",
-    ),
+    **dict.fromkeys(("conv", "conv1d", "conv2d", "conv3d", "convolve2d"), _CONVOLUTIONS),
+    "nnet": f"{_CONVOLUTIONS}, and activations and softmaxes are in phintys.tensor",
+    **dict.fromkeys(("max_pool", "pool_2d"), "It is phintys.tensor.signal.max_pool"),
     **dict.fromkeys(("rfft", "irfft"), "It is in phintys.tensor.fft"),
     **dict.fromkeys(_DECOMPOSITIONS, _SOLVERS),
 }

@@ -31,6 +31,7 @@ _MATRICES = "phintys.compat.linear_algebra"
 _FOURIER = "phintys.compat.fourier"
 _STREAMS = "phintys.compat.random_streams"
 _REBUILDING = "phintys.compat.rebuilding"
+_IMAGES = "phintys.compat.images"
 _HELPERS = "phintys.compat.helpers"
 _ORDERS = "phintys.compat.orders"
 _NEURAL = "phintys.compat.neural"
@@ -304,7 +305,32 @@ _BATCHNORM: list[Source] = [
     ),
 ]
 
+_ABSTRACT_CONVOLUTIONS: dict[str, str] = _here(
+    _IMAGES,
+    "bilinear_kernel_1D bilinear_kernel_2D bilinear_upsampling causal_conv1d conv2d "
+    "conv2d_grad_wrt_inputs conv2d_grad_wrt_weights conv2d_transpose conv3d conv3d_grad_wrt_inputs "
+    "conv3d_grad_wrt_weights get_conv_output_shape get_conv_shape_1axis separable_conv2d "
+    "separable_conv3d",
+)
+
+_POOLS: dict[str, str] = _here(_IMAGES, "max_pool_2d_same_size pool_2d pool_3d")
+
+_CONVOLUTIONS: dict[str, list[Source]] = {
+    "tensor.nnet.abstract_conv": [_ABSTRACT_CONVOLUTIONS],
+    "tensor.nnet.conv": [{"conv2d": f"{_IMAGES}:old_conv2d"}],
+    "tensor.signal": [],
+    "tensor.signal.conv": [{"conv2d": f"{_IMAGES}:conv2d_of_images"}],
+    "tensor.signal.downsample": [_here(_IMAGES, "max_pool_2d max_pool_3d"), _POOLS],
+    "tensor.signal.pool": [_here(_IMAGES, "max_pool_2d max_pool_3d"), _POOLS],
+}
+"""The modules of Theano and Aesara; PyTensor has other functions in ``tensor.signal``."""
+
 _NNET: list[Source] = [
+    {
+        name: place
+        for name, place in _ABSTRACT_CONVOLUTIONS.items()
+        if not name.startswith(("bilinear_k", "get_"))
+    },
     _here(
         _NEURAL,
         "binary_crossentropy categorical_crossentropy confusion_matrix "
@@ -511,6 +537,7 @@ _THEANO: dict[str, list[Source]] = {
     "scan_module.scan_views": [_FOLDS],
     # The function of this name is called as the module: tensor.xlogx.xlogy0 is used as well.
     "tensor": [{"xlogx": "theano.tensor.xlogx"}, *_TENSOR],
+    **_CONVOLUTIONS,
     "tensor.nnet": [_ROWS, *_NNET],
     "tensor.nnet.bn": _BATCHNORM,
     "tensor.nnet.nnet": [_ROWS, *_NNET],
@@ -586,6 +613,7 @@ _AESARA: dict[str, list[Source]] = {
     **_NEWER,
     "sandbox": [],
     "sandbox.rng_mrg": [{"MRG_RandomStream": f"{_STREAMS}:MRG_RandomStreams"}],
+    **_CONVOLUTIONS,
     "tensor.nnet": _NNET,
     "tensor.nnet.basic": _NNET,
     "tensor.nnet.batchnorm": _BATCHNORM,
@@ -597,11 +625,15 @@ _AESARA: dict[str, list[Source]] = {
     ],
 }
 
+_CONVOLVE: dict[str, str] = _here("phintys.tensor.signal", "convolve1d convolve2d")
+
 _PYTENSOR: dict[str, list[Source]] = {
     **_NEWER,
     "assumptions": [_here("phintys.tensor", "assume")],
     "conditional": [_CHOICES],
     "conditional.op": [_CHOICES],
+    "tensor.signal": [_CONVOLVE],
+    "tensor.signal.conv": [_CONVOLVE],
     "tensor.special": [_FLOATING, "phintys.tensor.special"],
 }
 
@@ -643,14 +675,14 @@ MISSING: dict[str, str] = {
     "sparse": "sparse matrices",
     "tensor.fourier": "an Op of its own for Fourier transforms: use tensor.fft",
     "tensor.io": "Ops that read files: numpy.load, and function arguments",
-    "tensor.nnet.abstract_conv": "convolutions",
     "tensor.nnet.blocksparse": "products with some blocks of a matrix",
-    "tensor.nnet.conv": "convolutions",
+    "tensor.nnet.conv3d2d": "convolutions of volumes in an order of their own: use nnet.conv3d",
+    "tensor.nnet.Conv3D": "convolutions of volumes in an order of their own: use nnet.conv3d",
+    "tensor.nnet.corr": "Ops of single implementations: use nnet.conv2d",
     "tensor.nnet.ctc": "the loss of connectionist temporal classification",
     "tensor.nnet.neighbours": "images as matrices of patches",
     "tensor.rewriting": _DATABASES,
     "tensor.raw_random": "draws by functions of a state: use tensor.shared_randomstreams",
-    "tensor.signal": "convolutions and pooling",
     "typed_list": "lists of variables as values",
 }
 """Modules of the old packages that Phintys does not provide, with their purpose.
@@ -693,7 +725,11 @@ MISSING_NAMES: dict[str, str] = {
     "LazyIfElse": "an Op of choices with inner graphs: use ifelse, which computes one side",
     "NominalVariable": "numbered inputs: inner graphs are compared by equal_computations",
     "RandomStreams": "random streams here: they are in tensor.shared_randomstreams",
-    **dict.fromkeys(("conv2d", "conv2d_transpose", "conv3d"), "convolutions"),
+    **dict.fromkeys(
+        ("AbstractConv2d", "AbstractConv3d", "ConvOp", "CorrMM", "Pool"),
+        "an Op of its own: convolutions and pooling are functions, conv2d and pool_2d",
+    ),
+    **dict.fromkeys(("conv2d", "conv2d_transpose", "conv3d"), "convolutions here: see tensor.nnet"),
     "pydotprint": "pictures of graphs",
 }
 """Names in other modules that Phintys does not provide, with their purpose."""

@@ -48,7 +48,7 @@ from phintys.tensor.variable import (
 )
 
 if TYPE_CHECKING:
-    from phintys.tensor import fft, inplace, linalg, special
+    from phintys.tensor import fft, inplace, linalg, signal, special
     from phintys.tensor.activations import (
         log_softmax,
         softmax,
@@ -419,6 +419,7 @@ __all__ = [
     "shape_padright",
     "shape_tuple",
     "shared",
+    "signal",
     "size",
     "softmax",
     "sort",
@@ -513,6 +514,7 @@ if not TYPE_CHECKING:
             "phintys.tensor.fft": "",
             "phintys.tensor.inplace": "",
             "phintys.tensor.linalg": "",
+            "phintys.tensor.signal": "",
             "phintys.tensor.special": "",
             "phintys.tensor.applying": "apply_along_axis apply_over_axes",
             "phintys.tensor.bits": "packbits unpackbits",

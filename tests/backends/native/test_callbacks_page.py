@@ -28,6 +28,8 @@ from phintys.graph.traversal import graph_inputs
 from phintys.graph.variable import Constant
 from phintys.scalar.op import ScalarOp
 from phintys.scalar.table import SCALAR_OPS
+from phintys.tensor.images.convolutions import Conv
+from phintys.tensor.images.pooling import MaxPool
 from phintys.tensor.type import DTYPES
 
 PAGE = Path(__file__).parents[3] / "docs" / "native.md"
@@ -118,6 +120,10 @@ CONDITIONS = [
     ),
     ("bools and complex numbers", lambda: pt.Convolve()(x("complex128"), x("complex128"))),
     ("numbers of half precision", lambda: pt.Convolve()(x("float16"), x("float16"))),
+    ("images of other dtypes", lambda: Conv((1,))(x("int64", 3), x("int64", 3))),
+    ("more than three spatial axes", lambda: Conv((1,) * 4)(x("float64", 6), x("float64", 6))),
+    ("numbers other than float32 and float64", lambda: MaxPool((2,), (2,))(x("int64"))[0]),
+    ("windows of more than three axes", lambda: MaxPool((2,) * 4, (2,) * 4)(x("float64", 4))[0]),
 ]
 """What runs in Python although its Op has a lowering, and an example of it."""
 

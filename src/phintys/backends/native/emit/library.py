@@ -17,7 +17,11 @@ from phintys.backends.native.emit.math.calls import (
     CHOLESKY,
     CHOLESKY_INVERSE,
     COLUMNS,
+    IMAGE_FILTERS,
+    IMAGE_SPREAD,
+    IMAGE_SUMS,
     LU,
+    MAX_POOLED,
     PRODUCT,
     PRODUCT_PARTS,
     RANDOM_BITS,
@@ -31,6 +35,8 @@ from phintys.backends.native.emit.types import type_of
 if TYPE_CHECKING:
     from phintys.backends.native.emit import (
         columns,
+        image_parts,
+        pool_parts,
         product_parts,
         products,
         random,
@@ -40,6 +46,8 @@ if TYPE_CHECKING:
     )
 else:
     columns = LateModule("phintys.backends.native.emit.columns")
+    image_parts = LateModule("phintys.backends.native.emit.image_parts")
+    pool_parts = LateModule("phintys.backends.native.emit.pool_parts")
     product_parts = LateModule("phintys.backends.native.emit.product_parts")
     products = LateModule("phintys.backends.native.emit.products")
     random = LateModule("phintys.backends.native.emit.random")
@@ -54,7 +62,11 @@ _OTHERS = {
     CHOLESKY: (tiled_factors, "write_factor"),
     CHOLESKY_INVERSE: (tiled_factors, "write_inverse"),
     COLUMNS: (columns, "write_columns"),
+    IMAGE_FILTERS: (image_parts, "write_filters"),
+    IMAGE_SPREAD: (image_parts, "write_spread"),
+    IMAGE_SUMS: (image_parts, "write_sums"),
     LU: (small_systems, "write_lu"),
+    MAX_POOLED: (pool_parts, "write_max_pool"),
     PRODUCT: (products, "write_product"),
     PRODUCT_PARTS: (product_parts, "write_product_parts"),
     RANDOM_BITS: (random, "write_random_bits"),

@@ -25,7 +25,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from phintys._base.records import record
 from phintys.backends.native.emit.blas_threads import (
     BLAS_THREADS,
     begin_alone,
@@ -36,6 +35,7 @@ from phintys.backends.native.emit.builder import Builder
 from phintys.backends.native.emit.control import divide_up, loop, when
 from phintys.backends.native.emit.math import MathSymbol
 from phintys.backends.native.emit.routines import Matrix, Routines, call_product
+from phintys.backends.native.emit.shared_ranges import run_ranges, runtime_of
 from phintys.backends.native.emit.types import INT32, INT64, PTR, VOID, Type, type_of
 from phintys.backends.native.emit.values import Value
 from phintys.backends.native.runtime.atomics import (
@@ -148,52 +148,6 @@ def _is_cut(b: Builder, threads: Value, lengths: Value) -> Value:
     return is_ours | (lengths > _LONGEST_LENGTH)
 
 
-@record(frozen=True, eq=False)
-class _Runtime:
-    """The functions of the runtime that a function was passed, and the address of its status."""
-
-    state: Value
-    parallel: Value
-    poll: Value
-    status: Value
-
-    def is_going(self, b: Builder) -> Value:
-        """Return whether the call continues."""
-        return b.eq(b.load(INT32, self.status), 0)
-
-    def look(self, b: Builder) -> None:
-        """Emit a signal check, which may end the call, unless the call has ended."""
-        with when(b, self.is_going(b)):
-            b.store(call_pointer(b, self.poll, INT32, [self.state]), self.status)
-
-
-def _runtime(b: Builder) -> _Runtime:
-    """Return it for the first arguments of a function."""
-    status = b.slot(INT32)
-    b.store(b.constant(INT32, 0), status)
-    state, parallel, poll = b.arguments[:3]
-    return _Runtime(state, parallel, poll, status)
-
-
-def _run(
-    b: Builder, kernel: str, runtime: _Runtime, block: Value, count: Value, grain: Value
-) -> None:
-    """Call a kernel for a range: on threads of the pool, if there is more than one part."""
-    state, parallel, status = runtime.state, runtime.parallel, runtime.status
-    function = Value(b, PTR, f"@{kernel}")
-    single, several, after = (b.new_block(name) for name in ("single", "several", "after"))
-    b.branch(b.le(count, b.maximum_number(grain, 1)), single, several)
-    b.begin(single)
-    call_pointer(b, function, VOID, [block, b.constant(INT64, 0), count])
-    b.store(b.constant(INT32, 0), status)
-    b.jump(after)
-    b.begin(several)
-    result = call_pointer(b, parallel, INT32, [state, function, block, count, grain])
-    b.store(result, status)
-    b.jump(after)
-    b.begin(after)
-
-
 # ---- matrices ----------------------------------------------------------------------------------
 
 
@@ -303,7 +257,7 @@ def _write_shared(b: Builder, type: Type) -> None:
     values |= dict(zip(names, moves, strict=True))
     for name, value in values.items():
         _PRODUCT.store(b, block, name, value)
-    threads, runtime = threads_of_blas(b), _runtime(b)
+    threads, runtime = threads_of_blas(b), runtime_of(b)
     zero = b.constant(INT64, 0)
     ours, theirs, stacked, singly, end = (
         b.new_block(name) for name in ("ours", "theirs", "stacked", "singly", "end")
@@ -320,7 +274,7 @@ def _write_shared(b: Builder, type: Type) -> None:
 
     b.begin(stacked)
     share = b.binary("sdiv", b.constant(INT64, _BATCH_WORK), b.maximum_number(work, 1))
-    _run(b, stack, runtime, block, count, zero - b.maximum_number(share, 1))
+    run_ranges(b, stack, runtime, block, count, zero - b.maximum_number(share, 1))
     b.jump(end)
 
     b.begin(singly)
@@ -359,7 +313,7 @@ def _run_pieces(b: Builder, type: Type, run: tuple[Any, ...], k: Value, most: Va
     short, long, after = (b.new_block(name) for name in ("short", "long", "done"))
     b.branch(b.le(k, most), short, long)
     b.begin(short)
-    _run(b, kernel, runtime, block, count, grain)
+    run_ranges(b, kernel, runtime, block, count, grain)
     b.jump(after)
 
     b.begin(long)
@@ -369,7 +323,7 @@ def _run_pieces(b: Builder, type: Type, run: tuple[Any, ...], k: Value, most: Va
         for (name, start), step in zip(starts.items(), steps, strict=True):
             _PRODUCT.store(b, block, name, b.offset(start, piece.index * step, type))
         _PRODUCT.store(b, block, "k", b.minimum_number(k - piece.index, most))
-        _run(b, kernel, runtime, block, count, grain)
+        run_ranges(b, kernel, runtime, block, count, grain)
         _PRODUCT.store(b, block, "adds", b.constant(INT64, 1))
         with when(b, piece.index + most < k):
             runtime.look(b)
@@ -524,7 +478,7 @@ def _vector_routine(module: Module, type: Type) -> str:
 def _write_vector(module: Module, type: Type, name: str, kernel: str) -> None:
     b = Builder(module.function(name, INT32, _VECTOR_PARAMETERS, linkage="internal"))
     rows, columns = b.arguments[3:5]
-    threads, runtime = threads_of_blas(b), _runtime(b)
+    threads, runtime = threads_of_blas(b), runtime_of(b)
     block = b.slot(INT64, _VECTOR.size // 8)
     given = dict(zip(_VECTOR.fields, b.arguments[3:], strict=False))
     for field, value in given.items():
@@ -551,7 +505,7 @@ def _write_vector(module: Module, type: Type, name: str, kernel: str) -> None:
             step = given["matrix_along" if field == "matrix" else "x_step"]
             _VECTOR.store(b, block, field, b.offset(start, piece.index * step, type))
         _VECTOR.store(b, block, "columns", b.minimum_number(columns - piece.index, inner))
-        _run(b, kernel, runtime, block, parts, grain)
+        run_ranges(b, kernel, runtime, block, parts, grain)
         _VECTOR.store(b, block, "adds", b.constant(INT64, 1))
         with when(b, piece.index + inner < columns):
             runtime.look(b)

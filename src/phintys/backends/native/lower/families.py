@@ -31,6 +31,7 @@ _fence = LateModule("phintys.backends.native.lower.fence")
 _from_graph = LateModule("phintys.backends.native.lower.from_graph")
 _general_eigen = LateModule("phintys.backends.native.lower.general_eigen")
 _if_else = LateModule("phintys.backends.native.lower.if_else")
+_images = LateModule("phintys.backends.native.lower.images")
 _indexing = LateModule("phintys.backends.native.lower.indexing")
 _joining = LateModule("phintys.backends.native.lower.joining")
 _linear_algebra = LateModule("phintys.backends.native.lower.linear_algebra")
@@ -66,6 +67,7 @@ LOWERINGS: OpRules[Callable[[Any, Apply, Lowering], None]] = OpRules(
         _from_graph: "OpFromGraph",
         _general_eigen: "Eig Eigvals",
         _if_else: "IfElse",
+        _images: "Conv ConvByFilters ConvByImages MaxPool",
         _indexing: "AdvancedIncSubtensor AdvancedSubtensor IncSubtensor Subtensor",
         _joining: "Join Split",
         _linear_algebra: (

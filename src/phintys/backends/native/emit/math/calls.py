@@ -19,7 +19,11 @@ __all__ = [
     "CHOLESKY",
     "CHOLESKY_INVERSE",
     "COLUMNS",
+    "IMAGE_FILTERS",
+    "IMAGE_SPREAD",
+    "IMAGE_SUMS",
     "LU",
+    "MAX_POOLED",
     "PRODUCT",
     "PRODUCT_PARTS",
     "RANDOM_BITS",
@@ -45,6 +49,12 @@ PRODUCT = "product"
 
 PRODUCT_PARTS, VECTOR_PARTS = "product_parts", "vector_parts"
 """The same for products that threads share."""
+
+IMAGE_FILTERS, IMAGE_SPREAD, IMAGE_SUMS = "image_filters", "image_spread", "image_sums"
+"""The same for convolutions of images, and their gradients with respect to filters and images."""
+
+MAX_POOLED = "max_pooled"
+"""The same for the largest elements under windows."""
 
 RANDOM_BITS = "random_bits"
 """The same for random bits."""

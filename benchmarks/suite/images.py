@@ -1,0 +1,171 @@
+"""Time the layers of convolutional networks against JAX, in turn in one run.
+
+    python -m benchmarks.suite.images [part of a row's name]
+
+Each row is the best time of a call, in milliseconds: of Phintys, of JAX, whose arguments are on its
+device already, and of Phintys without Ops of convolutions: shifted slices of the images are stacked
+and multiplied by the filters. PyTensor has no convolutions of batches with channels.
+"""
+
+# The peers need not be installed.
+# pyright: reportMissingImports=false
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from benchmarks.suite.in_turn import best_in_turn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+SECONDS = 2.0
+"""Time for each program of a row."""
+
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A layer.
+
+    Attributes
+    ----------
+    name
+        What the row says.
+    images, filters
+        The shapes of the arguments; pooling has no filters.
+    of
+        ``"value"``, or what the gradient of the sum of squares is with respect to: ``"filters"``,
+        ``"both"`` or ``"images"``.
+    stride
+        The stride of the convolution.
+    """
+
+    name: str
+    images: Shape
+    filters: Shape | None
+    of: str
+    stride: int = 1
+
+    def arrays(self) -> list[np.ndarray[Any, Any]]:
+        """Return random arguments."""
+        rng = np.random.default_rng(0)
+        shapes = [self.images, *([] if self.filters is None else [self.filters])]
+        return [rng.normal(size=shape).astype("float32") for shape in shapes]
+
+
+LAYERS: tuple[tuple[str, Shape, Shape, int], ...] = (
+    ("LeNet 1", (64, 1, 28, 28), (20, 1, 5, 5), 1),
+    ("LeNet 2", (64, 20, 12, 12), (50, 20, 5, 5), 1),
+    ("3 x 3, 64 channels", (64, 64, 28, 28), (64, 64, 3, 3), 1),
+    ("3 x 3, stride 2", (64, 64, 28, 28), (64, 64, 3, 3), 2),
+    ("one image", (1, 32, 128, 128), (32, 32, 3, 3), 1),
+)
+POOLS = (("pool 1", (64, 20, 24, 24)), ("pool 2", (64, 50, 8, 8)))
+
+
+def rows() -> Iterator[Row]:
+    """Yield all rows."""
+    for name, images, filters, stride in LAYERS:
+        for of in ("value", "filters", "both"):
+            yield Row(f"{name}, {of}", images, filters, of, stride)
+    for name, images in POOLS:
+        for of in ("value", "images"):
+            yield Row(f"{name}, {of}", images, None, of)
+
+
+def _graph(row: Row, conv: Callable[..., Any]) -> tuple[list[Any], Any]:
+    import phintys
+    import phintys.tensor as pt
+
+    inputs: list[Any] = [pt.ftensor4() for _ in row.arrays()]
+    y = pt.signal.max_pool(inputs[0], 2) if row.filters is None else conv(*inputs, row.stride)
+    wrt = {"value": [], "images": inputs[:1], "filters": inputs[1:], "both": inputs}[row.of]
+    return inputs, phintys.grad((y**2).sum(), wrt) if wrt else y
+
+
+def in_phintys(row: Row) -> Callable[[], Any]:
+    """Return a call of Phintys."""
+    import phintys
+    import phintys.tensor as pt
+
+    inputs, outputs = _graph(row, lambda x, w, stride: pt.signal.conv(x, w, stride=stride))
+    f = phintys.function(inputs, outputs)
+    arrays = row.arrays()
+    return lambda: f(*arrays)
+
+
+def by_slices(row: Row) -> Callable[[], Any]:
+    """Return a call of Phintys, without Ops of convolutions."""
+    import phintys
+    import phintys.tensor as pt
+
+    assert row.filters is not None
+    _, _, height, width = row.filters
+    counts = [
+        (n - k) // row.stride + 1 for n, k in zip(row.images[2:], row.filters[2:], strict=True)
+    ]
+
+    def conv(x: Any, w: Any, stride: int) -> Any:
+        ends = [(count - 1) * stride + 1 for count in counts]
+        slices = [
+            x[:, :, i : i + ends[0] : stride, j : j + ends[1] : stride]
+            for i in range(height)
+            for j in range(width)
+        ]
+        windows = pt.stack(slices, axis=2).reshape((row.images[0], -1, counts[0] * counts[1]))
+        sums = pt.matmul(w.reshape((row.filters[0], -1)), windows)  # pyright: ignore[reportOptionalSubscript]
+        return sums.reshape((row.images[0], row.filters[0], *counts))  # pyright: ignore[reportOptionalSubscript]
+
+    inputs, outputs = _graph(row, conv)
+    f = phintys.function(inputs, outputs)
+    arrays = row.arrays()
+    return lambda: f(*arrays)
+
+
+def in_jax(row: Row) -> Callable[[], Any]:
+    """Return a call of JAX."""
+    import jax
+    import jax.numpy as jnp
+    from jax import lax
+
+    def layer(x: Any, *filters: Any) -> Any:
+        if not filters:
+            return lax.reduce_window(x, -jnp.inf, lax.max, (1, 1, 2, 2), (1, 1, 2, 2), "VALID")
+        order = ("NCHW", "OIHW", "NCHW")
+        strides = (row.stride, row.stride)
+        return lax.conv_general_dilated(x, *filters, strides, "VALID", dimension_numbers=order)
+
+    def cost(*arguments: Any) -> Any:
+        return (layer(*arguments) ** 2).sum()
+
+    places = {"value": (), "images": (0,), "filters": (1,), "both": (0, 1)}[row.of]
+    f = jax.jit(jax.grad(cost, places) if places else layer)
+    arrays = [jnp.asarray(array) for array in row.arrays()]
+    return lambda: jax.block_until_ready(f(*arrays))
+
+
+def main(wanted: str = "") -> None:
+    """Print a table."""
+    print("| | Phintys | JAX | by slices |", "|---|---|---|---|", sep="\n")
+    for row in rows():
+        if wanted not in row.name:
+            continue
+        programs = {"Phintys": in_phintys(row), "JAX": in_jax(row)}
+        if row.filters is not None:
+            programs["by slices"] = by_slices(row)
+        times = best_in_turn(programs, SECONDS)
+        cells = [
+            f"{1e3 * times[name]:.2f}" if name in times else ""
+            for name in ("Phintys", "JAX", "by slices")
+        ]
+        print(f"| {row.name} | {' | '.join(cells)} |", flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,327 @@
+"""Lowering of convolutions of images, and of the largest elements under windows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from phintys.backends.native.emit.image_panels import panel_width
+from phintys.backends.native.emit.image_parts import RANGES
+from phintys.backends.native.failures import Failure
+from phintys.backends.native.lower.families import lowers
+from phintys.backends.native.lower.lowering import Lowering, NotLowered
+from phintys.backends.native.lower.view import AxisMap, View
+from phintys.backends.native.routines.images import (
+    FILTERS_OF_IMAGES,
+    MAX_POOL,
+    SPREAD_OVER_IMAGES,
+    SUMS_OF_IMAGES,
+)
+from phintys.backends.native.steps.call import LibraryCall
+from phintys.graph.apply import Apply
+from phintys.tensor.images.convolutions import Conv, ConvByFilters, ConvByImages
+from phintys.tensor.images.pooling import MaxPool
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from phintys.backends.native.routines.routine import Routine
+    from phintys.backends.native.sizes import Size, Sizes
+
+__all__: list[str] = []
+
+_AXES = 3
+
+_ROWS = 1024
+"""Rows of a panel, at most; more if filters have more elements."""
+
+_ITEMS = 16
+"""Images, and blocks of channels of images, into which a gradient is divided, if it has as many."""
+
+_PARTS = 16
+_SUMS = 1 << 22
+"""Parts into which panels are divided for sums, and all elements of these, at most."""
+
+
+def _check_support(op: Any, view: View) -> None:
+    """Raise NotLowered for what there is no code for."""
+    name = type(op).__name__
+    if op.ndim > _AXES:
+        msg = f"no native {name} of {op.ndim} spatial axes"
+        raise NotLowered(msg)
+    if view.array.dtype.name not in {"float32", "float64"}:
+        msg = f"no native {name} of {view.array.dtype}"
+        raise NotLowered(msg)
+
+
+def _three_axes(letter: str, given: Sequence[Size], neutral: Size) -> dict[str, Size]:
+    """Return sizes along three spatial axes; those that are missing come first."""
+    whole = [*[neutral] * (_AXES - len(given)), *given]
+    return {f"{letter}{axis}": size for axis, size in enumerate(whole)}
+
+
+def _ceil_div(sizes: Sizes, size: Size, divisor: Size) -> Size:
+    """Return a quotient, rounded up."""
+    above = sizes.sub(sizes.add(size, divisor), sizes.fixed(1))
+    return sizes.arithmetic("floordiv", above, divisor)
+
+
+class _Convolution:
+    """A call of a routine of convolutions that is being made; its sizes are checked.
+
+    Parameters
+    ----------
+    node, lowering
+        What is lowered.
+    images, filters, result
+        The sizes of the arrays; ``None`` for a result that is computed.
+
+    Attributes
+    ----------
+    counts
+        The spatial sizes of the result.
+    options
+        The options of the call: all sizes, with three spatial axes.
+    """
+
+    def __init__(
+        self,
+        node: Apply,
+        lowering: Lowering,
+        images: Sequence[Size],
+        filters: Sequence[Size],
+        result: Sequence[Size] | None,
+    ) -> None:
+        self._node, self._lowering, self._sizes = node, lowering, lowering.sizes
+        op: Any = node.op
+        sizes, fixed = self._sizes, lowering.sizes.fixed
+        groups, zero, one = fixed(op.groups), fixed(0), fixed(1)
+        channels = sizes.mul(filters[1], groups)
+        failure = Failure(node, "channels", "{0} channels of images and {1} of filters")
+        lowering.require_equal(images[1], channels, failure)
+        failure = Failure(node, "groups", "{0} filters are left over")
+        lowering.require_equal(sizes.arithmetic("mod", filters[0], groups), zero, failure)
+        self.counts, before = self._places(images[2:], filters[2:])
+        if result is not None:
+            wanted = (images[0], filters[0], *self.counts)
+            for axis, pair in enumerate(zip(result, wanted, strict=True)):
+                detail = f"dimension {axis} of the gradient: {{0}} and {{1}}"
+                lowering.require_equal(*pair, Failure(node, "size", detail))
+        self.options = {
+            "images": images[0],
+            "groups": groups,
+            "channels": filters[1],
+            "filters": sizes.arithmetic("floordiv", filters[0], groups),
+            **_three_axes("n", images[2:], one),
+            **_three_axes("k", filters[2:], one),
+            **_three_axes("m", self.counts, one),
+            **_three_axes("s", [fixed(step) for step in op.stride], one),
+            **_three_axes("d", [fixed(step) for step in op.dilation], one),
+            **_three_axes("f", before, zero),
+        }
+
+    def _places(
+        self, images: Sequence[Size], filters: Sequence[Size]
+    ) -> tuple[list[Size], list[Size]]:
+        """Return the number of places along each axis, and the elements in front of it."""
+        node, lowering, sizes = self._node, self._lowering, self._sizes
+        op: Any = node.op
+        zero, one = sizes.fixed(0), sizes.fixed(1)
+        counts: list[Size] = []
+        fronts: list[Size] = []
+        for axis, (length, inner) in enumerate(zip(images, filters, strict=True)):
+            has_elements = sizes.arithmetic("lt", zero, inner)
+            lowering.require(has_elements, Failure(node, "empty", "filters without elements"))
+            reach = sizes.mul(sizes.sub(inner, one), sizes.fixed(op.dilation[axis]))
+            before, behind = self._pads(op.padding[axis], reach)
+            padded = sizes.add(length, sizes.add(before, behind))
+            fits = sizes.arithmetic("lt", reach, padded)
+            lowering.require(fits, Failure(node, "size", "filters are larger than padded images"))
+            room = sizes.sub(sizes.sub(padded, reach), one)
+            steps = sizes.arithmetic("floordiv", room, sizes.fixed(op.stride[axis]))
+            counts.append(sizes.add(steps, one))
+            fronts.append(before)
+        return counts, fronts
+
+    def _pads(self, padding: Any, reach: Size) -> tuple[Size, Size]:
+        """Return the elements before and behind an axis, for filters that reach so far."""
+        sizes = self._sizes
+        if padding == "full":
+            return reach, reach
+        if padding == "half":
+            extent = sizes.add(reach, sizes.fixed(1))
+            half = sizes.arithmetic("floordiv", extent, sizes.fixed(2))
+            return half, half
+        before, behind = padding
+        return sizes.fixed(before), sizes.fixed(behind)
+
+    def volume(self, letter: str) -> Size:
+        """Return a product of three spatial sizes."""
+        return self._sizes.product([self.options[f"{letter}{axis}"] for axis in range(_AXES)])
+
+    def divide_channels(self, most: Size | None = None) -> Size:
+        """Set how many channels a panel has, and return the number of its rows."""
+        sizes, elements = self._sizes, self.volume("k")
+        one = sizes.fixed(1)
+        block = sizes.arithmetic("floordiv", sizes.fixed(_ROWS), elements)
+        for limit in (self.options["channels"], *([] if most is None else [most])):
+            block = sizes.arithmetic("min", block, limit)
+        self.options["block"] = sizes.arithmetic("max", block, one)
+        return sizes.mul(self.options["block"], elements)
+
+    def call(
+        self,
+        routine: Routine,
+        arrays: Sequence[View],
+        target: View,
+        rows: Size,
+        items: Size,
+        sums: Size | None = None,
+    ) -> None:
+        """Add the call.
+
+        Parameters
+        ----------
+        routine, arrays, target
+            The routine, what it reads, and the result.
+        rows
+            Rows as wide as a panel, of the scratch memory of a range.
+        items
+            What threads share.
+        sums
+            The number of elements of the sums of all parts.
+        """
+        sizes, lowering, node = self._sizes, self._lowering, self._node
+        dtype = target.array.dtype
+        room = self.options["room"] = sizes.mul(rows, sizes.fixed(panel_width(dtype.itemsize)))
+        ranges = sizes.arithmetic("min", items, sizes.fixed(RANGES))
+        lengths = [sizes.mul(ranges, room)] + ([] if sums is None else [sums])
+        workspace = tuple(lowering.array(dtype, [length]) for length in lengths)
+        inputs = tuple(lowering.contiguous(view, node).array for view in arrays)
+        lowering.add(LibraryCall(routine, inputs, (target.array,), self.options, node, workspace))
+
+
+@lowers(Conv)
+def lower_conv(op: Conv, node: Apply, lowering: Lowering) -> None:
+    """A call for images and filters in memory order."""
+    sizes = lowering.sizes
+    images, filters = (lowering.view(variable) for variable in node.inputs)
+    _check_support(op, images)
+    made = _Convolution(node, lowering, images.sizes, filters.sizes, None)
+    target, _ = lowering.compute(node.outputs[0], [images.sizes[0], filters.sizes[0], *made.counts])
+    width = sizes.fixed(panel_width(target.array.dtype.itemsize))
+    panels = _ceil_div(sizes, made.volume("m"), width)
+    items = sizes.product([made.options["images"], made.options["groups"], panels])
+    made.call(SUMS_OF_IMAGES, (images, filters), target, made.divide_channels(), items)
+
+
+@lowers(ConvByImages)
+def lower_conv_by_images(op: ConvByImages, node: Apply, lowering: Lowering) -> None:
+    """A call for the gradient, and filters with their channels in front."""
+    sizes = lowering.sizes
+    filters, gradient = (lowering.view(variable) for variable in node.inputs[:2])
+    _check_support(op, filters)
+    lengths = [lowering.size_of(variable) for variable in node.inputs[2:]]
+    for length in lengths:
+        lowering.require_length(length, Failure(node, "size", "a size of images"))
+    channels = sizes.mul(filters.sizes[1], sizes.fixed(op.groups))
+    images = [gradient.sizes[0], channels, *lengths]
+    made = _Convolution(node, lowering, images, filters.sizes, gradient.sizes)
+    target, _ = lowering.compute(node.outputs[0], images)
+    options = made.options
+    whole = sizes.mul(options["images"], options["groups"])
+    fair = _ceil_div(sizes, sizes.mul(whole, options["channels"]), sizes.fixed(_ITEMS))
+    rows = sizes.add(made.divide_channels(fair), options["filters"])
+    items = sizes.mul(whole, _ceil_div(sizes, options["channels"], options["block"]))
+    turned = _turned(filters, made, lowering, node)
+    made.call(SPREAD_OVER_IMAGES, (gradient, turned), target, rows, items)
+
+
+def _turned(filters: View, made: _Convolution, lowering: Lowering, node: Apply) -> View:
+    """Return filters with the axes group, channel, element, filter of the group, in new memory."""
+    sizes = lowering.sizes
+    inner, outer = filters.sizes[1], made.options["filters"]
+    apart = filters.rearranged([None, *range(1, filters.ndim), 0], sizes)
+    last = filters.ndim
+    # The filters of a group are neighbours: the new first axis moves by as many.
+    maps = tuple(
+        AxisMap(
+            (*map_.terms, *((0, sizes.mul(step, outer)) for at, step in map_.terms if at == last)),
+            map_.offset,
+        )
+        for map_ in apart.maps
+    )
+    lengths = (made.options["groups"], inner, *filters.sizes[2:], outer)
+    return lowering.copied(View(filters.array, maps, lengths), node)
+
+
+@lowers(ConvByFilters)
+def lower_conv_by_filters(op: ConvByFilters, node: Apply, lowering: Lowering) -> None:
+    """A call that sums over panels of images, in parts."""
+    sizes = lowering.sizes
+    images, gradient = (lowering.view(variable) for variable in node.inputs[:2])
+    _check_support(op, images)
+    lengths = [lowering.size_of(variable) for variable in node.inputs[2:]]
+    inner = sizes.arithmetic("floordiv", images.sizes[1], sizes.fixed(op.groups))
+    filters = [gradient.sizes[1], inner, *lengths]
+    made = _Convolution(node, lowering, images.sizes, filters, gradient.sizes)
+    target, _ = lowering.compute(node.outputs[0], filters)
+    options, one = made.options, sizes.fixed(1)
+    width = sizes.fixed(panel_width(target.array.dtype.itemsize))
+    wide = sizes.mul(_ceil_div(sizes, options["filters"], width), width)
+    sums = sizes.product([options["groups"], inner, made.volume("k"), wide])
+    most = sizes.arithmetic("floordiv", sizes.fixed(_SUMS), sizes.arithmetic("max", sums, one))
+    parts = sizes.arithmetic("min", most, sizes.fixed(_PARTS))
+    panels = sizes.mul(images.sizes[0], _ceil_div(sizes, made.volume("m"), width))
+    parts = sizes.arithmetic("min", parts, panels)
+    parts = options["parts"] = sizes.arithmetic("max", parts, one)
+    made.call(
+        FILTERS_OF_IMAGES,
+        (images, gradient),
+        target,
+        sizes.add(made.divide_channels(), wide),
+        sizes.mul(options["groups"], parts),
+        sizes.mul(parts, sums),
+    )
+
+
+@lowers(MaxPool)
+def lower_max_pool(op: MaxPool, node: Apply, lowering: Lowering) -> None:
+    """A call for images in memory order."""
+    sizes = lowering.sizes
+    view = lowering.view(node.inputs[0])
+    _check_support(op, view)
+    lead = view.ndim - op.ndim
+    one = sizes.fixed(1)
+    counts = [
+        _windows(op, axis, length, node, lowering) for axis, length in enumerate(view.sizes[lead:])
+    ]
+    options = {"images": sizes.product(view.sizes[:lead])}
+    facts = {
+        "n": view.sizes[lead:],
+        "m": counts,
+        "w": [sizes.fixed(size) for size in op.window],
+        "s": [sizes.fixed(step) for step in op.stride],
+        "p": [sizes.fixed(pad) for pad in op.padding],
+    }
+    for letter, given in facts.items():
+        options |= _three_axes(letter, given, sizes.fixed(0) if letter == "p" else one)
+    lengths = [*view.sizes[:lead], *counts]
+    outputs = tuple(lowering.compute(out, lengths)[0].array for out in node.outputs)
+    source = lowering.contiguous(view, node).array
+    lowering.add(LibraryCall(MAX_POOL, (source,), outputs, options, node))
+
+
+def _windows(op: MaxPool, axis: int, length: Size, node: Apply, lowering: Lowering) -> Size:
+    """Return the number of windows along an axis."""
+    sizes = lowering.sizes
+    size, step, pad = op.window[axis], op.stride[axis], op.padding[axis]
+    least = 1 if op.partial else max(1, size - 2 * pad)
+    fits = sizes.arithmetic("lt", sizes.fixed(least - 1), length)
+    lowering.require(fits, Failure(node, "size", "windows are larger than images"))
+    stride, one, zero = sizes.fixed(step), sizes.fixed(1), sizes.fixed(0)
+    if op.partial and step >= size:
+        return sizes.arithmetic("floordiv", sizes.add(length, sizes.fixed(step - 1)), stride)
+    # Windows after the first one; of partial ones, up to the one that reaches the end.
+    room = sizes.add(length, sizes.fixed(2 * pad - size + (step - 1 if op.partial else 0)))
+    more = sizes.arithmetic("floordiv", room, stride)
+    return sizes.add(sizes.arithmetic("max", more, zero) if op.partial else more, one)

@@ -1,0 +1,135 @@
+"""Convolutions of images, their gradients, and the largest elements under windows.
+
+:mod:`~phintys.backends.native.emit.image_parts` and
+:mod:`~phintys.backends.native.emit.pool_parts` say how they are computed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from phintys.backends.native.emit.image_panels import CALL
+from phintys.backends.native.emit.image_parts import image_symbol
+from phintys.backends.native.emit.math.calls import (
+    IMAGE_FILTERS,
+    IMAGE_SPREAD,
+    IMAGE_SUMS,
+    MAX_POOLED,
+)
+from phintys.backends.native.emit.pool_parts import POOL, pool_symbol
+from phintys.backends.native.emit.types import INT64, type_of
+from phintys.backends.native.routines.routine import Routine
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from phintys.backends.native.emit.main import MainFunction
+    from phintys.backends.native.emit.step_writer import StepWriter
+    from phintys.backends.native.explain import Explainer
+    from phintys.backends.native.polynomials import Polynomial
+    from phintys.backends.native.runtime.record import Record
+    from phintys.backends.native.steps.call import LibraryCall
+    from phintys.backends.native.values import Array
+
+__all__ = ["FILTERS_OF_IMAGES", "MAX_POOL", "SPREAD_OVER_IMAGES", "SUMS_OF_IMAGES"]
+
+_PRODUCT = 0.015
+"""Nanoseconds for a product."""
+
+_COMPARISON = 0.2
+"""The same for a comparison."""
+
+
+class _Images(Routine):
+    """Sums of products of images with filters, or with the gradient of such sums.
+
+    The inputs are the images, and the filters or the gradient. The options are the sizes of
+    :data:`~phintys.backends.native.emit.image_panels.CALL`. The first workspace is that of ranges,
+    the second one has the sums of all parts.
+    """
+
+    shares_work: ClassVar[bool] = True
+
+    def __init__(self, name: str, function: str) -> None:
+        self.name = name
+        self._function = function
+
+    def work(self, call: LibraryCall[Any], main: MainFunction) -> Polynomial:
+        """Return the time of the products."""
+        names = (
+            "images",
+            "groups",
+            "channels",
+            "filters",
+            *(f"{x}{at}" for x in "km" for at in range(3)),
+        )
+        factors = [call.options[name] for name in names]
+        return main.scaled(main.ring.product(factors), _PRODUCT)
+
+    def line(self, call: LibraryCall[Any], explainer: Explainer) -> str:
+        """Return the arrays, and the sizes of filters."""
+        given, made = (
+            ", ".join(map(explainer.name, arrays)) for arrays in (call.inputs, call.outputs)
+        )
+        sizes = [explainer.size(call.options[f"k{axis}"]) for axis in range(3)]
+        return f"call {self.name}({given}) -> {made}    [{' x '.join(sizes)} elements of filters]"
+
+    def emit(self, call: LibraryCall[Any], writer: StepWriter) -> None:
+        """Write the call of the outlined function."""
+        source, factor = call.inputs
+        arrays = {"source": source, "factor": factor, "out": call.outputs[0]}
+        arrays |= dict(zip(("scratch", "sums"), call.workspace, strict=False))
+        symbol = image_symbol(self._function, type_of(call.outputs[0].dtype))
+        _call(CALL, arrays, call, writer, symbol)
+
+
+class _MaxPool(Routine):
+    """The largest elements under windows, and their places.
+
+    The options are the sizes of :data:`~phintys.backends.native.emit.pool_parts.POOL`.
+    """
+
+    name = "max_pool"
+    shares_work: ClassVar[bool] = True
+
+    def work(self, call: LibraryCall[Any], main: MainFunction) -> Polynomial:
+        """Return the time of the comparisons."""
+        names = ("images", *(f"{letter}{axis}" for letter in "wm" for axis in range(3)))
+        factors = [call.options[name] for name in names]
+        return main.scaled(main.ring.product(factors), _COMPARISON)
+
+    def line(self, call: LibraryCall[Any], explainer: Explainer) -> str:
+        """Return the arrays, and the size of windows."""
+        source, values, places = map(explainer.name, (*call.inputs, *call.outputs))
+        sizes = [explainer.size(call.options[f"w{axis}"]) for axis in range(3)]
+        return f"call {self.name}({source}) -> {values}, {places}    [windows {' x '.join(sizes)}]"
+
+    def emit(self, call: LibraryCall[Any], writer: StepWriter) -> None:
+        """Write the call of the outlined function."""
+        values, places = call.outputs
+        arrays = {"source": call.inputs[0], "values": values, "places": places}
+        _call(POOL, arrays, call, writer, pool_symbol(MAX_POOLED, type_of(values.dtype)))
+
+
+def _call(
+    record: Record,
+    arrays: Mapping[str, Array],
+    call: LibraryCall[Any],
+    writer: StepWriter,
+    symbol: str,
+) -> None:
+    """Write the call of an outlined function that is passed a record, and shares its work."""
+    b = writer.b
+    block = b.slot(INT64, record.size // 8)
+    for name, array in arrays.items():
+        record.store(b, block, name, writer.pointer(array))
+    for name, size in call.lengths.items():
+        record.store(b, block, name, writer.size(size))
+    b.module.math_functions.add(symbol)
+    writer.share(symbol, [block])
+
+
+MAX_POOL = _MaxPool()
+SUMS_OF_IMAGES = _Images("conv", IMAGE_SUMS)
+SPREAD_OVER_IMAGES = _Images("conv_by_images", IMAGE_SPREAD)
+FILTERS_OF_IMAGES = _Images("conv_by_filters", IMAGE_FILTERS)
