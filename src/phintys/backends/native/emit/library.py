@@ -13,6 +13,8 @@ from phintys._base.late import LateModule
 from phintys.backends.native.emit.builder import Builder
 from phintys.backends.native.emit.math import FLOAT_FUNCTIONS, MathSymbol
 from phintys.backends.native.emit.math.calls import (
+    BLOCKED_CHOLESKY,
+    BLOCKED_INVERSE,
     BY_ROWS,
     CHOLESKY,
     CHOLESKY_INVERSE,
@@ -34,6 +36,7 @@ from phintys.backends.native.emit.types import type_of
 
 if TYPE_CHECKING:
     from phintys.backends.native.emit import (
+        blocked_factors,
         columns,
         image_parts,
         pool_parts,
@@ -45,6 +48,7 @@ if TYPE_CHECKING:
         tiled_factors,
     )
 else:
+    blocked_factors = LateModule("phintys.backends.native.emit.blocked_factors")
     columns = LateModule("phintys.backends.native.emit.columns")
     image_parts = LateModule("phintys.backends.native.emit.image_parts")
     pool_parts = LateModule("phintys.backends.native.emit.pool_parts")
@@ -58,6 +62,8 @@ else:
 __all__ = ["is_outlined", "library"]
 
 _OTHERS = {
+    BLOCKED_CHOLESKY: (blocked_factors, "write_blocked_factor"),
+    BLOCKED_INVERSE: (blocked_factors, "write_blocked_inverse"),
     BY_ROWS: (rows, "write_rows"),
     CHOLESKY: (tiled_factors, "write_factor"),
     CHOLESKY_INVERSE: (tiled_factors, "write_inverse"),

@@ -12,7 +12,7 @@ from phintys.backends.native.emit.types import INT64, PTR, VOID
 from phintys.backends.native.emit.values import Value
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Sequence
 
     from phintys.backends.native.emit.step_writer import StepWriter
     from phintys.backends.native.sizes import Size
@@ -147,6 +147,10 @@ class OneIteration:
     def passed(self, value: Value) -> Value:
         """Return a value, as it is."""
         return value
+
+    def share(self, symbol: str, arguments: Sequence[Value]) -> None:
+        """Write the call of a function that shares its work, and can be interrupted."""
+        self._writer.share(symbol, arguments)
 
     @contextmanager
     def each(self) -> Generator[Value]:

@@ -8,7 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from phintys.backends.native.emit.control import loop, when
+from phintys.backends.native.emit.blocked_factors import (
+    BLOCKED,
+    blocked_factor_symbol,
+    blocked_inverse_symbol,
+)
+from phintys.backends.native.emit.blocked_factors import LEAST as LEAST_BLOCKED
+from phintys.backends.native.emit.control import leaving, loop, when
+from phintys.backends.native.emit.range_function import OneIteration
 from phintys.backends.native.emit.small_systems import lu_symbol, triangle_symbol
 from phintys.backends.native.emit.tiled_factors import LARGEST as TILED
 from phintys.backends.native.emit.tiled_factors import factor_symbol, inverse_symbol
@@ -32,6 +39,17 @@ if TYPE_CHECKING:
     from phintys.backends.native.values import Array
 
 __all__ = ["EVD", "GETRF", "POTRF", "POTRI", "TRSM"]
+
+
+def _shared(code: MatrixCall, ranges: OneIteration, symbol: str, place: Value, n: Value) -> Value:
+    """Write the call of an outlined function for a large matrix, and return its status."""
+    b = code.b
+    block = b.slot(INT64, BLOCKED.size // 8)
+    BLOCKED.store(b, block, "place", place)
+    BLOCKED.store(b, block, "n", n)
+    b.module.math_functions.add(symbol)
+    ranges.share(symbol, [block])
+    return BLOCKED.load(b, block, "status")
 
 
 class _Potrf(StackRoutine):
@@ -73,6 +91,37 @@ class _Potrf(StackRoutine):
             return None
 
         return write
+
+    def _write_alone(self, code: MatrixCall) -> None:
+        """Write the calls; threads share the work of one large matrix."""
+        n, ranges, b = code.call.options["n"], code.ranges, code.b
+        is_large = n.known is None or n.known >= LEAST_BLOCKED
+        if code.type.kind != "f" or not isinstance(ranges, OneIteration) or not is_large:
+            super()._write_alone(code)
+            return
+        for size in code.call.sizes():  # what is computed in a branch is not known after it
+            code.size(size)
+        code.array(code.call.outputs[0])
+        after = b.new_block("after")
+        with leaving(b, b.le(LEAST_BLOCKED, code.size(n)), after):
+            self._write_blocked(code, ranges)
+        super()._write_alone(code)
+        b.jump(after)
+        b.begin(after)
+
+    def _write_blocked(self, code: MatrixCall, ranges: OneIteration) -> None:
+        b, options = code.b, code.call.options
+        place, n = code.array(code.call.outputs[0]), code.size(options["n"])
+        status = self.blocked(code, ranges, place, n)
+        if options["nan"]:
+            with when(b, b.ne(status, 0)):
+                code.fill_with_nan(place, n * n)
+        else:
+            code.report(status, b.constant(INT64, 0))
+
+    def blocked(self, code: MatrixCall, ranges: OneIteration, place: Value, n: Value) -> Value:
+        """Write the call of code of our own that threads share, and return its status."""
+        return _shared(code, ranges, blocked_factor_symbol(code.type), place, n)
 
     def factored(
         self, code: MatrixCall, place: Value, n: Value, by_lapack: Callable[[Value], Value]
@@ -141,6 +190,14 @@ class _Potri(_Potrf):
         b.module.math_functions.add(symbol)
         with when(b, b.eq(status, 0)):
             b.call(symbol, VOID, [place, n])
+        return status
+
+    def blocked(self, code: MatrixCall, ranges: OneIteration, place: Value, n: Value) -> Value:
+        """Invert, unless there is a zero on the diagonal."""
+        b = code.b
+        status = code.first_zero(place, n + 1, n)
+        with when(b, b.eq(status, 0)):
+            _shared(code, ranges, blocked_inverse_symbol(code.type), place, n)
         return status
 
     def has_lanes(self, type: Type) -> bool:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from phintys.backends.native.emit.types import Type
 
 __all__ = [
+    "BLOCKED_CHOLESKY",
+    "BLOCKED_INVERSE",
     "BY_ROWS",
     "CHOLESKY",
     "CHOLESKY_INVERSE",
@@ -43,6 +45,9 @@ LU, TRIANGLE = "lu", "triangle"
 
 CHOLESKY, CHOLESKY_INVERSE = "cholesky", "cholesky_inverse"
 """The same for factors of matrices of medium size, and for inverses by them."""
+
+BLOCKED_CHOLESKY, BLOCKED_INVERSE = "blocked_cholesky", "blocked_inverse"
+"""The same for those of large matrices."""
 
 PRODUCT = "product"
 """The same for small products."""
