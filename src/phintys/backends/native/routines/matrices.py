@@ -63,13 +63,16 @@ class _Potrf(StackRoutine):
         return call.outputs
 
     def line(self, call: LibraryCall[Any], explainer: Explainer) -> str:
-        """Return whether matrices of medium size are computed in tiles."""
+        """Return which matrices are computed by code of our own."""
         line = super().line(call, explainer)
-        is_medium = (call.options["n"].known or 0) <= TILED
-        has_tiles = (
-            is_medium and call.outputs[0].dtype.kind == "f" and not line.endswith("in lanes")
-        )
-        return f"{line}, in tiles up to {TILED} rows" if has_tiles else line
+        known, n = call.options["n"].known, call.options["n"].known or LEAST_BLOCKED
+        if call.outputs[0].dtype.kind != "f" or line.endswith("in lanes"):
+            return line
+        if known is None or n <= TILED:
+            line = f"{line}, in tiles up to {TILED} rows"
+        if call.options["count"].known == 1 and n >= LEAST_BLOCKED:
+            line = f"{line}, in blocks from {LEAST_BLOCKED} rows"
+        return line
 
     def item(self, code: MatrixCall) -> Callable[[Value], Value | None]:
         """Factorize the transpose, which is the conjugate, from its upper triangle."""
