@@ -152,6 +152,20 @@ def test_what_was_overwritten_is_not_read_by_what_lies_there(mode):
         np.testing.assert_array_equal(result, np.sort(VALUE))
 
 
+@pytest.mark.parametrize("name", IDENTITIES)
+def test_an_argument_that_is_read_no_more_is_not_lent_to_what_is_overwritten(mode, name):
+    x, n, one = pt.dvector("x"), pt.lscalar("n"), pt.lscalar("one")
+    y = IDENTITIES[name](x, n, one)
+    if x in root_of(y):
+        pytest.skip("a view by contract, which accept_inplace permits to overwrite")
+    written = pt.set_subtensor(y[:0], 1.0)  # the last to read x, by its new name
+    out = memory_ops.merged(written, y)
+    f = function([x, n, one], out, mode=mode, accept_inplace=True, on_unused_input="ignore")
+    value = VALUE.copy()
+    np.testing.assert_array_equal(f(value, *SIZES), 2 * VALUE)
+    np.testing.assert_array_equal(value, VALUE)
+
+
 def test_one_array_for_two_outputs_becomes_two(mode):
     x = pt.dvector("x")
     first, second = function([x], undeclared.made_twice(x), mode=mode)(VALUE)
