@@ -1,8 +1,9 @@
 """The old ``config``: the options of Phintys, and those that only the old packages had.
 
 The latter are accepted and stored, so that programs that set them run. ``optimizer``, ``linker``
-and ``mode``, a name or a mode, select the mode in which functions are compiled; the others have no
-effect, since they concern features that Phintys does not have (C compilers, devices, test values).
+and ``mode``, a name or a mode, select the mode in which functions are compiled, and
+``compute_test_value`` is read by :mod:`phintys.compat.test_values`; the others have no effect, since
+they concern features that Phintys does not have (C compilers, devices).
 """
 
 from __future__ import annotations

@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import Any
 
 import phintys.tensor as pt
-from phintys.compat import adapters, elementwise, scalars
+from phintys.compat import adapters, elementwise, scalars, test_values
 from phintys.compat.debugging import as_string
 from phintys.compat.rewriters import clients
-from phintys.graph import FunctionGraph, Variable
+from phintys.graph import FunctionGraph, Op, Variable
 from phintys.scalar import ScalarVariable
 from phintys.tensor.variable import TensorMethods
 
@@ -90,7 +90,8 @@ METHODS: dict[str, Any] = {
 _PLACES = [
     (TensorMethods, METHODS),
     (ScalarVariable, {"shape": property(scalars.shape)}),
-    (Variable, {"clients": property(clients)}),
+    (Variable, {"clients": property(clients), "eval": test_values.as_one_step(Variable.eval)}),
+    (Op, {"__call__": test_values.call}),
     (FunctionGraph, {"__str__": _formulas}),
 ]
 

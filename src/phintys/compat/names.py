@@ -121,8 +121,7 @@ _GRADIENT: list[Source] = [
     _ERRORS,
     {"R_op": f"{_CALLS}:Rop"},
     _here(_OLD, "consider_constant_ disconnected_grad_ zero_grad_"),
-    _here(_CALLS, "Rop grad jacobian"),
-    _here("phintys.gradient", "Lop hessian verify_grad"),
+    _here(_CALLS, "Lop Rop grad hessian jacobian subgraph_grad verify_grad"),
     "phintys.gradient",
 ]
 
@@ -173,6 +172,10 @@ _PROFILING: list[Source] = [
         "print_global_stats": "phintys.compile:print_profiles",
     }
 ]
+
+_TEST_VALUES: dict[str, str] = _here(
+    "phintys.compat.test_values", "TestValueError get_debug_values get_test_value"
+)
 
 _REWRITING: list[Source] = [
     _REWRITERS,
@@ -283,8 +286,8 @@ _TENSOR: list[Source] = [
         **_here("phintys.graph.transfer", "register_transfer transfer"),
         "unbroadcast": f"{_OLD}:unbroadcast",
         **_here("phintys.graph", "Apply Constant Op Variable"),
-        **_here(_CALLS, "Rop grad jacobian"),
-        **_here("phintys.gradient", "Lop hessian numeric_grad verify_grad"),
+        **_here(_CALLS, "Lop Rop grad hessian jacobian verify_grad"),
+        **_here("phintys.gradient", "numeric_grad"),
     },
     _PLURALS,
     "phintys.tensor",
@@ -404,8 +407,7 @@ _SHARED_BY_BOTH: dict[str, list[Source]] = {
 _TOP: list[Source] = [
     {
         **_GRAPH,
-        **_here(_CALLS, "Param Rop clone function grad"),
-        **_here("phintys.gradient", "Lop subgraph_grad"),
+        **_here(_CALLS, "Lop Param Rop clone function grad subgraph_grad"),
         **_here("phintys.compile", "Function In Out shared"),
         **_here(_MODES, "Mode NanGuardMode get_mode"),
         **_FROM_GRAPH,
@@ -441,6 +443,7 @@ _GOF_GRAPH: list[Source] = [
     {
         **_GRAPH,
         **_ERRORS,
+        **_TEST_VALUES,
         "Env": "phintys.graph:FunctionGraph",
         "ancestors": f"{_OLD}:ancestor_list",
         "graph_inputs": f"{_OLD}:input_list",
@@ -527,19 +530,19 @@ _NEWER: dict[str, list[Source]] = {
     "": _TOP,
     **_SHARED_BY_BOTH,
     "configdefaults": [{"config": f"{_CONFIG}:config"}],
-    "graph": [_GRAPH, _ERRORS, _WALKS, _REWRITE_GRAPH, "phintys.graph"],
+    "graph": [_GRAPH, _ERRORS, _TEST_VALUES, _WALKS, _REWRITE_GRAPH, "phintys.graph"],
     "graph.basic": [_GRAPH, _WALKS, "phintys.graph"],
     "graph.destroyhandler": _DESTROY,
     "graph.features": _FEATURES,
     "graph.fg": [_GRAPH],
     "graph.null_type": ["phintys.graph.null_type"],
-    "graph.op": [_GRAPH],
+    "graph.op": [_GRAPH, _TEST_VALUES],
     "graph.rewriting": _NEWER_REWRITING,
     "graph.rewriting.utils": [_REWRITE_GRAPH, _here(_HELPERS, "is_same_graph")],
     "graph.rewriting.basic": _NEWER_REWRITING,
     "graph.rewriting.db": [_here(_MODES, "RewriteDatabaseQuery")],
     "graph.type": [_GRAPH],
-    "graph.utils": [_ERRORS],
+    "graph.utils": [_ERRORS, _TEST_VALUES],
     "link": [],
     "link.c": [],
     "link.c.type": [_ANYTHING],
@@ -689,7 +692,6 @@ MISSING_NAMES: dict[str, str] = {
         ),
         _DATABASES,
     ),
-    **dict.fromkeys(("get_debug_values", "get_test_value"), "test values"),
     "LazyIfElse": "an Op of choices with inner graphs: use ifelse, which computes one side",
     "NominalVariable": "numbered inputs: inner graphs are compared by equal_computations",
     "RandomStreams": "random streams here: they are in tensor.shared_randomstreams",
