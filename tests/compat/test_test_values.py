@@ -50,7 +50,7 @@ def test_missing_values(asked):
     """raise, warn and ignore say what becomes of an input without a value."""
     x = asked.tensor.dvector("x")
     flags = asked.configparser.change_flags
-    message = r"of Mul cannot be computed, since x has none. Set x.tag.test_value"
+    message = r"of Mul.0 cannot be computed, since x has none. Set x.tag.test_value"
     with pytest.raises(ValueError, match=message):
         x * 2
     with flags(compute_test_value="warn"), pytest.warns(UserWarning, match=message) as found:

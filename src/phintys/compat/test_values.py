@@ -16,7 +16,7 @@ import phintys.tensor as pt
 from phintys import compile as core
 from phintys._base.errors import PhintysError
 from phintys._base.origin import current_origin, is_inheriting
-from phintys.compat.configuration import config
+from phintys.compat.configuration import ASKED_FOR_TEST_VALUES, config
 from phintys.graph import Constant, Op, SharedVariable, Variable
 from phintys.graph.placeholders import about_placeholder
 from phintys.graph.traversal import ancestors, walk
@@ -81,7 +81,7 @@ def get_debug_values(*variables: Any) -> list[tuple[Any, ...]]:
 def call(self: Op, *inputs: Any, **options: Any) -> Any:
     """Apply an Op, and compute the test values of its outputs if the option says so."""
     found = _core_call(self, *inputs, **options)
-    if config.compute_test_value != "off" and not is_inheriting():
+    if ASKED_FOR_TEST_VALUES and config.compute_test_value != "off" and not is_inheriting():
         _test(found if isinstance(found, list) else [found])
     return found
 
@@ -124,7 +124,7 @@ def _test(outputs: Iterable[Variable]) -> None:
         return  # a step of a loop, or one item of a batch
     if missing:
         _report(
-            f"The test value of {outputs[0].owner.op} cannot be computed, since {missing[0]} has "
+            f"The test value of {outputs[0]} cannot be computed, since {missing[0]} has "
             f"none. Set {missing[0]}.tag.test_value, or config.compute_test_value = 'off'."
         )
     else:
