@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 import phintys.tensor as pt
 from phintys.compat import adapters, elementwise, scalars, test_values
 from phintys.compat.debugging import as_string
@@ -19,6 +21,7 @@ from phintys.tensor.variable import TensorMethods
 
 __all__ = ["METHODS", "borrow_methods", "return_methods"]
 
+_core_array = TensorMethods.__array__
 _core_bool = TensorMethods.__bool__
 _core_round = TensorMethods.round
 
@@ -26,11 +29,20 @@ _core_round = TensorMethods.round
 def _bool(self: Any) -> bool:
     """Return ``True``, so that ``if x:`` tests whether ``x`` is a variable rather than ``None``.
 
-    Comparisons behave as in Phintys: identity for ``a == b``, an error for ``a < b``.
+    Comparisons behave as in Phintys: an error for ``a < b``.
     """
     if self.type.dtype == "bool" and self.owner is not None:
         return _core_bool(self)
     return True
+
+
+def _array(self: Any, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+    """Return an array that holds a variable of rank 0, so that ``np.prod(sizes)`` multiplies."""
+    if self.type.ndim or dtype not in {None, np.dtype(object)}:
+        return _core_array(self, dtype, copy)
+    box = np.empty((), object)
+    box[()] = self
+    return box
 
 
 def _round(self: Any, mode: Any = None, decimals: int = 0) -> Any:
@@ -73,7 +85,10 @@ def _formulas(self: Any) -> str:
 
 
 METHODS: dict[str, Any] = {
+    "__array__": _array,
     "__bool__": _bool,
+    "__eq__": object.__eq__,
+    "__ne__": object.__ne__,
     "__rtruediv__": _true_div_reversed,
     "__truediv__": _true_div,
     "flatten": adapters.flatten,

@@ -510,7 +510,11 @@ _THEANO: dict[str, list[Source]] = {
     "scan_module.scan": [_SCAN, _UNTIL],
     "scan_module.scan_checkpoints": [_CHECKPOINTS],
     "scan_module.scan_op": [_SCAN_OP],
-    "scan_module.scan_utils": [_UNTIL, _here(_CALLS, "clone")],
+    "scan_module.scan_utils": [
+        _UNTIL,
+        _here(_CALLS, "clone"),
+        _here("phintys.graph", "equal_computations"),
+    ],
     "scan_module.scan_views": [_FOLDS],
     # The function of this name is called as the module: tensor.xlogx.xlogy0 is used as well.
     "tensor": [{"xlogx": "theano.tensor.xlogx"}, *_TENSOR],
