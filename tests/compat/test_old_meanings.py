@@ -248,7 +248,7 @@ def test_sizes_are_compared_by_identity(theano):
     shape = (n * 2, -1, n)
     assert sum(size == -1 for size in shape) == 1
     assert [size != -1 for size in shape] == [True, False, True]
-    assert n == n  # noqa: PLR0124 - what is tested
+    assert n == n
     assert n != shape[0]
     assert shape.index(n) == 2
 
