@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import phintys.tensor as pt
-from phintys.compat import adapters, elementwise, scalars, test_values
+from phintys.compat import adapters, databases, elementwise, scalars, test_values
 from phintys.compat.debugging import as_string
 from phintys.compat.rewriters import clients
 from phintys.graph import FunctionGraph, Op, Variable
@@ -126,7 +126,7 @@ def borrow_methods(package: str) -> None:
 
 
 def return_methods(package: str) -> None:
-    """Restore the original methods, once no old package is installed."""
+    """Restore the original methods and rewrites, once no old package is installed."""
     if package not in _users:
         return
     _users.discard(package)
@@ -138,3 +138,4 @@ def return_methods(package: str) -> None:
         else:
             setattr(cls, name, method)
     _before.clear()
+    databases.forget_all()

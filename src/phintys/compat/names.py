@@ -115,6 +115,12 @@ _FAULTS: dict[str, str] = {
 
 _OBSERVING: dict[str, str] = _here("phintys.tensor.observing", "Assert CheckAndRaise assert_op")
 
+_OPTDB: dict[str, str] = _here("phintys.compat.databases", "optdb")
+
+_REGISTERING: dict[str, str] = _here(
+    "phintys.compat.databases", "register_canonicalize register_specialize register_stabilize"
+)
+
 _BREAKPOINT: dict[str, str] = {"PdbBreakpoint": "phintys.tensor.observing:Breakpoint"}
 
 _GRADIENT: list[Source] = [
@@ -147,6 +153,7 @@ _WRAP: dict[str, str] = {"wrap_py": "phintys.graph.from_function:wrap_py"}
 _COMPILE: list[Source] = [
     {
         **_FROM_GRAPH,
+        **_OPTDB,
         **_here(_CALLS, "Param function pfunc"),
         **_here(_REBUILDING, "rebuild_collect_shared"),
         **_here(_DEBUGGING, "ProfileStats function_dump"),
@@ -156,6 +163,7 @@ _COMPILE: list[Source] = [
         **_WRAP,
         **_here("phintys.tensor", "Shape SpecifyShape shape shape_i specify_shape"),
         "DeepCopyOp": "phintys.compile.ops:DeepCopy",
+        **_here("phintys.compat.views", "ViewOp view_op"),
         "Rebroadcast": f"{_OLD}:Rebroadcast",
         "Shape_i": "phintys.tensor:ShapeI",
         "deep_copy_op": "phintys.compile.ops:deep_copy",
@@ -527,7 +535,12 @@ _THEANO: dict[str, list[Source]] = {
         {"InferShapeTester": "phintys.compat.testing:InferShapeTestCase"},
         *_SHARED_BY_BOTH["tests.unittest_tools"],
     ],
-    "tensor.opt": [_OBSERVING, {"MakeVector": "phintys.tensor:MakeVector"}, *_REWRITING],
+    "tensor.opt": [
+        _OBSERVING,
+        _REGISTERING,
+        {"MakeVector": "phintys.tensor:MakeVector"},
+        *_REWRITING,
+    ],
 }
 
 _NEWER: dict[str, list[Source]] = {
@@ -686,12 +699,8 @@ MISSING_NAMES: dict[str, str] = {
             "LocalGroupDB",
             "RewriteDatabase",
             "SequenceDB",
-            "optdb",
             "predefined_optimizers",
-            "register_canonicalize",
             "register_optimizer",
-            "register_specialize",
-            "register_stabilize",
             "register_uncanonicalize",
         ),
         _DATABASES,
