@@ -116,7 +116,7 @@ def test_ops_read_them(asked):
     x, y = with_value(T.dvector("x"), [1.0, 2.0]), T.dvector("y")
     (values,) = op.get_debug_values(x, 3.0)
     assert [one.tolist() for one in values] == [[1.0, 2.0], 3.0]
-    assert op.get_test_value(x + 1).tolist() == [2.0, 3.0]
+    assert op.get_test_value(x + 1).tolist() == (x + 1).get_test_value().tolist() == [2.0, 3.0]
     with pytest.raises(AttributeError, match="y has no test value"):
         op.get_test_value(y)
     with pytest.raises(TestValueError):

@@ -105,7 +105,14 @@ METHODS: dict[str, Any] = {
 _PLACES = [
     (TensorMethods, METHODS),
     (ScalarVariable, {"shape": property(scalars.shape)}),
-    (Variable, {"clients": property(clients), "eval": test_values.as_one_step(Variable.eval)}),
+    (
+        Variable,
+        {
+            "clients": property(clients),
+            "eval": test_values.as_one_step(Variable.eval),
+            "get_test_value": test_values.get_test_value,
+        },
+    ),
     (Op, {"__call__": test_values.call}),
     (FunctionGraph, {"__str__": _formulas}),
 ]
