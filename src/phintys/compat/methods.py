@@ -15,6 +15,7 @@ import phintys.tensor as pt
 from phintys.compat import adapters, databases, elementwise, scalars, test_values
 from phintys.compat.debugging import as_string
 from phintys.compat.rewriters import clients
+from phintys.compile import Function
 from phintys.graph import FunctionGraph, Op, Variable
 from phintys.scalar import ScalarVariable
 from phintys.tensor.variable import TensorMethods
@@ -84,6 +85,11 @@ def _formulas(self: Any) -> str:
     return f"FunctionGraph({', '.join(as_string(self.inputs, self.outputs))})"
 
 
+def _outputs(self: Any) -> list[Any]:
+    """Return the outputs of a function as it was asked for; each has a ``variable``."""
+    return self.maker.outputs
+
+
 METHODS: dict[str, Any] = {
     "__array__": _array,
     "__bool__": _bool,
@@ -115,6 +121,7 @@ _PLACES = [
     ),
     (Op, {"__call__": test_values.call}),
     (FunctionGraph, {"__str__": _formulas}),
+    (Function, {"outputs": property(_outputs)}),
 ]
 
 _users: set[str] = set()
