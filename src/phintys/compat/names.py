@@ -222,6 +222,7 @@ _PRINTING: list[Source] = [
 
 _FLOATING: dict[str, str] = {
     **{name: f"{_ELEMENTWISE}:{name}" for name in FLOATING},
+    "expit": f"{_ELEMENTWISE}:sigmoid",
     "inv": f"{_ELEMENTWISE}:reciprocal",
     "tri_gamma": f"{_ELEMENTWISE}:trigamma",
 }
