@@ -31,6 +31,25 @@ GRADIENTS = {
         DisconnectedInputError,
         ["y", "not part of the graph", "disconnected_inputs='ignore'"],
     ),
+    "an output that the cost does not need, in grad of an Op": Case(
+        """
+        class SumAndDifference(Op):
+            __props__ = ()
+
+            def make_node(self, x, y):
+                return Apply(self, [x, y], [x.type(), x.type()])
+
+            def grad(self, inputs, output_grads):
+                of_sum, of_difference = output_grads
+                return [of_sum + of_difference, of_sum - of_difference]
+
+        x, y = pt.dvectors("x", "y")
+        total, difference = SumAndDifference()(x, y)
+        phintys.grad(total.sum(), x)
+        """,
+        TypeContractError,
+        ["disconnected gradient", "isinstance(g.type, DisconnectedType)", "zeros_like", "line 12"],
+    ),
     "an element as variable": Case(
         """
         x = pt.vector("x")

@@ -53,6 +53,29 @@ VARIABLES = {
     "None in arithmetic": Case(
         'pt.vector("x") * None', TypeContractError, ["a number", "None", "NoneType"]
     ),
+    "dates": Case(
+        "pt.constant(np.array(['2020-01-01', '2020-01-05'], 'M8[D]'))",
+        TypeContractError,
+        ["which holds dates", "(x - x.min()) / np.timedelta64(1, 'D')"],
+    ),
+    "durations": Case(
+        "phintys.shared(np.array([1, 2], 'm8[s]'))",
+        TypeContractError,
+        ["dtype timedelta64[s], which holds durations", "x / np.timedelta64(1, 's')"],
+    ),
+    "numbers as text": Case(
+        "pt.constant(['1.5', '2'])", TypeContractError, ["text", "np.asarray(x, dtype=float)"]
+    ),
+    "a table": Case(
+        "phintys.shared(np.zeros(2, [('height', float), ('age', int)]))",
+        TypeContractError,
+        ["fields", "x['height']"],
+    ),
+    "a missing number": Case(
+        "pt.constant([[1.0, 2.0], [3.0, None]])",
+        TypeContractError,
+        ["element [1, 1] is None (NoneType)"],
+    ),
     "a ragged list": Case("pt.constant([[1, 2], [3]])", TypeContractError, ["[[1, 2], [3]]"]),
     "a literal that does not fit": Case(
         'pt.bvector("x") + 300', OutOfBoundsError, ["300", "int8", "np.int64(300)"]
@@ -306,6 +329,23 @@ COMPILING = {
 }
 
 CALLS = {
+    "dates as an argument": Case(
+        """
+        x = pt.dvector("x")
+        phintys.function([x], x)(np.array(["2020-01-01"], "M8[s]"))
+        """,
+        TypeContractError,
+        ["index 0 ('x')", "which holds dates", "np.timedelta64(1, 's')"],
+    ),
+    "Decimals as an argument": Case(
+        """
+        from decimal import Decimal
+        x = pt.dvector("x")
+        phintys.function([x], x)([0.5, Decimal("1.5")])
+        """,
+        TypeContractError,
+        ["element [1] is Decimal('1.5')", "float"],
+    ),
     "an argument too few": Case(
         """
         x, y = pt.vectors("x", "y")

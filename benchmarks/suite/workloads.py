@@ -82,8 +82,11 @@ def _matrix_and_vector(rng: np.random.Generator) -> Arrays:
     return [rng.normal(size=(1000, 1000)), rng.normal(size=1000)]
 
 
-def _stacks(rng: np.random.Generator) -> Arrays:
-    return [rng.normal(size=shape) for shape in ((64, 32, 32), (64, 32, 32), (32, 32))]
+def _stacks(count: int, n: int) -> Any:
+    def make(rng: np.random.Generator) -> Arrays:
+        return [rng.normal(size=shape) for shape in ((count, n, n), (count, n, n), (n, n))]
+
+    return make
 
 
 def _hierarchy(rng: np.random.Generator) -> Arrays:
@@ -193,8 +196,16 @@ WORKLOADS: dict[str, Workload] = {
     "chain of 1,000 with gradient": Workload("chain", _normal(100), size=1000),
     "chain of 10,000 with gradient": Workload("chain", _normal(100), size=10_000),
     "50 small blocks": Workload("blocks", _normal(20, count=BLOCKS), size=BLOCKS),
-    "einsum bik,bkj,jl->bil, 64x32x32": Workload("stacked", _stacks),
-    "einsum bhqd,bhkd->bhqk, 4x8x64x32": Workload("attention", _normal(4, 8, 64, 32, count=2)),
+    **{
+        f"einsum bik,bkj,jl->bil, {count}x{n}x{n}": Workload("stacked", _stacks(count, n))
+        for count, n in ((4, 8), (64, 32), (8, 256))
+    },
+    **{
+        f"einsum bhqd,bhkd->bhqk, {'x'.join(map(str, shape))}": Workload(
+            "attention", _normal(*shape, count=2)
+        )
+        for shape in ((2, 2, 8, 8), (4, 8, 64, 32), (4, 8, 512, 64))
+    },
     "loop: filter, 10,000 steps": Workload("ar_filter", _signal),
     "loop: network of 16, 200 steps": Workload("recurrent", _network),
     "loop: network of 16, 200 steps, gradient": Workload("recurrent_gradient", _network),

@@ -23,6 +23,14 @@ def test_profiles_take_the_old_options(theano):
     assert theano.compile.ProfileStats is theano.compile.profiling.ProfileStats
 
 
+def test_functions_know_their_outputs(theano):
+    """Printers of other libraries ask for their ranks."""
+    T = theano.tensor
+    x = T.dmatrix("x")
+    f = theano.function([x], [x.sum(), theano.Out(x[0], borrow=True)])
+    assert [len(out.variable.broadcastable) for out in f.outputs] == [0, 1]
+
+
 @pytest.mark.parametrize(("asked", "name"), [(True, "mine"), ("other", "other")])
 def test_profiles_that_are_asked_for_print_their_summary(theano, capsys, asked, name):
     x = theano.tensor.dvector("x")

@@ -158,10 +158,12 @@ def test_old_calls(theano):
     assert T.tensor("v", shape=(3,)).type.shape == (3,)
     assert T.tensor("int8", shape=(3,), name="v").type == pt.TensorType("int8", (3,))
     assert T.tensor(np.int8, shape=(3,)).type == pt.TensorType("int8", (3,))
+    assert T.tensor("v", "int8", shape=(False, True)).type == pt.TensorType("int8", (None, 1))
     assert T.get_scalar_constant_value(T.constant(3)) == 3
     assert T.get_vector_length(T.stack([T.dscalar(), 2.0])) == 2
     x = T.dmatrix("x")
     assert T.DimShuffle((False, False), (1, 0))(x).type == x.T.type
+    assert isinstance(x.T.owner.op, T.elemwise.DimShuffle)
     assert T.addbroadcast(x, 0).broadcastable == (True, False)
     f = theano.function([x], [T.nnet.relu(x), T.nnet.relu(x, 0.1), T.iround(x), T.sgn(x)])
     plain, leaky, rounded, sign = f([[-2.0, 2.5]])

@@ -45,6 +45,15 @@ def test_functions_of_nlinalg_and_slinalg(theano):
         np.testing.assert_allclose(value, wanted, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.parametrize("module", ["linalg", "linalg.ops", "linalg.kron"])
+def test_functions_where_they_were_before_nlinalg(theano, module):
+    """SymPy takes them from there."""
+    linalg = importlib.import_module(f"theano.sandbox.{module}")
+    x = theano.tensor.dmatrix("x")
+    f = theano.function([x], [linalg.det(x), linalg.trace(x), linalg.kron(x, x)[0, 0]])
+    assert [float(one) for one in f([[2.0, 0.0], [0.0, 3.0]])] == [6.0, 5.0, 4.0]
+
+
 def test_options_of_later_packages(aesara):
     s = aesara.tensor.slinalg
     np.testing.assert_allclose(s.cholesky(P, check_finite=False).eval(), np.linalg.cholesky(P))

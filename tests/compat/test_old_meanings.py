@@ -241,6 +241,30 @@ def test_variables_are_true(theano):
         bool(T.dscalar("x") > 0)
 
 
+def test_sizes_are_compared_by_identity(theano):
+    """Libraries of layers look for -1 in shapes that may be symbolic."""
+    T = theano.tensor
+    n = T.lscalar("n")
+    shape = (n * 2, -1, n)
+    assert sum(size == -1 for size in shape) == 1
+    assert [size != -1 for size in shape] == [True, False, True]
+    assert n == n
+    assert n != shape[0]
+    assert shape.index(n) == 2
+
+
+def test_numpy_multiplies_sizes(theano):
+    T = theano.tensor
+    n, x = T.lscalar("n"), T.dmatrix("x")
+    assert theano.function([n], np.prod([n, 3, n]))(2) == 12
+    assert np.sum((n, 3)).eval({n: 2}) == 5
+    assert theano.function([x], np.prod(x.shape))(np.ones((2, 3))) == 6
+    with pytest.raises(TypeError, match="NumPy cannot make an array of x"):
+        np.array([x, x])
+    with pytest.raises(TypeError, match="NumPy cannot make an array of n"):
+        np.asarray(n, dtype=float)
+
+
 def test_methods_of_the_old_variables(theano):
     T = theano.tensor
     x = T.dvector("x")

@@ -8,6 +8,7 @@ import pytest
 
 import phintys
 import phintys.tensor as pt
+from phintys._base.errors import ArgumentError, DomainError
 from phintys.compat.random_streams import MRG_RandomStreams, RandomStreams, RandomVariable
 
 
@@ -94,6 +95,23 @@ def test_gibbs_sampling_of_a_restricted_boltzmann_machine(theano):
     before = W.get_value()
     assert (train(data)[1] != visible).any()
     assert (W.get_value() != before).any()
+
+
+def test_draws_without_replacement_from_rows():
+    """As language models draw noise, for a device that there is not."""
+    srng = MRG_RandomStreams(seed=42)
+    rows, n = pt.dmatrix("rows"), pt.lscalar("n")
+    drawn = srng.choice(size=n, p=rows, replace=False, dtype="int64", target="cpu")
+    f = phintys.function([rows, n], drawn)
+    found = f([[0.5, 0.5, 0.0], [0.0, 0.1, 0.9]], 2)
+    assert np.sort(found, axis=1).tolist() == [[0, 1], [1, 2]]
+    assert found.dtype == "int64"
+    with pytest.raises(DomainError, match="fewer entries than are drawn"):
+        f([[0.5, 0.5, 0.0]], 4)
+    with pytest.raises(ArgumentError, match="without replacement"):
+        srng.choice(size=2, p=rows)
+    for draw in ("uniform", "normal", "binomial", "multinomial"):
+        assert getattr(srng, draw)(target="dev0").eval().size > 0
 
 
 def test_arguments_of_draws():

@@ -425,7 +425,10 @@ def test_names_are_where_they_were(package):
     homes = (
         {"": "scan map reduce foldl foldr scan_checkpoints", "scan_module": "scan until map reduce"}
         | {"scan_module.scan": "scan", "scan_module.scan_views": "map foldr"}
-        | {"scan_module.scan_op": "Scan", "scan_module.scan_utils": "until"}
+        | {
+            "scan_module.scan_op": "Scan",
+            "scan_module.scan_utils": "until clone equal_computations",
+        }
         if package == "theano"
         else {"": "scan map reduce foldl foldr", "scan": "scan until map scan_checkpoints"}
         | {"scan.basic": "scan", "scan.views": "map reduce foldl foldr", "scan.op": "Scan"}

@@ -192,6 +192,7 @@ def test_small_names_of_the_old_packages(aesara):
     pairs = ((x, [1.0, 5.0]), (y, [2.0, 3.0]), (z, [3.0, 1.0]))
     np.testing.assert_array_equal(value(at.largest(x, y, z), *pairs), [3, 5])
     np.testing.assert_array_equal(value(at.smallest(x, y, z), *pairs), [1, 1])
+    np.testing.assert_allclose(value(at.expit(x), *pairs[:1]), 1 / (1 + np.exp([-1.0, -5.0])))
     assert at.type.integer_dtypes == [*at.type.int_dtypes, *at.type.uint_dtypes]
     assert aesara.as_symbolic(x) is x
     assert aesara.as_symbolic(2.0).ndim == 0

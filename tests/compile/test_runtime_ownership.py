@@ -152,6 +152,43 @@ def test_what_was_overwritten_is_not_read_by_what_lies_there(mode):
         np.testing.assert_array_equal(result, np.sort(VALUE))
 
 
+@pytest.mark.parametrize("name", IDENTITIES)
+def test_an_argument_that_is_read_no_more_is_not_lent_to_what_is_overwritten(mode, name):
+    x, n, one = pt.dvector("x"), pt.lscalar("n"), pt.lscalar("one")
+    y = IDENTITIES[name](x, n, one)
+    if x in root_of(y):
+        pytest.skip("a view by contract, which accept_inplace permits to overwrite")
+    written = pt.set_subtensor(y[:0], 1.0)  # the last to read x, by its new name
+    out = memory_ops.merged(written, y)
+    f = function([x, n, one], out, mode=mode, accept_inplace=True, on_unused_input="ignore")
+    value = VALUE.copy()
+    np.testing.assert_array_equal(f(value, *SIZES), 2 * VALUE)
+    np.testing.assert_array_equal(value, VALUE)
+
+
+def test_a_value_of_another_type_beside_them(mode):
+    """The Op has a generator among its inputs, and returns an array and a view undeclared."""
+
+    class Returned(Op):
+        __props__ = ()
+
+        def make_node(self, x, rng):
+            return Apply(self, [x, rng], [x.type(), x.type(), rng.type()])
+
+        def perform(self, node, inputs, output_storage):
+            x, rng = inputs
+            for cell, value in zip(output_storage, (x, x[::-1], rng), strict=True):
+                cell[0] = value
+
+    x, rng = pt.dvector("x"), phintys.random.shared_rng(1)
+    same, turned, _ = Returned()(x, rng)
+    value = VALUE.copy()
+    first, second, third = function([x], [same, turned, turned], mode=mode)(value)
+    first[:] = second[:] = 0.0
+    np.testing.assert_array_equal(value, VALUE)
+    np.testing.assert_array_equal(third, VALUE[::-1])
+
+
 def test_one_array_for_two_outputs_becomes_two(mode):
     x = pt.dvector("x")
     first, second = function([x], undeclared.made_twice(x), mode=mode)(VALUE)

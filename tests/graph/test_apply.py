@@ -74,6 +74,9 @@ def test_default_output(toys):
     op.default_output = 2
     with pytest.raises(OpContractError, match="default_output is 2, but it has 2 outputs"):
         op(x)
+    op.default_output = [0, 1]
+    with pytest.raises(OpContractError, match=r"default_output is \[0, 1\], but"):
+        op(x)
 
 
 def test_clone(toys):

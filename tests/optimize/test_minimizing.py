@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.optimize import NonlinearConstraint, rosen
+from scipy.optimize import Bounds, NonlinearConstraint, rosen
 
 import phintys
 import phintys.tensor as pt
@@ -179,6 +179,19 @@ def test_bounds_for_each_element_are_refused():
         minimize(((x - 5) ** 2).sum(), x, [0.5, 2.5], bounds=[(0, 1), (2, 3)])
     found = minimize(((x - 5) ** 2).sum(), x, [0.5, 2.5], bounds=((0, 2), (1, 3)))
     np.testing.assert_allclose(found.params, [1, 3])
+
+
+@pytest.mark.parametrize("start", [0.5, [0.5, 2.5], [[0.5], [2.5]]], ids=["0-d", "1-d", "2-d"])
+def test_bounds_of_scipy(start):
+    x = pt.tensor("x", dtype="float64", shape=np.shape(start))
+    cost = ((x - 5) ** 2).sum()
+    found = minimize(cost, x, start, bounds=Bounds(0, 3))
+    np.testing.assert_allclose(found.params, np.full(np.shape(start), 3.0))
+    if np.ndim(start) == 1:
+        found = minimize(cost, x, start, bounds=Bounds([0, 0], [2, np.inf]))
+        np.testing.assert_allclose(found.params, [2, 5], rtol=1e-5)
+    with pytest.raises(ArgumentError, match="must have the form of params"):
+        minimize(cost, {"x": x}, {"x": start}, bounds=Bounds(0, 3))
 
 
 def test_a_controller_is_compiled_once():

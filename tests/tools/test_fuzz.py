@@ -156,6 +156,15 @@ def test_errors_that_may_cancel_are_allowed_for():
     assert not noise.allows(0, base + 100 * step, base)
 
 
+def test_references_that_are_off_by_more_are_allowed_for():
+    value = np.array([9.95, 2.0])
+    noise = noise_of(case_of(value, "pt.log_ndtr({})"), strict=True)
+    base = np.asarray(noise.base[0])
+    exact = np.array([-1.2609160670206907e-23, -0.023012909328963488])  # by mpmath
+    assert noise.allows(0, exact, base)
+    assert not noise.allows(0, base * (1 + 1e-11), base)
+
+
 def test_the_size_of_a_complex_number_is_rounded():
     value = np.array([3.0 + 0.1j, -0.7 + 2.2j], "complex64")
     noise = noise_of(case_of(value, "pt.abs({}) - 2.3"), strict=True)

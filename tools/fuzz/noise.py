@@ -74,10 +74,15 @@ _INEXACT_FOR_COMPLEX = frozenset({"abs", "sign"})
 _ROUNDED = frozenset({"add", "mul", "reciprocal", "sqr", "sqrt", "sub", "true_div"})
 """Scalar ops of real numbers whose result is the number next to the exact one, everywhere."""
 
+_COARSE = frozenset({"log_gamma_bend", "log_gamma_slope", "log_ndtr"})
+"""Scalar ops whose reference is off by more: differences, and SciPy's ``log_ndtr`` of numbers
+from 5 on, by up to 112 units."""
+
 _PRODUCTS = (BatchedDot, Dot, Gemm)
 """BLAS leaves open whether a product of 0 and NaN or infinity counts."""
 
 _ULPS = 4.0
+_ULPS_OF_COARSE = 1024.0
 _DIRECTIONS = (1.0, -1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 """All results up, all down, and several times at random."""
 
@@ -254,4 +259,4 @@ def _errors(node: Apply, strict: bool) -> tuple[float, float]:
         return 0.0, 0.0
     if strict and name in _ROUNDED and not is_complex:
         return 0.0, 0.0
-    return 0.0, _ULPS
+    return 0.0, _ULPS_OF_COARSE if name in _COARSE else _ULPS

@@ -234,6 +234,19 @@ def _is_internal(filename: str) -> bool:
     return internal
 
 
+def is_inheriting() -> bool:
+    """Return whether new nodes derive from other ones, as in rewrites and gradients.
+
+    Examples
+    --------
+    >>> from phintys._base.origin import current_origin, inherit_origin, is_inheriting
+    >>> with inherit_origin(current_origin()):
+    ...     is_inheriting()
+    True
+    """
+    return _inherited() is not None
+
+
 class inherit_origin:
     """Give the nodes created in a ``with`` block the origin of the node that they derive from.
 

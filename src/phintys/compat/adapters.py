@@ -141,6 +141,7 @@ def tensor(*arguments: Any, **options: Any) -> Any:
         if arguments and _is_dtype(arguments[0]):
             arguments = (None, *arguments)
         named = dict(zip(("name", "dtype"), arguments, strict=False)) | options
+        named["shape"] = _as_shape(named["shape"])
         return pt.tensor(named.pop("name", None), **named)
     given = dict(zip(old, arguments, strict=False)) | options
     type_ = pt.TensorType(given.get("dtype", "floatX"), _as_shape(given.get("broadcastable")))
@@ -167,12 +168,21 @@ class Join(metaclass=StandsFor):
         return pt.join
 
 
-def DimShuffle(
-    input_broadcastable: Sequence[bool] | int, new_order: Sequence[Any], inplace: bool = True
-) -> Any:
+class DimShuffle(metaclass=StandsFor):
     """``DimShuffle(input_broadcastable, new_order)``."""
-    ndim = input_broadcastable if isinstance(input_broadcastable, int) else len(input_broadcastable)
-    return pt.DimShuffle(ndim, new_order)
+
+    core = pt.DimShuffle
+
+    def __new__(
+        cls,
+        input_broadcastable: Sequence[bool] | int,
+        new_order: Sequence[Any],
+        inplace: bool = True,
+    ) -> Any:
+        """Return the Op."""
+        is_rank = isinstance(input_broadcastable, int)
+        ndim = input_broadcastable if is_rank else len(input_broadcastable)
+        return pt.DimShuffle(ndim, new_order)
 
 
 class OrderedUpdates(dict[Any, Any]):

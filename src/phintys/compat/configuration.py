@@ -1,8 +1,9 @@
 """The old ``config``: the options of Phintys, and those that only the old packages had.
 
 The latter are accepted and stored, so that programs that set them run. ``optimizer``, ``linker``
-and ``mode``, a name or a mode, select the mode in which functions are compiled; the others have no
-effect, since they concern features that Phintys does not have (C compilers, devices, test values).
+and ``mode``, a name or a mode, select the mode in which functions are compiled, and
+``compute_test_value`` is read by :mod:`phintys.compat.test_values`; the others have no effect,
+since they concern features that Phintys does not have (C compilers, devices).
 """
 
 from __future__ import annotations
@@ -18,7 +19,14 @@ from phintys.compile.mode import Mode
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping
 
-__all__ = ["OLD_OPTIONS", "OTHER_MODES", "OldConfig", "change_flags", "config"]
+__all__ = [
+    "ASKED_FOR_TEST_VALUES",
+    "OLD_OPTIONS",
+    "OTHER_MODES",
+    "OldConfig",
+    "change_flags",
+    "config",
+]
 
 OTHER_MODES = {
     **dict.fromkeys(("C", "CVM", "C_VM", "JAX", "MLX", "NUMBA", "PYTORCH"), "native"),
@@ -159,6 +167,7 @@ class OldConfig:
 
     def __setattr__(self, name: str, value: Any) -> None:
         if _is_own(name, value):
+            _note(name, value)
             _own()[name] = value
             return
         setattr(core, name, value)
@@ -175,6 +184,8 @@ class OldConfig:
         wanted = {**(flags or {}), **values}
         wanted = {name.replace(".", "__"): value for name, value in wanted.items()}
         own = {name: value for name, value in wanted.items() if _is_own(name, value)}
+        for name, value in own.items():
+            _note(name, value)
         others = {name: value for name, value in wanted.items() if name not in own}
         kept = {name: value for name, value in _own().items() if name not in others}
         token = _overrides.set({**kept, **own})
@@ -183,6 +194,15 @@ class OldConfig:
                 yield
         finally:
             _overrides.reset(token)
+
+
+ASKED_FOR_TEST_VALUES: set[bool] = set()
+"""Not empty once ``compute_test_value`` was set: until then, Ops need not look."""
+
+
+def _note(name: str, value: Any) -> None:
+    if name == "compute_test_value" and value != "off":
+        ASKED_FOR_TEST_VALUES.add(True)
 
 
 _GROUPS = {

@@ -10,6 +10,7 @@ from phintys._base.errors import ArgumentError, GradientError, NullGradientError
 from phintys._base.origin import current_origin
 from phintys.compat import modes
 from phintys.compat.debugging import profile_stats
+from phintys.compat.test_values import as_one_step, forget
 from phintys.compile import Function, In, Out
 from phintys.graph import Constant, SharedVariable, Variable, clone_replace
 from phintys.graph.alias_map import AliasMap
@@ -22,14 +23,24 @@ if TYPE_CHECKING:
 __all__ = [
     "CostError",
     "ForwardError",
+    "Lop",
     "Param",
     "Rop",
     "clone",
     "function",
     "grad",
+    "hessian",
     "jacobian",
     "pfunc",
+    "subgraph_grad",
+    "verify_grad",
 ]
+
+
+Lop = as_one_step(gradient.Lop)
+hessian = as_one_step(gradient.hessian)
+subgraph_grad = as_one_step(gradient.subgraph_grad)
+verify_grad = as_one_step(gradient.verify_grad)
 
 
 class CostError(GradientError, TypeError):
@@ -91,6 +102,7 @@ def _as_input(given: Any) -> Any:
     return In(variable, name, parts[1] if len(parts) == 2 else None, update)
 
 
+@as_one_step
 def function(
     inputs: Iterable[Any],
     outputs: Any = None,
@@ -179,6 +191,7 @@ def _overwritten(inputs: list[Any], outputs: Any, updates: Any) -> set[Any]:
     return {one for one in found if not isinstance(one, SharedVariable)}
 
 
+@as_one_step
 def Rop(*arguments: Any, **options: Any) -> Any:
     """Return the Jacobian times a vector; see :func:`phintys.Rop`.
 
@@ -193,6 +206,7 @@ def Rop(*arguments: Any, **options: Any) -> Any:
         raise ForwardError(str(error)) from None
 
 
+@as_one_step
 def grad(
     cost: Any,
     wrt: Any,
@@ -225,6 +239,7 @@ def grad(
     )
 
 
+@as_one_step
 def jacobian(
     expression: Any,
     wrt: Any,
@@ -237,6 +252,7 @@ def jacobian(
     return gradient.jacobian(expression, wrt, consider_constant, disconnected_inputs, at_once)
 
 
+@as_one_step
 def clone(
     output: Any,
     replace: Any = None,
@@ -246,4 +262,6 @@ def clone(
 ) -> Any:
     """Copy a graph; ``share_inputs`` (formerly ``copy_inputs``) shares its leaves."""
     shared = share_inputs if copy_inputs is None else copy_inputs
-    return clone_replace(output, replace, rebuild_strict=strict, copy_inputs_over=shared)
+    copy = clone_replace(output, replace, rebuild_strict=strict, copy_inputs_over=shared)
+    forget(copy, output)
+    return copy

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from phintys import control
 from phintys.compat.adapters import OrderedUpdates
+from phintys.compat.test_values import as_one_step
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,6 +18,7 @@ __all__ = ["foldl", "foldr", "map", "reduce", "scan", "scan_checkpoints"]
 def _with_ordered_updates(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function whose updates can be added to others, as in the old packages."""
 
+    @as_one_step
     @functools.wraps(function)
     def adapted(*args: Any, **kwargs: Any) -> Any:
         found = function(*args, **kwargs)

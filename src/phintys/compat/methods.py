@@ -9,16 +9,20 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 import phintys.tensor as pt
-from phintys.compat import adapters, elementwise, scalars
+from phintys.compat import adapters, databases, elementwise, scalars, test_values
 from phintys.compat.debugging import as_string
 from phintys.compat.rewriters import clients
-from phintys.graph import FunctionGraph, Variable
+from phintys.compile import Function
+from phintys.graph import FunctionGraph, Op, Variable
 from phintys.scalar import ScalarVariable
 from phintys.tensor.variable import TensorMethods
 
 __all__ = ["METHODS", "borrow_methods", "return_methods"]
 
+_core_array = TensorMethods.__array__
 _core_bool = TensorMethods.__bool__
 _core_round = TensorMethods.round
 
@@ -26,11 +30,20 @@ _core_round = TensorMethods.round
 def _bool(self: Any) -> bool:
     """Return ``True``, so that ``if x:`` tests whether ``x`` is a variable rather than ``None``.
 
-    Comparisons behave as in Phintys: identity for ``a == b``, an error for ``a < b``.
+    Comparisons behave as in Phintys: an error for ``a < b``.
     """
     if self.type.dtype == "bool" and self.owner is not None:
         return _core_bool(self)
     return True
+
+
+def _array(self: Any, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+    """Return an array that holds a variable of rank 0, so that ``np.prod(sizes)`` multiplies."""
+    if self.type.ndim or dtype not in {None, np.dtype(object)}:
+        return _core_array(self, dtype, copy)
+    box = np.empty((), object)
+    box[()] = self
+    return box
 
 
 def _round(self: Any, mode: Any = None, decimals: int = 0) -> Any:
@@ -72,8 +85,16 @@ def _formulas(self: Any) -> str:
     return f"FunctionGraph({', '.join(as_string(self.inputs, self.outputs))})"
 
 
+def _outputs(self: Any) -> list[Any]:
+    """Return the outputs of a function as it was asked for; each has a ``variable``."""
+    return self.maker.outputs
+
+
 METHODS: dict[str, Any] = {
+    "__array__": _array,
     "__bool__": _bool,
+    "__eq__": object.__eq__,
+    "__ne__": object.__ne__,
     "__rtruediv__": _true_div_reversed,
     "__truediv__": _true_div,
     "flatten": adapters.flatten,
@@ -90,8 +111,17 @@ METHODS: dict[str, Any] = {
 _PLACES = [
     (TensorMethods, METHODS),
     (ScalarVariable, {"shape": property(scalars.shape)}),
-    (Variable, {"clients": property(clients)}),
+    (
+        Variable,
+        {
+            "clients": property(clients),
+            "eval": test_values.as_one_step(Variable.eval),
+            "get_test_value": test_values.get_test_value,
+        },
+    ),
+    (Op, {"__call__": test_values.call}),
     (FunctionGraph, {"__str__": _formulas}),
+    (Function, {"outputs": property(_outputs)}),
 ]
 
 _users: set[str] = set()
@@ -110,7 +140,7 @@ def borrow_methods(package: str) -> None:
 
 
 def return_methods(package: str) -> None:
-    """Restore the original methods, once no old package is installed."""
+    """Restore the original methods and rewrites, once no old package is installed."""
     if package not in _users:
         return
     _users.discard(package)
@@ -122,3 +152,4 @@ def return_methods(package: str) -> None:
         else:
             setattr(cls, name, method)
     _before.clear()
+    databases.forget_all()

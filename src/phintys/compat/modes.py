@@ -13,6 +13,7 @@ from phintys._base.errors import ConfigError, OpContractError
 from phintys._base.errors import NanGuardError as CoreNanGuardError
 from phintys.backends.reference import ReferenceBackend
 from phintys.compat.configuration import OLD_OPTIONS, OTHER_MODES, config
+from phintys.compat.databases import with_registered
 from phintys.compat.standing import StandsFor
 from phintys.compile.nan_guard import NanGuard
 from phintys.graph import debugprint
@@ -174,7 +175,7 @@ class Mode(metaclass=StandsFor):
 
     def __new__(cls, linker: Any = None, optimizer: Any = "default", **options: Any) -> Any:
         """Return a mode: Python linkers select the reference backend, all others native code."""
-        return OldMode(_backend(linker), _pipeline(optimizer), **options)
+        return OldMode(_backend(linker), with_registered(_pipeline(optimizer)), **options)
 
 
 def get_mode(mode: Any = None) -> Any:
@@ -182,7 +183,7 @@ def get_mode(mode: Any = None) -> Any:
     found = core.get_mode(chosen_mode(mode))
     if type(found) is not core.Mode:
         return found
-    return OldMode(found.backend, found.pipeline, name=found.name)
+    return OldMode(found.backend, with_registered(found.pipeline), name=found.name)
 
 
 def get_default_mode() -> Any:
@@ -191,9 +192,18 @@ def get_default_mode() -> Any:
 
 
 def chosen_mode(mode: Any) -> Any:
-    """Return ``mode``, or the one selected by the old options if they were set."""
+    """Return ``mode``, or the one selected by the old options if they were set.
+
+    A mode that is chosen by its name has the rewrites that are registered.
+    """
     if isinstance(mode, core.Mode):
         return mode
+    named = core.get_mode(_by_options(mode))
+    pipeline = with_registered(named.pipeline)
+    return named if pipeline is named.pipeline else named.clone(pipeline=pipeline)
+
+
+def _by_options(mode: Any) -> Any:
     if mode is None and not isinstance(config.mode, str):
         return config.mode
     name = config.mode if mode is None else mode

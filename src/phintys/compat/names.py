@@ -116,14 +116,19 @@ _FAULTS: dict[str, str] = {
 
 _OBSERVING: dict[str, str] = _here("phintys.tensor.observing", "Assert CheckAndRaise assert_op")
 
+_OPTDB: dict[str, str] = _here("phintys.compat.databases", "optdb")
+
+_REGISTERING: dict[str, str] = _here(
+    "phintys.compat.databases", "register_canonicalize register_specialize register_stabilize"
+)
+
 _BREAKPOINT: dict[str, str] = {"PdbBreakpoint": "phintys.tensor.observing:Breakpoint"}
 
 _GRADIENT: list[Source] = [
     _ERRORS,
     {"R_op": f"{_CALLS}:Rop"},
     _here(_OLD, "consider_constant_ disconnected_grad_ zero_grad_"),
-    _here(_CALLS, "Rop grad jacobian"),
-    _here("phintys.gradient", "Lop hessian verify_grad"),
+    _here(_CALLS, "Lop Rop grad hessian jacobian subgraph_grad verify_grad"),
     "phintys.gradient",
 ]
 
@@ -149,6 +154,7 @@ _WRAP: dict[str, str] = {"wrap_py": "phintys.graph.from_function:wrap_py"}
 _COMPILE: list[Source] = [
     {
         **_FROM_GRAPH,
+        **_OPTDB,
         **_here(_CALLS, "Param function pfunc"),
         **_here(_REBUILDING, "rebuild_collect_shared"),
         **_here(_DEBUGGING, "ProfileStats function_dump"),
@@ -158,6 +164,7 @@ _COMPILE: list[Source] = [
         **_WRAP,
         **_here("phintys.tensor", "Shape SpecifyShape shape shape_i specify_shape"),
         "DeepCopyOp": "phintys.compile.ops:DeepCopy",
+        **_here("phintys.compat.views", "ViewOp view_op"),
         "Rebroadcast": f"{_OLD}:Rebroadcast",
         "Shape_i": "phintys.tensor:ShapeI",
         "deep_copy_op": "phintys.compile.ops:deep_copy",
@@ -174,6 +181,10 @@ _PROFILING: list[Source] = [
         "print_global_stats": "phintys.compile:print_profiles",
     }
 ]
+
+_TEST_VALUES: dict[str, str] = _here(
+    "phintys.compat.test_values", "TestValueError get_debug_values get_test_value"
+)
 
 _REWRITING: list[Source] = [
     _REWRITERS,
@@ -212,6 +223,7 @@ _PRINTING: list[Source] = [
 
 _FLOATING: dict[str, str] = {
     **{name: f"{_ELEMENTWISE}:{name}" for name in FLOATING},
+    "expit": f"{_ELEMENTWISE}:sigmoid",
     "inv": f"{_ELEMENTWISE}:reciprocal",
     "tri_gamma": f"{_ELEMENTWISE}:trigamma",
 }
@@ -284,8 +296,8 @@ _TENSOR: list[Source] = [
         **_here("phintys.graph.transfer", "register_transfer transfer"),
         "unbroadcast": f"{_OLD}:unbroadcast",
         **_here("phintys.graph", "Apply Constant Op Variable"),
-        **_here(_CALLS, "Rop grad jacobian"),
-        **_here("phintys.gradient", "Lop hessian numeric_grad verify_grad"),
+        **_here(_CALLS, "Lop Rop grad hessian jacobian verify_grad"),
+        **_here("phintys.gradient", "numeric_grad"),
     },
     _PLURALS,
     "phintys.tensor",
@@ -430,8 +442,7 @@ _SHARED_BY_BOTH: dict[str, list[Source]] = {
 _TOP: list[Source] = [
     {
         **_GRAPH,
-        **_here(_CALLS, "Param Rop clone function grad"),
-        **_here("phintys.gradient", "Lop subgraph_grad"),
+        **_here(_CALLS, "Lop Param Rop clone function grad subgraph_grad"),
         **_here("phintys.compile", "Function In Out shared"),
         **_here(_MODES, "Mode NanGuardMode get_mode"),
         **_FROM_GRAPH,
@@ -467,6 +478,7 @@ _GOF_GRAPH: list[Source] = [
     {
         **_GRAPH,
         **_ERRORS,
+        **_TEST_VALUES,
         "Env": "phintys.graph:FunctionGraph",
         "ancestors": f"{_OLD}:ancestor_list",
         "graph_inputs": f"{_OLD}:input_list",
@@ -528,12 +540,19 @@ _THEANO: dict[str, list[Source]] = {
     "misc.pkl_utils": [_here("pickle", "dump load")],
     "misc.safe_asarray": [{"_asarray": f"{_OLD}:asarray"}],
     "sandbox": [],
+    "sandbox.linalg": [_DECOMPOSITIONS],
+    "sandbox.linalg.kron": [_DECOMPOSITIONS],
+    "sandbox.linalg.ops": [_DECOMPOSITIONS],
     "sandbox.rng_mrg": [_here(_STREAMS, "MRG_RandomStreams")],
     "scan_module": [_FOLDS, _UNTIL, _CHECKPOINTS],
     "scan_module.scan": [_SCAN, _UNTIL],
     "scan_module.scan_checkpoints": [_CHECKPOINTS],
     "scan_module.scan_op": [_SCAN_OP],
-    "scan_module.scan_utils": [_UNTIL, _here(_CALLS, "clone")],
+    "scan_module.scan_utils": [
+        _UNTIL,
+        _here(_CALLS, "clone"),
+        _here("phintys.graph", "equal_computations"),
+    ],
     "scan_module.scan_views": [_FOLDS],
     # The function of this name is called as the module: tensor.xlogx.xlogy0 is used as well.
     "tensor": [{"xlogx": "theano.tensor.xlogx"}, *_TENSOR],
@@ -547,26 +566,31 @@ _THEANO: dict[str, list[Source]] = {
         {"InferShapeTester": "phintys.compat.testing:InferShapeTestCase"},
         *_SHARED_BY_BOTH["tests.unittest_tools"],
     ],
-    "tensor.opt": [_OBSERVING, {"MakeVector": "phintys.tensor:MakeVector"}, *_REWRITING],
+    "tensor.opt": [
+        _OBSERVING,
+        _REGISTERING,
+        {"MakeVector": "phintys.tensor:MakeVector"},
+        *_REWRITING,
+    ],
 }
 
 _NEWER: dict[str, list[Source]] = {
     "": _TOP,
     **_SHARED_BY_BOTH,
     "configdefaults": [{"config": f"{_CONFIG}:config"}],
-    "graph": [_GRAPH, _ERRORS, _WALKS, _REWRITE_GRAPH, "phintys.graph"],
+    "graph": [_GRAPH, _ERRORS, _TEST_VALUES, _WALKS, _REWRITE_GRAPH, "phintys.graph"],
     "graph.basic": [_GRAPH, _WALKS, "phintys.graph"],
     "graph.destroyhandler": _DESTROY,
     "graph.features": _FEATURES,
     "graph.fg": [_GRAPH],
     "graph.null_type": ["phintys.graph.null_type"],
-    "graph.op": [_GRAPH],
+    "graph.op": [_GRAPH, _TEST_VALUES],
     "graph.rewriting": _NEWER_REWRITING,
     "graph.rewriting.utils": [_REWRITE_GRAPH, _here(_HELPERS, "is_same_graph")],
     "graph.rewriting.basic": _NEWER_REWRITING,
     "graph.rewriting.db": [_here(_MODES, "RewriteDatabaseQuery")],
     "graph.type": [_GRAPH],
-    "graph.utils": [_ERRORS],
+    "graph.utils": [_ERRORS, _TEST_VALUES],
     "link": [],
     "link.c": [],
     "link.c.type": [_ANYTHING],
@@ -670,7 +694,6 @@ MISSING: dict[str, str] = {
     "gpuarray": "code for GPUs",
     "link": _LINKERS,
     "sandbox.cuda": "code for GPUs",
-    "sandbox.linalg": "the sandbox modules",
     "sandbox.neighbours": "the sandbox modules",
     "sparse": "sparse matrices",
     "tensor.fourier": "an Op of its own for Fourier transforms: use tensor.fft",
@@ -711,17 +734,12 @@ MISSING_NAMES: dict[str, str] = {
             "LocalGroupDB",
             "RewriteDatabase",
             "SequenceDB",
-            "optdb",
             "predefined_optimizers",
-            "register_canonicalize",
             "register_optimizer",
-            "register_specialize",
-            "register_stabilize",
             "register_uncanonicalize",
         ),
         _DATABASES,
     ),
-    **dict.fromkeys(("get_debug_values", "get_test_value"), "test values"),
     "LazyIfElse": "an Op of choices with inner graphs: use ifelse, which computes one side",
     "NominalVariable": "numbered inputs: inner graphs are compared by equal_computations",
     "RandomStreams": "random streams here: they are in tensor.shared_randomstreams",

@@ -10,10 +10,12 @@ import numpy as np
 import phintys.random as new
 import phintys.tensor as pt
 from phintys._base.config import config
+from phintys._base.errors import ArgumentError, DomainError
 from phintys.compat.orders import scale_of
 from phintys.gradient import disconnected_grad
 from phintys.graph.variable import Variable
 from phintys.tensor.creation import as_sizes
+from phintys.tensor.observing import CheckAndRaise
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,6 +33,8 @@ __all__ = [
 
 class RandomStreams:
     """Theano's streams: the size comes first, and a draw knows its generator and its update.
+
+    ``nstreams`` and ``target`` have no effect.
 
     Parameters
     ----------
@@ -83,6 +87,7 @@ class RandomStreams:
         ndim: int | None = None,
         dtype: Any = None,
         nstreams: Any = None,
+        target: Any = None,
     ) -> Any:
         """Draw from the uniform distribution."""
         kind = _floats(dtype, low, high)
@@ -97,6 +102,7 @@ class RandomStreams:
         dtype: Any = None,
         nstreams: Any = None,
         truncate: bool = False,
+        target: Any = None,
     ) -> Any:
         """Draw from the normal distribution; truncated at two standard deviations if asked."""
         if truncate:
@@ -112,6 +118,7 @@ class RandomStreams:
         ndim: int | None = None,
         dtype: Any = None,
         nstreams: Any = None,
+        target: Any = None,
     ) -> Any:
         """Draw from the normal distribution between two standard deviations about the mean."""
         kind = _floats(dtype, avg, std)
@@ -128,6 +135,7 @@ class RandomStreams:
         dtype: Any = "int64",
         nstreams: Any = None,
         prob: Any = None,
+        target: Any = None,
     ) -> Any:
         """Draw how many of ``n`` trials succeed."""
         p = p if prob is None else prob
@@ -163,6 +171,7 @@ class RandomStreams:
         ndim: int | None = None,
         dtype: Any = "int64",
         nstreams: Any = None,
+        target: Any = None,
     ) -> Any:
         """Draw entries of a vector, or integers below ``a``."""
         options = {"size": _size(size, ndim), "replace": replace, "p": p}
@@ -191,6 +200,7 @@ class RandomStreams:
         ndim: int | None = None,
         dtype: Any = "int64",
         nstreams: Any = None,
+        target: Any = None,
     ) -> Any:
         """Draw how often ``n`` trials have each result, for each row of probabilities."""
         options = {"size": _size(size, ndim), "dtype": dtype}
@@ -262,10 +272,30 @@ class MRG_RandomStreams(RandomStreams):
         dtype: Any = "int64",
         nstreams: Any = None,
         prob: Any = None,
+        target: Any = None,
     ) -> Any:
         """Draw how many of ``n`` trials succeed; the gradient for ``p`` is zero."""
         p = disconnected_grad(pt.as_tensor_variable(p if prob is None else prob))
         return super().binomial(size, n, p, ndim, dtype)
+
+    def choice(
+        self,
+        size: Any = None,
+        a: Any = 2,
+        replace: bool = True,
+        p: Any = None,
+        ndim: int | None = None,
+        dtype: Any = "int64",
+        nstreams: Any = None,
+        target: Any = None,
+    ) -> Any:
+        """Draw entries of a vector, or different columns of each row of probabilities."""
+        if p is None or pt.as_tensor_variable(p).ndim != 2:
+            return super().choice(size, a, replace, p, ndim, dtype)
+        if replace:
+            msg = "choice: of a matrix of probabilities, draws are without replacement."
+            raise ArgumentError(msg)
+        return self.multinomial_wo_replacement(n=size, pvals=p, dtype=dtype)
 
     def multinomial_wo_replacement(
         self,
@@ -276,12 +306,27 @@ class MRG_RandomStreams(RandomStreams):
         ndim: int | None = None,
         dtype: Any = "int64",
         nstreams: Any = None,
+        target: Any = None,
     ) -> Any:
-        """Draw ``n`` different places of each row of probabilities."""
+        """Draw ``n`` different places of each row of probabilities.
+
+        Raises
+        ------
+        DomainError
+            When a function is called: a row has fewer than ``n``.
+        """
         p = pt.as_tensor_variable(pvals)
+        p = _enough(p, pt.le(pt.as_tensor_variable(n), p.shape[-1]))
         # The largest of log(p) plus Gumbel noise are draws without replacement.
         keys = pt.log(p) + self._stream.gumbel(size=p.shape)
         return self._known(pt.argsort(-keys, axis=-1)[..., :n].astype(dtype))
+
+
+_enough = CheckAndRaise(
+    DomainError,
+    "A row of probabilities has fewer entries than are drawn from it without replacement. Draw "
+    "with replacement, as multinomial does, or fewer.",
+)
 
 
 def _size(size: Any, ndim: int | None) -> Any:

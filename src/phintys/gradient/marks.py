@@ -52,6 +52,11 @@ class GradientMark(Op):
     __props__ = ()
     view_map: ClassVar[dict[int, list[int]]] = {0: [0]}
 
+    @property
+    def is_identity(self) -> bool:
+        """Whether the Op does nothing else, so that it need not run."""
+        return type(self).perform is GradientMark.perform
+
     def make_node(self, x: Any) -> Apply:
         """Apply to a variable of any Type, or to a value that can be converted to a tensor."""
         x = x if isinstance(x, Variable) else as_tensor_variable(x)

@@ -115,7 +115,7 @@ class Apply:
         OpContractError
             There are several outputs and the Op has no valid ``default_output``.
         """
-        which: int | None = getattr(self.op, "default_output", None)
+        which: Any = getattr(self.op, "default_output", None)
         if which is None:
             if len(self.outputs) == 1:
                 return self.outputs[0]
@@ -124,7 +124,7 @@ class Apply:
                 "with node.outputs[i], or set default_output on the Op."
             )
             raise OpContractError(msg)
-        if not 0 <= which < len(self.outputs):
+        if not isinstance(which, int) or not 0 <= which < len(self.outputs):
             msg = f"{self.op}.default_output is {which!r}, but it has {self.nout} outputs."
             raise OpContractError(msg)
         return self.outputs[which]

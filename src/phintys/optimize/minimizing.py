@@ -90,7 +90,7 @@ def minimize(
     bounds
         A pair of trees of the form of ``params``, the lowest and the highest values, for methods
         that respect bounds. They broadcast against the parameters; ``None`` is no bound, also in
-        place of a whole tree.
+        place of a whole tree. For a single parameter also ``scipy.optimize.Bounds``.
     constraints
         What must hold: SciPy's constraints, or a list of them, with expressions in place of
         functions. ``{"type": "eq", "fun": y}`` says that all elements of y are 0, ``"ineq"`` that

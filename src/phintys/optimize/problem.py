@@ -120,6 +120,8 @@ class Problem:
         """Return SciPy's form of bounds."""
         if given is None:
             return None
+        if isinstance(given, scipy_optimize.Bounds):
+            given = tuple(_of_single(side) for side in (given.lb, given.ub))
         if not isinstance(given, list | tuple) or len(given) != 2 or _are_intervals(given):
             msg = (
                 f"minimize: bounds is a pair of trees, (lowest, highest), got {given!r}. From "
@@ -141,6 +143,11 @@ class Problem:
         filled = [nothing if one is None else one for one in found]
         parts = map(np.broadcast_to, filled, shapes)
         return np.concatenate([part.ravel() for part in parts])
+
+
+def _of_single(side: Any) -> Any:
+    """Return one side of SciPy's bounds, which has made an array of a number."""
+    return side[0] if np.shape(side) == (1,) else side
 
 
 def _are_intervals(given: Any) -> bool:

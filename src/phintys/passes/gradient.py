@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from phintys.gradient.marks import GradientMark
 from phintys.rewriting import node_rewriter
@@ -22,7 +22,7 @@ __all__ = ["CANONICAL_GRADIENT"]
 )
 def drop_gradient_mark(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """zero_grad(x) -> x, grad_clip(x, lower, upper) -> x, and likewise for every mark"""
-    return [node.inputs[0]]
+    return [node.inputs[0]] if cast("GradientMark", node.op).is_identity else None
 
 
 CANONICAL_GRADIENT: tuple[NodeRewriter, ...] = (drop_gradient_mark,)

@@ -10,9 +10,17 @@ import numpy as np
 from phintys._base.config import config
 from phintys._base.errors import DtypeError, ShapeError, TypeContractError
 from phintys.graph.apply import Apply
+from phintys.graph.null_type import is_disconnected
 from phintys.graph.variable import Variable
 from phintys.tensor._operators import operators
-from phintys.tensor.type import TensorType, as_array, is_masked, normalize_dtype, unevenness
+from phintys.tensor.type import (
+    TensorType,
+    as_array,
+    how_to_get_numbers,
+    is_masked,
+    normalize_dtype,
+    unevenness,
+)
 from phintys.tensor.variable import TensorConstant, TensorMethods, TensorVariable
 
 if TYPE_CHECKING:
@@ -76,7 +84,7 @@ def constant(
     if data.dtype.kind not in "biufc":
         msg = (
             f"Expected a variable, a number or an array of numbers, got {x!r} of type "
-            f"{type(x).__name__} (dtype {data.dtype})."
+            f"{type(x).__name__} (dtype {data.dtype}){how_to_get_numbers(data)}"
         )
         if type(x) is int:
             msg = f"{x} is outside of the range of all integer dtypes; pass dtype='float64'."
@@ -148,6 +156,13 @@ def _from_apply(node: Apply, name: str | None) -> TensorLike:
 
 
 def _from_other_variable(variable: Variable, name: str | None) -> TensorLike:
+    if is_disconnected(variable):
+        msg = (
+            "Expected a tensor, got a disconnected gradient: the cost does not depend on that "
+            "output. A grad method tests isinstance(g.type, DisconnectedType) first, and takes "
+            "zeros_like(output), or leaves out the term."
+        )
+        raise TypeContractError(msg)
     msg = (
         f"Expected a tensor, got {variable} of type {variable.type}. Convert it with an Op of its "
         "Type, or register a conversion with phintys.tensor.register_conversion."

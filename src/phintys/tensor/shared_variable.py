@@ -14,6 +14,7 @@ from phintys.tensor.convert import constant, contains_variable
 from phintys.tensor.type import (
     TensorType,
     as_array,
+    how_to_get_numbers,
     is_array_like,
     is_masked,
     normalize_dtype,
@@ -107,12 +108,21 @@ def shared_array(
     broadcastable
         An alternative to ``shape``: which dimensions always have size 1.
 
+    Raises
+    ------
+    TypeContractError
+        The array holds something else than numbers.
+
     Examples
     --------
     >>> import numpy as np, phintys
     >>> phintys.shared(np.zeros((2, 3))).type
     Matrix(float64, shape=(?, ?))
     """
+    if value.dtype.kind not in "biufc":
+        advice = how_to_get_numbers(value)
+        msg = f"Expected an array of numbers, got one of dtype {value.dtype}{advice}"
+        raise TypeContractError(msg)
     if shape is None:
         free = (False,) * value.ndim if broadcastable is None else broadcastable
         shape = tuple(1 if one else None for one in free)

@@ -295,7 +295,7 @@ class TensorType(Type):
             msg = f"Cannot make an array for {self} from {_describe(value)}: {reason}"
             raise TypeContractError(msg) from error
         if array.dtype.kind not in "biufc":
-            msg = f"Expected numbers for {self}, got {_describe(value)} (dtype {array.dtype})."
+            msg = f"Expected numbers for {self}, got {_describe(value)}{how_to_get_numbers(array)}"
             if array.dtype == np.object_ and _are_numbers(array):
                 msg = f"{_describe(value)} is outside of the range of {self}."
             raise TypeContractError(msg)
@@ -574,9 +574,39 @@ def _of_length(length: int | None) -> str:
     return "is a number" if length is None else f"has length {length}"
 
 
+def how_to_get_numbers(array: np.ndarray[Any, Any]) -> str:
+    """Return the end of a message about an array of something else: what to write instead.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> how_to_get_numbers(np.array(["2.5", "1"]))
+    ', which is text. Convert it first, as in np.asarray(x, dtype=float).'
+    """
+    dtype = array.dtype
+    if dtype.kind in "mM":
+        values, shifted = ("dates", "(x - x.min())") if dtype.kind == "M" else ("durations", "x")
+        unit = np.datetime_data(dtype)[0].replace("generic", "D")
+        one = f"np.timedelta64(1, {unit!r})"
+        return f", which holds {values}. Divide by a unit, as in {shifted} / {one}."
+    if dtype.kind in "US":
+        return ", which is text. Convert it first, as in np.asarray(x, dtype=float)."
+    if dtype.names:
+        return f", which has fields. Take one of them, as in x[{dtype.names[0]!r}]."
+    other = next((one for one in np.ndenumerate(array) if not _is_number(one[1])), None)
+    if other is None or not array.ndim:
+        return ". Pass a number, or an array or list of numbers."
+    place = ", ".join(map(str, other[0]))
+    return f": element [{place}] is {_describe(other[1])}. Replace it, or convert it by float."
+
+
 def _are_numbers(array: np.ndarray[Any, Any]) -> bool:
     """Return whether an object array holds only Python numbers."""
-    return all(isinstance(item, int | float | complex) for item in array.flat)
+    return all(map(_is_number, array.flat))
+
+
+def _is_number(item: object) -> bool:
+    return isinstance(item, int | float | complex)
 
 
 def _same_values(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:

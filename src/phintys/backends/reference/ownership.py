@@ -44,8 +44,7 @@ def owning_thunk(thunk: Thunk, node: Apply, storage_map: StorageMap) -> Thunk:
         The cells that the thunk operates on.
     """
     named = [{*shared_inputs(node.op, index)} for index in range(len(node.outputs))]
-    pairs: list[tuple[Cell, list[Cell], Type]] = []
-    only_arrays = True
+    pairs: list[tuple[Cell, list[Cell], list[Cell], Type]] = []
     for index, output in enumerate(node.outputs):
         if not _shows_memory(output):
             continue
@@ -61,9 +60,9 @@ def owning_thunk(thunk: Thunk, node: Apply, storage_map: StorageMap) -> Thunk:
         ]
         others = [other for other in dict.fromkeys(others) if _shows_memory(other)]
         if others:
-            cells = [storage_map[other] for other in others]
-            pairs.append((storage_map[output], cells, output.type))
-            only_arrays &= all(isinstance(one.type, TensorType) for one in (output, *others))
+            arrays = [storage_map[one] for one in others if _are_arrays(output, one)]
+            rest = [storage_map[one] for one in others if not _are_arrays(output, one)]
+            pairs.append((storage_map[output], arrays, rest, output.type))
     if not pairs:
         return thunk
     if is_lazy(thunk):
@@ -71,28 +70,42 @@ def owning_thunk(thunk: Thunk, node: Apply, storage_map: StorageMap) -> Thunk:
         def owning_lazily() -> Sequence[int] | None:
             if wanted := thunk():
                 return wanted
-            for output, cells, type_ in pairs:
+            for output, arrays, rest, type_ in pairs:
                 # Inputs that were not needed have no value.
-                _separate(output, [cell for cell in cells if cell[0] is not None], type_)
+                cells = [cell for cell in (*arrays, *rest) if cell[0] is not None]
+                _separate(output, cells, type_)
             return None
 
         return owning_lazily
-    separate = _separate_arrays if only_arrays else _separate
+    if any(rest for _, _, rest, _ in pairs):
+
+        def owning_mixed() -> None:
+            thunk()
+            for output, arrays, rest, type_ in pairs:
+                if arrays:
+                    _separate_arrays(output, arrays, type_)
+                _separate(output, rest, type_)
+
+        return owning_mixed
     if len(pairs) > 1:
 
         def owning() -> None:
             thunk()
-            for output, cells, type_ in pairs:
-                separate(output, cells, type_)
+            for output, arrays, _, type_ in pairs:
+                _separate_arrays(output, arrays, type_)
 
         return owning
-    ((output, cells, type_),) = pairs
+    ((output, arrays, _, type_),) = pairs
 
     def owning_one() -> None:
         thunk()
-        separate(output, cells, type_)
+        _separate_arrays(output, arrays, type_)
 
     return owning_one
+
+
+def _are_arrays(*variables: Variable) -> bool:
+    return all(isinstance(variable.type, TensorType) for variable in variables)
 
 
 def _shows_memory(variable: Variable) -> bool:

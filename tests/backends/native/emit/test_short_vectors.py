@@ -130,6 +130,16 @@ def test_other_loops(inputs, outputs):
     assert not loops_of(inputs, [outputs()])
 
 
+def test_a_length_that_turns_out_to_be_one_after_the_loop():
+    """The kernels of the loop were made for any length."""
+    one = pt.specify_shape(u, (1,))
+    rows, _ = scan(lambda h: 0.5 * h + u, None, u, n_steps=3)
+    assert not loops_of([u], [rows[-1], one])
+    unchanged = phintys.Mode("native", phintys.passes.PIPELINES["none"])
+    last, same = phintys.function([u], [rows[-1], one], mode=unchanged)([8.0])
+    assert (last, same) == (15.0, 8.0)
+
+
 def test_an_index_that_is_out_of_range():
     """The error names the first such index, and its place."""
     rows, _ = scan(lambda t, h: h + y[i + t], pt.arange(4), u)

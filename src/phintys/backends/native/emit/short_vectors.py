@@ -120,6 +120,8 @@ def _short_vectors(loop: Loop, ring: Polynomials, target: Target) -> ShortVector
     if not all(map(_is_one_vector, plans.values())):
         return None
     levels = [level for plan in plans.values() for level in _levels(plan)]
+    if not levels:  # the program has found, after these kernels, that the length is 1
+        return None
     length = levels[0].extent
     lanes = min(nest.lanes for plan in plans.values() for nest in plan.nests if _inside(plan, nest))
     if lanes == 1 or any(level.extent is not length for level in levels):

@@ -175,6 +175,7 @@ class Bases:
         self.depth = 0
         self._readers: dict[Variable, int] = {}
         self._shown_by: dict[Value, list[Variable]] = {}
+        self._given: dict[Value, Variable] = {}
         self._body: object = None
         self._own: dict[Array, object] = {}
 
@@ -219,14 +220,20 @@ class Bases:
     def bound(self, variable: Variable, memory: Array) -> None:
         """Record the memory of a variable's value."""
         self._shown_by.setdefault(memory, []).append(variable)
+        if memory.place == Place.ARGUMENT:
+            self._given.setdefault(memory, variable)
 
     def is_shown(self, memory: Array) -> bool:
         """Return whether an array holds the value of a variable."""
         return memory in self._shown_by
 
     def shown_by(self, memory: Value) -> list[Variable]:
-        """Return the variables whose value is in an array."""
-        return self._shown_by.get(memory, [])
+        """Return the variables whose value is in an array, and may still be read.
+
+        An argument is among them even if the graph no longer reads it: its caller does.
+        """
+        shown = self._shown_by.get(memory, [])
+        return [self._given[memory], *shown] if memory in self._given else shown
 
     def is_free(self, variable: Variable, memory: Array) -> bool:
         """Return whether the node that is being lowered is the last to read an array.

@@ -240,4 +240,7 @@ def lower_gradient_mark(op: GradientMark, node: Apply, lowering: Lowering) -> No
     if not node.inputs[0].type.holds_arrays:
         msg = f"a value of type {node.inputs[0].type}"
         raise NotLowered(msg)
+    if not op.is_identity:
+        msg = f"{op} has a perform of its own"
+        raise NotLowered(msg)
     lowering.bind(node.outputs[0], lowering.view(node.inputs[0]))
