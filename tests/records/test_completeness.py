@@ -79,7 +79,9 @@ def _is_function(thing):
     return callable(thing) and not isinstance(thing, type)
 
 
-@pytest.mark.parametrize("module", [pt, linalg, signal, special], ids=lambda module: module.__name__)
+@pytest.mark.parametrize(
+    "module", [pt, linalg, signal, special], ids=lambda module: module.__name__
+)
 def test_every_function_is_called_in_a_record(module, records):
     """It is the build of a record, is named in the files here, or is another name of such a one."""
     source = "".join(path.read_text("utf-8") for path in Path(__file__).parent.glob("*.py"))
