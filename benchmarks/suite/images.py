@@ -150,6 +150,84 @@ def in_jax(row: Row) -> Callable[[], Any]:
     return lambda: jax.block_until_ready(f(*arrays))
 
 
+# ---- a network -----------------------------------------------------------------------------------
+
+SHAPES: tuple[Shape, ...] = (
+    *((20, 1, 5, 5), (20, 1, 1), (50, 20, 5, 5), (50, 1, 1)),
+    *((800, 500), (500,), (500, 10), (10,)),
+)
+"""Filters, weights and biases of LeNet."""
+
+RATE = 0.01
+
+
+def _of_network() -> tuple[list[np.ndarray[Any, Any]], list[np.ndarray[Any, Any]]]:
+    """Return parameters, and images with labels."""
+    rng = np.random.default_rng(0)
+    parameters = [(rng.normal(size=shape) / 10).astype("float32") for shape in SHAPES]
+    images = rng.normal(size=(64, 1, 28, 28)).astype("float32")
+    return parameters, [images, rng.integers(0, 10, 64)]
+
+
+def _scores(x: Any, parameters: list[Any], module: Any, layer: Callable[..., Any]) -> Any:
+    """Return the scores of LeNet, given a layer of convolutions and pooling."""
+    w1, b1, w2, b2, w3, b3, w4, b4 = parameters
+    x = module.tanh(layer(x, w1) + b1)
+    x = module.tanh(layer(x, w2) + b2)
+    return module.tanh(x.reshape((64, 800)) @ w3 + b3) @ w4 + b4
+
+
+def network_in_phintys() -> Callable[[], Any]:
+    """Return a training step."""
+    import phintys
+    import phintys.tensor as pt
+
+    values, arguments = _of_network()
+    parameters = [phintys.shared(value) for value in values]
+    known = [pt.specify_shape(p, p.get_value().shape) for p in parameters]
+    x, y = pt.ftensor4("x"), pt.lvector("y")
+    scores = _scores(x, known, pt, lambda x, w: pt.signal.max_pool(pt.signal.conv(x, w), 2))
+    cost = -pt.log_softmax(scores, axis=-1)[pt.arange(64), y].mean()
+    gradients = phintys.grad(cost, parameters)
+    updates = {
+        p: p - np.float32(RATE) * slope for p, slope in zip(parameters, gradients, strict=True)
+    }
+    f = phintys.function([x, y], cost, updates=updates)
+    return lambda: f(*arguments)
+
+
+def network_in_jax() -> Callable[[], Any]:
+    """Return a training step."""
+    import jax
+    import jax.numpy as jnp
+    from jax import lax
+
+    def layer(x: Any, w: Any) -> Any:
+        order = ("NCHW", "OIHW", "NCHW")
+        y = lax.conv_general_dilated(x, w, (1, 1), "VALID", dimension_numbers=order)
+        return lax.reduce_window(y, -jnp.inf, lax.max, (1, 1, 2, 2), (1, 1, 2, 2), "VALID")
+
+    def cost(parameters: Any, x: Any, y: Any) -> Any:
+        scores = _scores(x, parameters, jnp, layer)
+        return -jax.nn.log_softmax(scores, axis=-1)[jnp.arange(64), y].mean()
+
+    @jax.jit
+    def step(parameters: Any, x: Any, y: Any) -> Any:
+        value, slopes = jax.value_and_grad(cost)(parameters, x, y)
+        return value, [p - RATE * slope for p, slope in zip(parameters, slopes, strict=True)]
+
+    values, arguments = _of_network()
+    parameters = [jnp.asarray(value) for value in values]
+    given = [jnp.asarray(array) for array in arguments]
+    return lambda: jax.block_until_ready(step(parameters, *given))
+
+
+def _line(name: str, times: dict[str, float]) -> str:
+    names = ("Phintys", "JAX", "by slices")
+    cells = [f"{1e3 * times[one]:.2f}" if one in times else "" for one in names]
+    return f"| {name} | {' | '.join(cells)} |"
+
+
 def main(wanted: str = "") -> None:
     """Print a table."""
     print("| | Phintys | JAX | by slices |", "|---|---|---|---|", sep="\n")
@@ -159,12 +237,10 @@ def main(wanted: str = "") -> None:
         programs = {"Phintys": in_phintys(row), "JAX": in_jax(row)}
         if row.filters is not None:
             programs["by slices"] = by_slices(row)
-        times = best_in_turn(programs, SECONDS)
-        cells = [
-            f"{1e3 * times[name]:.2f}" if name in times else ""
-            for name in ("Phintys", "JAX", "by slices")
-        ]
-        print(f"| {row.name} | {' | '.join(cells)} |", flush=True)
+        print(_line(row.name, best_in_turn(programs, SECONDS)), flush=True)
+    if wanted in "LeNet, a training step":
+        programs = {"Phintys": network_in_phintys(), "JAX": network_in_jax()}
+        print(_line("LeNet, a training step", best_in_turn(programs, SECONDS)), flush=True)
 
 
 if __name__ == "__main__":

@@ -110,6 +110,8 @@ GROUPS = {
     "signal": {
         "convolve_by_mode": lambda x, y, s: Convolve1d()(x[0], y[0], pt.gt(x[0, 0], 2.0)) ** 2,
         "convolve": lambda x, y, s: pt.signal.convolve1d(x[0], y[0], mode="full") ** 2,
+        "convolve_planes": lambda x, y, s: pt.signal.convolve2d(x, y, mode="full") ** 2,
+        "valid_planes": lambda x, y, s: pt.signal.convolve2d(s, x[:, :2], mode="valid") ** 2,
         "fft": lambda x, y, s: rfft(x) ** 2,
         "inverse_fft": lambda x, y, s: irfft(rfft(x)) * x[:, :2],
     },

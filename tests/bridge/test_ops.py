@@ -161,6 +161,15 @@ RECORDS = {
         A[0, :3],
         np.array([[True, True], [True, False]]),
     ),
+    "convolve_planes": (
+        lambda x, y: [
+            pt.signal.convolve2d(x, y[:2, :2], mode=mode, boundary=boundary)
+            for mode in ("full", "valid", "same")
+            for boundary in ("fill", "wrap")
+        ],
+        A,
+        B,
+    ),
     "convolve": (
         lambda x, v: [
             pt.signal.convolve1d(v, x[0], mode=mode) for mode in ("full", "valid", "same")

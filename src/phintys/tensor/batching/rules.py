@@ -21,6 +21,7 @@ __all__ = ["BATCHING", "ROWS_READ", "batches"]
 _blockwise = LateModule("phintys.tensor.batching.blockwise")
 _elementwise = LateModule("phintys.tensor.batching.elementwise")
 _fourier = LateModule("phintys.tensor.batching.fourier")
+_images = LateModule("phintys.tensor.batching.images")
 _indexing = LateModule("phintys.tensor.batching.indexing")
 _products = LateModule("phintys.tensor.batching.products")
 _shapes = LateModule("phintys.tensor.batching.shapes")
@@ -35,6 +36,7 @@ BATCHING: OpRules[Rule] = OpRules(
             "ScalarOp Softmax SortOp TensorFromScalar"
         ),
         _fourier: "FFT IRFFT RFFT",
+        _images: "Conv ConvByFilters ConvByImages MaxPool",
         _indexing: "AdvancedIncSubtensor AdvancedSubtensor IncSubtensor Subtensor",
         _products: "BatchedDot Dot MatrixOp",
         _shapes: (

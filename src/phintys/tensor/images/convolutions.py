@@ -46,9 +46,11 @@ if TYPE_CHECKING:
 
     Shape = Sequence[Any]
 
-__all__ = ["Conv", "ConvByFilters", "ConvByImages"]
+__all__ = ["FILTERS", "IMAGES", "RESULT", "Conv", "ConvByFilters", "ConvByImages"]
 
 IMAGES, FILTERS, RESULT = range(3)
+"""The three arrays."""
+
 _NAMES = ("images", "filters", "gradient")
 _AXES = ("images, channels", "filters, channels of a group", "images, filters")
 
@@ -90,7 +92,8 @@ class _Part(Op):
         (self.groups,) = per_axis(groups, 1, "The number of groups")
 
     @property
-    def _given(self) -> list[int]:
+    def given(self) -> list[int]:
+        """Which arrays the first two inputs are."""
         return [role for role in range(3) if role != self.computes]
 
     def _other(self, role: int) -> _Part:
@@ -105,7 +108,7 @@ class _Part(Op):
         The sizes of the result follow from the others, and are not given.
         """
         operands: list[Any] = [as_tensor_variable(x) for x in (first, second)]
-        for x, role in zip(operands, self._given, strict=True):
+        for x, role in zip(operands, self.given, strict=True):
             if x.ndim != self.ndim + 2:
                 msg = (
                     f"{self} takes {_NAMES[role]} of rank {self.ndim + 2}, with the axes "
@@ -286,8 +289,8 @@ class _Part(Op):
         if is_discrete(operands[0]):
             return [*(zero_gradient(x) for x in operands), *disconnected]
         gradients: list[Any] = []
-        for at, role in enumerate(self._given):
-            values = {self.computes: g, self._given[1 - at]: conjugate(operands[1 - at])}
+        for at, role in enumerate(self.given):
+            values = {self.computes: g, self.given[1 - at]: conjugate(operands[1 - at])}
             first, second = (values[other] for other in sorted(values))
             lengths = () if role == RESULT else sizes_of(operands[at])[2:]
             gradients.append(self._other(role)(first, second, *lengths))
@@ -306,7 +309,7 @@ class _Part(Op):
 
     def flops(self, input_shapes: Sequence[Any], output_shapes: Sequence[Any]) -> int:
         """Return a product and a sum for each element under each filter."""
-        shapes = dict(zip(self._given, input_shapes[:2], strict=True))
+        shapes = dict(zip(self.given, input_shapes[:2], strict=True))
         shapes[self.computes] = output_shapes[0]
         per_place = prod(int(size) for size in shapes[FILTERS][1:])
         return 2 * per_place * prod(int(size) for size in shapes[RESULT])

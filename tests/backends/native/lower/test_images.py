@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 import phintys
 import phintys.tensor as pt
 from phintys._base.errors import ShapeError
+from phintys.backends.native.lower import images as lower_images
 from phintys.backends.native.lower.graph import lower_program
 from phintys.graph.fgraph import FunctionGraph
 from phintys.tensor.images.convolutions import Conv
@@ -71,6 +72,20 @@ def test_the_same_bits_for_any_number_of_threads(images, filters):
     expected = phintys.function([x, w], outputs, mode="reference")(*values)
     for mine, its in zip(first, expected, strict=True):
         np.testing.assert_allclose(mine, its, rtol=1e-3, atol=1e-4 * abs(its).max())
+
+
+def test_scratch_memory_is_limited(monkeypatch):
+    """Then there are fewer ranges, of the same sums."""
+    x, w = pt.dtensor4("x"), pt.dtensor4("w")
+    draw = np.random.default_rng(1)
+    values = [draw.normal(size=shape) for shape in ((20, 2, 12, 12), (3, 2, 5, 5))]
+    y = Conv((1, 1))(x, w)
+    outputs = [y, *phintys.grad((y**2).sum(), [x, w])]
+    usual = phintys.function([x, w], outputs)(*values)
+    monkeypatch.setattr(lower_images, "_SCRATCH", 1)
+    f = phintys.function([x, w], outputs)
+    for mine, its in zip(f(*values), usual, strict=True):
+        np.testing.assert_array_equal(mine, its)
 
 
 def test_views_are_read_as_they_are_seen(compare):

@@ -44,6 +44,7 @@ CALL = Record.packed(
     **{f"f{axis}": INT64 for axis in _AXES},  # elements in front of images
     block=INT64,  # channels of a panel
     room=INT64,  # elements of the scratch memory of a range
+    ranges=INT64,  # for which there is such memory
     parts=INT64,  # into which the panels of all images are divided for sums
     length=INT64,  # of a range; set here
     panels=INT64,  # of an image; set here

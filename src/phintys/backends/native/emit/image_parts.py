@@ -35,10 +35,7 @@ from phintys.backends.native.emit.values import Value
 if TYPE_CHECKING:
     from phintys.backends.native.emit.module import Module
 
-__all__ = ["RANGES", "image_symbol", "write_filters", "write_spread", "write_sums"]
-
-RANGES = 32
-"""The number of ranges that threads share; each has scratch memory of its own."""
+__all__ = ["image_symbol", "write_filters", "write_spread", "write_sums"]
 
 _SHARED_FROM = 1 << 19
 """Multiplications from which threads share a call."""
@@ -72,7 +69,7 @@ def write_sums(module: Module, key: MathSymbol) -> None:
 def _shared(b: Builder, kernel: str, fields: Fields, count: Value) -> Value:
     """Write the call of a kernel for a number of items, by threads if there is enough work."""
     call = b.arguments[3]
-    length = b.maximum_number(divide_up(b, count, RANGES), 1)
+    length = b.maximum_number(divide_up(b, count, fields["ranges"]), 1)
     CALL.store(b, call, "length", length)
     work = fields["images"] * fields["groups"] * fields["filters"] * fields["channels"]
     work = work * fields.volume("k") * fields.volume("m")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from phintys.backends.native.emit.image_panels import panel_width
-from phintys.backends.native.emit.image_parts import RANGES
 from phintys.backends.native.failures import Failure
 from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.lowering import Lowering, NotLowered
@@ -33,6 +32,10 @@ _AXES = 3
 
 _ROWS = 1024
 """Rows of a panel, at most; more if filters have more elements."""
+
+_RANGES = 32
+_SCRATCH = 1 << 24
+"""Ranges that threads share, each with scratch memory of its own, and its elements, at most."""
 
 _ITEMS = 16
 """Images, and blocks of channels of images, into which a gradient is divided, if it has as many."""
@@ -160,8 +163,10 @@ class _Convolution:
 
     def divide_channels(self, most: Size | None = None) -> Size:
         """Set how many channels a panel has, and return the number of its rows."""
-        sizes, elements = self._sizes, self.volume("k")
+        sizes = self._sizes
         one = sizes.fixed(1)
+        # Sizes may be computed before the check that filters have elements.
+        elements = sizes.arithmetic("max", self.volume("k"), one)
         block = sizes.arithmetic("floordiv", sizes.fixed(_ROWS), elements)
         for limit in (self.options["channels"], *([] if most is None else [most])):
             block = sizes.arithmetic("min", block, limit)
@@ -193,7 +198,10 @@ class _Convolution:
         sizes, lowering, node = self._sizes, self._lowering, self._node
         dtype = target.array.dtype
         room = self.options["room"] = sizes.mul(rows, sizes.fixed(panel_width(dtype.itemsize)))
-        ranges = sizes.arithmetic("min", items, sizes.fixed(RANGES))
+        ranges = sizes.arithmetic("floordiv", sizes.fixed(_SCRATCH), room)
+        for limit in (items, sizes.fixed(_RANGES)):
+            ranges = sizes.arithmetic("min", ranges, limit)
+        ranges = self.options["ranges"] = sizes.arithmetic("max", ranges, sizes.fixed(1))
         lengths = [sizes.mul(ranges, room)] + ([] if sums is None else [sums])
         workspace = tuple(lowering.array(dtype, [length]) for length in lengths)
         inputs = tuple(lowering.contiguous(view, node).array for view in arrays)
