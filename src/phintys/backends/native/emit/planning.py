@@ -350,7 +350,9 @@ class _NestPlanner:
             limit = -1
         for access in self.plan.accesses:
             if access.dynamic:
-                depths = [self._depth(e, depth_of, innermost) for e, _ in access.dynamic]
+                depths = [
+                    self._depth(e, depth_of, len(outer) - 1, innermost) for e, _ in access.dynamic
+                ]
                 last = max(depths)
                 access.hoisted = tuple(
                     depth
@@ -361,9 +363,16 @@ class _NestPlanner:
                 access.depth = max(last, *(depth_of[loop] for loop in access.steps), -1)
 
     def _depth(
-        self, expression: Expression, depth_of: dict[LoopVariable, int], innermost: int
+        self,
+        expression: Expression,
+        depth_of: dict[LoopVariable, int],
+        around: int,
+        innermost: int,
     ) -> int:
-        """Return the innermost level on which an expression depends."""
+        """Return the innermost level on which an expression depends.
+
+        What earlier nests left in registers is known in the level ``around`` the nest.
+        """
         found = -1
         for part in parts_of(expression):
             if isinstance(part, Position):
@@ -371,9 +380,12 @@ class _NestPlanner:
                 found = max([found, *(depth_of[loop] for loop in steps)])
             elif isinstance(part, Load) and not is_number(part.array):
                 access = self.plan.loads.get(id(part))
-                if access is None:  # a register, which the nest itself may fill
+                if access is not None:
+                    found = max([found, *(depth_of[loop] for loop in access.steps)])
+                elif part.array in self.plan.forwarded:
+                    found = max(found, around)
+                else:  # a register, which the nest itself fills
                     return innermost + 1
-                found = max([found, *(depth_of[loop] for loop in access.steps)])
         return found
 
 
