@@ -47,13 +47,19 @@ if TYPE_CHECKING:
     from phintys.backends.native.sizes import Sizes
     from phintys.backends.native.steps.kernel import Kernel, Nest
 
-__all__ = ["SHORT_ROW", "plan_across", "plan_kernel"]
+__all__ = ["SHORT_COPY", "SHORT_ROW", "plan_across", "plan_kernel"]
 
 SHORT_COLUMN = 16
 """Maximum known number of columns that are reduced in registers."""
 
 SHORT_ROW = 3
-"""Rows of up to this many vectors are computed several at a time, each in a lane."""
+"""Rows of up to this many vectors are reduced several at a time, each in a lane."""
+
+SHORT_COPY = 4
+"""Rows of up to this many elements are computed so if they are not reduced.
+
+Reading and writing them takes as long as for each element on its own.
+"""
 
 _LIGHT = 6.0
 _MEDIUM = 16.0
