@@ -223,12 +223,15 @@ def plans_of(
     rows = plan_across(kernel, plan, polynomials, target)
     if rows is None:
         return plan, None
-    across, length = rows
+    across, lengths = rows
     is_reduced = any(nest.reductions for nest in across.nests)
     most = SHORT_ROW * across.nests[0].lanes if is_reduced else SHORT_COPY
-    if length.known is not None:
-        return (across if length.known <= most else plan), None
-    return plan, ShortRows(across, "", length, most)
+    if any(length.known is not None and length.known > most for length in lengths):
+        return plan, None
+    unknown = [length for length in lengths if length.known is None]
+    if not unknown:
+        return across, None
+    return plan, ShortRows(across, "", unknown, most)
 
 
 def _are_alike(plan: KernelPlan, other: KernelPlan) -> bool:

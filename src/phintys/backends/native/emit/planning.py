@@ -456,7 +456,7 @@ def plan_kernel(kernel: Kernel, polynomials: Polynomials, target: Target) -> Ker
 
 def plan_across(
     kernel: Kernel, plan: KernelPlan, polynomials: Polynomials, target: Target
-) -> tuple[KernelPlan, Polynomial] | None:
+) -> tuple[KernelPlan, list[Polynomial]] | None:
     """Return the plan of a kernel for short rows: several rows are computed at once.
 
     Parameters
@@ -471,7 +471,7 @@ def plan_across(
     Returns
     -------
     tuple or None
-        The plan, and the length of a row. ``None`` if there are no suitable rows.
+        The plan, and the lengths of rows, one or several. ``None`` if there are no suitable rows.
     """
     nests = kernel.nests
     if plan.parallel is None or any(has_order(s) for nest in nests for s in nest.statements):
@@ -484,14 +484,14 @@ def plan_across(
         for level in (nest.reduced if not plan.outer else [*nest.kept, *nest.reduced])
         if level.is_vector
     ]
-    if not vectors or any(level.extent is not vectors[0].extent for level in vectors):
+    if not vectors:
         return None
     other = _plan(kernel, polynomials, target, across=True)
     if other.parallel is None or other.parallel.extent is not plan.parallel.extent:
         return None
     if not other.is_across:
         return None
-    return other, vectors[0].extent
+    return other, list(dict.fromkeys(level.extent for level in vectors))
 
 
 def _plan(kernel: Kernel, polynomials: Polynomials, target: Target, *, across: bool) -> KernelPlan:
