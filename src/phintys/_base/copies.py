@@ -10,16 +10,23 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["LARGE", "copied", "copy_of", "pieces"]
+__all__ = ["BLOCK", "LARGE", "blocks", "copied", "copy_of", "pieces"]
 
 LARGE = 1 << 20
 """Number of elements up to which an array is copied at once: a few milliseconds."""
+
+_ALONG, _ACROSS = 128, 256
+
+BLOCK = _ALONG * _ACROSS
+"""Number of elements of a block of a transposed array, which fits into the cache."""
 
 
 def copied(source: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
     """Return a C-contiguous copy of an array, cast to a dtype as ``astype`` does.
 
-    NumPy copies an array without a look at signals, which takes seconds for gigabytes.
+    NumPy copies an array without a look at signals, which takes seconds for gigabytes; and in the
+    order of the copy, which reads a cache line for each element of a transposed array. So parts of
+    large arrays, and blocks of transposed ones, are copied one after the other.
 
     Examples
     --------
@@ -28,12 +35,48 @@ def copied(source: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any
     >>> copied(np.arange(3)[::-1], np.dtype("float64"))
     array([2., 1., 0.])
     """
-    if source.size <= LARGE:
+    axis = _axis_of_neighbours(source)
+    if axis is None and source.size <= LARGE:
         return np.array(source, dtype=dtype, order="C", copy=True, subok=False)
     target = np.empty(source.shape, dtype)
-    for piece in pieces(source.shape):
-        np.copyto(target[piece], source[piece], casting="unsafe")
+    parts = pieces(source.shape) if axis is None else blocks(source.shape, axis)
+    for part in parts:
+        np.copyto(target[part], source[part], casting="unsafe")
     return target
+
+
+def _axis_of_neighbours(source: np.ndarray[Any, Any]) -> int | None:
+    """Return the axis along which elements are close in memory; ``None`` if that does not matter.
+
+    It does not if it is the last axis, as in a C-contiguous array, or if one of both is short.
+    """
+    if source.ndim < 2 or source.shape[-1] < _ACROSS:
+        return None
+    steps = [abs(stride) for stride in source.strides]
+    axis = min(range(source.ndim), key=lambda at: (steps[at], -at))
+    return None if axis == source.ndim - 1 or source.shape[axis] < _ACROSS else axis
+
+
+def blocks(shape: Sequence[int], axis: int) -> Iterator[tuple[int | slice, ...]]:
+    """Yield indices of the parts of an array whose neighbours are along an axis, not the last one.
+
+    Each has at most :data:`BLOCK` elements.
+
+    Examples
+    --------
+    >>> from phintys._base.copies import blocks
+    >>> list(blocks((2, 200, 256), 1))[:2]
+    [(0, slice(0, 128, None), slice(0, 256, None)), (0, slice(128, 256, None), slice(0, 256, None))]
+    """
+    sides = {axis: _ALONG, len(shape) - 1: _ACROSS}
+    yield from product(
+        *(
+            [slice(start, start + sides[at]) for start in range(0, length, sides[at])]
+            if at in sides
+            else range(length)
+            for at, length in enumerate(shape)
+        )
+    )
 
 
 def pieces(shape: Sequence[int]) -> Iterator[tuple[int | slice, ...]]:

@@ -340,6 +340,9 @@ class _Joining:
                 continue
             if _changes_order(group.nests[nest], candidate.statement):
                 continue
+            others = [*group.nests[:nest], *group.nests[nest + 1 :]]
+            if _makes_reductions_serial(others, candidate.statement):
+                continue
             if self._reads_fit(group, nest, candidate, group.outer):
                 group.add(nest, candidate)
                 return True
@@ -350,6 +353,8 @@ class _Joining:
     ) -> bool:
         """Add a separate nest for a statement that reads what other nests write."""
         if not inside or len(group.nests) >= MOST_NESTS:
+            return False
+        if _makes_reductions_serial(group.nests, member.statement):
             return False
         first = group.loops(0)
         if group.outer:
@@ -470,6 +475,19 @@ def _reduces_otherwise(nest: Sequence[_Member], reduction: Sequence[LoopVariable
     return any(
         member.statement.reduction and set(member.statement.reduction) != reduced for member in nest
     )
+
+
+def _makes_reductions_serial(nests: Sequence[Sequence[_Member]], statement: Statement) -> bool:
+    """Return whether rows would be reduced one after the other, because of what is accumulated.
+
+    The elements of a statement that accumulates are added in order. In a kernel of their own,
+    several rows are reduced at once, by all threads; what it stores is a number for each of them.
+    ``nests`` are those of the kernel that the statement would not be part of.
+    """
+    others = [member.statement for nest in nests for member in nest]
+    if statement.accumulate:
+        return any(other.reduction for other in others)
+    return bool(statement.reduction) and any(other.accumulate for other in others)
 
 
 # ---- fusion --------------------------------------------------------------------------------------

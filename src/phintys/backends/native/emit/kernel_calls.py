@@ -226,8 +226,10 @@ class KernelCaller(RegisterPart):
         if rows is None:
             return usual
         lanes = rows.plan.nests[0].lanes
-        are_short = self.polynomial(rows.length) <= rows.most
-        return b.select(are_short & b.le(lanes, n), Value(b, PTR, f"@{rows.symbol}"), usual)
+        is_short = b.le(lanes, n)
+        for length in rows.lengths:
+            is_short &= self.polynomial(length) <= rows.most
+        return b.select(is_short, Value(b, PTR, f"@{rows.symbol}"), usual)
 
     def _dispatch(self, function: Value, plan: KernelPlan, block: Value, n: Value) -> None:
         """Call a kernel: directly, or by several threads if there is enough work."""

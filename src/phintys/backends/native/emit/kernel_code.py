@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from phintys._base.records import record
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from phintys.backends.native.emit.plans import KernelPlan
     from phintys.backends.native.emit.scope import Slot
     from phintys.backends.native.failures import Failure
@@ -27,15 +29,15 @@ class ShortRows:
         The plan of the function.
     symbol
         The function.
-    length
-        The number of elements in a row.
+    lengths
+        The numbers of elements in rows that are not known before.
     most
-        The maximum length for which the function is called.
+        The largest of them for which the function is called.
     """
 
     plan: KernelPlan
     symbol: str
-    length: Polynomial
+    lengths: Sequence[Polynomial]
     most: int
 
 

@@ -24,7 +24,12 @@ from phintys.backends.native.emit.forms import Form, forms_of
 from phintys.backends.native.emit.frame import OUT_OF_MEMORY
 from phintys.backends.native.emit.kernel_code import KernelCode, ShortRows
 from phintys.backends.native.emit.module import Module
-from phintys.backends.native.emit.planning import SHORT_ROW, plan_across, plan_kernel
+from phintys.backends.native.emit.planning import (
+    SHORT_COPY,
+    SHORT_ROW,
+    plan_across,
+    plan_kernel,
+)
 from phintys.backends.native.emit.plans import KernelPlan
 from phintys.backends.native.emit.reductions import ReductionWriter
 from phintys.backends.native.emit.scope import (
@@ -218,11 +223,15 @@ def plans_of(
     rows = plan_across(kernel, plan, polynomials, target)
     if rows is None:
         return plan, None
-    across, length = rows
-    most = SHORT_ROW * across.nests[0].lanes
-    if length.known is not None:
-        return (across if length.known <= most else plan), None
-    return plan, ShortRows(across, "", length, most)
+    across, lengths = rows
+    is_reduced = any(nest.reductions for nest in across.nests)
+    most = SHORT_ROW * across.nests[0].lanes if is_reduced else SHORT_COPY
+    if any(length.known is not None and length.known > most for length in lengths):
+        return plan, None
+    unknown = [length for length in lengths if length.known is None]
+    if not unknown:
+        return across, None
+    return plan, ShortRows(across, "", unknown, most)
 
 
 def _are_alike(plan: KernelPlan, other: KernelPlan) -> bool:

@@ -47,13 +47,19 @@ if TYPE_CHECKING:
     from phintys.backends.native.sizes import Sizes
     from phintys.backends.native.steps.kernel import Kernel, Nest
 
-__all__ = ["SHORT_ROW", "plan_across", "plan_kernel"]
+__all__ = ["SHORT_COPY", "SHORT_ROW", "plan_across", "plan_kernel"]
 
 SHORT_COLUMN = 16
 """Maximum known number of columns that are reduced in registers."""
 
 SHORT_ROW = 3
-"""Rows of up to this many vectors are computed several at a time, each in a lane."""
+"""Rows of up to this many vectors are reduced several at a time, each in a lane."""
+
+SHORT_COPY = 4
+"""Rows of up to this many elements are computed so if they are not reduced.
+
+Reading and writing them takes as long as for each element on its own.
+"""
 
 _LIGHT = 6.0
 _MEDIUM = 16.0
@@ -350,7 +356,9 @@ class _NestPlanner:
             limit = -1
         for access in self.plan.accesses:
             if access.dynamic:
-                depths = [self._depth(e, depth_of, innermost) for e, _ in access.dynamic]
+                depths = [
+                    self._depth(e, depth_of, len(outer) - 1, innermost) for e, _ in access.dynamic
+                ]
                 last = max(depths)
                 access.hoisted = tuple(
                     depth
@@ -361,9 +369,16 @@ class _NestPlanner:
                 access.depth = max(last, *(depth_of[loop] for loop in access.steps), -1)
 
     def _depth(
-        self, expression: Expression, depth_of: dict[LoopVariable, int], innermost: int
+        self,
+        expression: Expression,
+        depth_of: dict[LoopVariable, int],
+        around: int,
+        innermost: int,
     ) -> int:
-        """Return the innermost level on which an expression depends."""
+        """Return the innermost level on which an expression depends.
+
+        What earlier nests left in registers is known in the level ``around`` the nest.
+        """
         found = -1
         for part in parts_of(expression):
             if isinstance(part, Position):
@@ -371,9 +386,12 @@ class _NestPlanner:
                 found = max([found, *(depth_of[loop] for loop in steps)])
             elif isinstance(part, Load) and not is_number(part.array):
                 access = self.plan.loads.get(id(part))
-                if access is None:  # a register, which the nest itself may fill
+                if access is not None:
+                    found = max([found, *(depth_of[loop] for loop in access.steps)])
+                elif part.array in self.plan.forwarded:
+                    found = max(found, around)
+                else:  # a register, which the nest itself fills
                     return innermost + 1
-                found = max([found, *(depth_of[loop] for loop in access.steps)])
         return found
 
 
@@ -438,7 +456,7 @@ def plan_kernel(kernel: Kernel, polynomials: Polynomials, target: Target) -> Ker
 
 def plan_across(
     kernel: Kernel, plan: KernelPlan, polynomials: Polynomials, target: Target
-) -> tuple[KernelPlan, Polynomial] | None:
+) -> tuple[KernelPlan, list[Polynomial]] | None:
     """Return the plan of a kernel for short rows: several rows are computed at once.
 
     Parameters
@@ -453,7 +471,7 @@ def plan_across(
     Returns
     -------
     tuple or None
-        The plan, and the length of a row. ``None`` if there are no suitable rows.
+        The plan, and the lengths of rows, one or several. ``None`` if there are no suitable rows.
     """
     nests = kernel.nests
     if plan.parallel is None or any(has_order(s) for nest in nests for s in nest.statements):
@@ -466,14 +484,14 @@ def plan_across(
         for level in (nest.reduced if not plan.outer else [*nest.kept, *nest.reduced])
         if level.is_vector
     ]
-    if not vectors or any(level.extent is not vectors[0].extent for level in vectors):
+    if not vectors:
         return None
     other = _plan(kernel, polynomials, target, across=True)
     if other.parallel is None or other.parallel.extent is not plan.parallel.extent:
         return None
     if not other.is_across:
         return None
-    return other, vectors[0].extent
+    return other, list(dict.fromkeys(level.extent for level in vectors))
 
 
 def _plan(kernel: Kernel, polynomials: Polynomials, target: Target, *, across: bool) -> KernelPlan:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from phintys._base.copies import LARGE, copied
+from phintys._base.copies import BLOCK, copied
 from phintys._base.late import LateModule
 from phintys.backends.inner import InnerPrograms
 from phintys.graph.variable import Constant
@@ -48,7 +48,7 @@ def plain_array(value: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray
         and flags.aligned
     ):
         return value
-    if value.size > LARGE and not (flags.c_contiguous and flags.aligned and value.dtype == dtype):
+    if value.size > BLOCK and not (flags.c_contiguous and flags.aligned and value.dtype == dtype):
         return copied(value, dtype)
     plain = np.array(value, dtype=dtype, order="C", copy=None, subok=False)
     if not plain.flags.aligned or plain is value:
