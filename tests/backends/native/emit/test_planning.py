@@ -9,6 +9,7 @@ from phintys.backends.native.emit.planning import SHORT_COPY, SHORT_ROW
 from phintys.backends.native.emit.programs import emit_program
 from phintys.backends.native.emit.target import Target
 from phintys.backends.native.lower.graph import lower_program
+from phintys.backends.native.steps.kernel import Kernel
 from phintys.graph.fgraph import FunctionGraph
 from tools.native_programs import compile_program
 
@@ -95,7 +96,7 @@ def test_what_is_accumulated_does_not_make_reductions_serial():
     at, _ = nearest()[1]
     sums = pt.inc_subtensor(pt.zeros_like(C)[at], X)
     program = lowered([X, C], [sums])
-    kernels = [step for step in program.steps if hasattr(step, "nests")]
+    kernels = [step for step in program.steps if isinstance(step, Kernel)]
     accumulating = [k for k in kernels if any(s.accumulate for s in k.statements)]
     assert accumulating
     assert not any(s.reduction for k in accumulating for s in k.statements)
