@@ -41,13 +41,13 @@ __all__ = [
     "write_blocked_inverse",
 ]
 
-LEAST = 640
-"""The least number of rows for which this is used."""
+LEAST = 513
+"""The least number of rows for which this is used: smaller matrices fit into tiles of registers."""
 
-_BLOCK = 256
+_BLOCK = 192
 """Rows and columns of a block."""
 
-_TILE = 128
+_TILE = 96
 """Rows or columns of a block that a thread computes at once; it divides the size of a block."""
 
 BLOCKED = Record.packed(
@@ -122,7 +122,7 @@ def _factorize_diagonal(work: _Work) -> None:
     first, after = work.first, work.after
     with when(work.b, work.b.lt(0, first)):
         lengths, target = (after - first, first), work.at(first, first)
-        work.add_square(lengths, work.at(first, 0), target, alpha=-1, letter="T")
+        work.add_square(lengths, work.at(first, 0), target, alpha=-1)
     work.factor(first, after)
 
 
@@ -140,20 +140,19 @@ def _divide(work: _Work, number: Value) -> None:
 def write_blocked_inverse(module: Module, key: MathSymbol) -> None:
     """First ``M = L^-1``, one block of rows i after the other, then ``M^T M``.
 
-    Tiles of columns c are computed at once: ``M[i, c] = -M[i, i] L[i, :i] M[:i, c]``, where
-    ``-M[i, i] L[i, :i]`` is kept, transposed, above the diagonal. There all blocks of ``M^T M`` are
-    computed, too, and moved below it once M is not needed any more.
+    The blocks of M on the diagonal replace those of L. The others are kept, transposed, above it,
+    in tiles of columns c: ``M[i, c] = -M[i, i] L[i, :i] M[:i, c]``. So L is there as long as it is
+    needed, and those of ``M^T M`` take its place, all at once.
     """
     type = type_of(key.dtype)
-    invert, scale, combine, multiply, square, move = (
+    invert, combine, multiply, square, clear = (
         _kernel(module, type, name, write)
         for name, write in (
             ("invert", _invert),
-            ("scale", _scale),
             ("combine", _combine),
             ("multiply", _multiply),
             ("square", _square),
-            ("move", _move),
+            ("clear", _clear),
         )
     )
     with _function(module, key, type) as work:
@@ -161,74 +160,72 @@ def write_blocked_inverse(module: Module, key: MathSymbol) -> None:
         blocks = divide_up(b, work.n, _BLOCK)
         work.share(invert, blocks)
         with loop(b, _BLOCK, work.n, _BLOCK) as block:
-            tiles = b.binary("sdiv", work.begin(block.index)[0], work.tile)
-            work.share(scale, tiles)
-            work.share(combine, tiles)
-        pairs = blocks * blocks * (_BLOCK // _TILE)
-        work.share(multiply, pairs)
+            work.share(combine, b.binary("sdiv", work.begin(block.index)[0], work.tile))
+        work.share(multiply, blocks * blocks * (_BLOCK // _TILE))
         work.share(square, blocks)
-        work.share(move, pairs)
+        work.share(clear, blocks)
 
 
 def _invert(work: _Work, number: Value) -> None:
     """Invert a block on the diagonal."""
-    first = number * _BLOCK
-    work.invert(first, work.b.minimum_number(first + _BLOCK, work.n))
-
-
-def _scale(work: _Work, number: Value) -> None:
-    """Write ``-M[i, i] L[i, c]``, transposed, above the diagonal."""
-    first, rows, column = work.first, work.after - work.first, number * _TILE
-    work.transpose((first, column), (column, first), rows)
-    diagonal, target = work.at(first, first), work.at(column, first)
-    work.triangular("trmm", "LUTN", (rows, work.tile), -1, diagonal, target)
+    work.invert(*work.block(number))
 
 
 def _combine(work: _Work, number: Value) -> None:
-    """Multiply that by the inverse of the rows before."""
+    """Compute a tile of M, transposed, for the block of rows at hand."""
+    b = work.b
     first, rows, column = work.first, work.after - work.first, number * _TILE
-    kept = work.part(column, first).transposed()
-    lengths, inverse = (rows, work.tile, first - column), work.part(column, column)
-    work.add_product(lengths, kept, inverse, (first, column), alpha=1, beta=0)
+    target = (column, first)
+    _, end = work.block(b.binary("sdiv", column, b.constant(INT64, _BLOCK)))
+    own, right = work.part(column, column).transposed(), work.part(first, column).transposed()
+    work.add_product((work.tile, rows, end - column), own, right, target, alpha=1, beta=0)
+    with when(b, end < first):
+        left, right = work.part(column, end), work.part(first, end).transposed()
+        work.add_product((work.tile, rows, first - end), left, right, target, alpha=1)
+    diagonal = work.at(first, first)
+    work.triangular("trmm", "LUTN", (rows, work.tile), -1, diagonal, work.at(*target))
 
 
 def _multiply(work: _Work, number: Value) -> None:
-    """Compute a tile of the result, transposed, above the diagonal."""
-    with _pair(work, number) as (row, rows, column):
-        turned, block = work.part(row, column).transposed(), work.part(row, row)
-        lengths = (work.tile, rows, work.n - row)
-        work.add_product(lengths, turned, block, (column, row), alpha=1, beta=0)
+    """Compute a tile of the result below the diagonal."""
+    with _pair(work, number) as (first, after, column):
+        rows, target = after - first, (first, column)
+        left, right = work.part(first, first).transposed(), work.part(column, first).transposed()
+        work.add_product((rows, work.tile, rows), left, right, target, alpha=1, beta=0)
+        with when(work.b, after < work.n):
+            left, right = work.part(first, after), work.part(column, after).transposed()
+            work.add_product((rows, work.tile, work.n - after), left, right, target, alpha=1)
 
 
 def _square(work: _Work, number: Value) -> None:
     """Compute a block of the result on the diagonal."""
-    b = work.b
-    first = number * _BLOCK
-    after = b.minimum_number(first + _BLOCK, work.n)
+    first, after = work.block(number)
     work.square(first, after)
-    with when(b, after < work.n):
-        lengths = (after - first, work.n - after)
-        work.add_square(lengths, work.at(after, first), work.at(first, first), alpha=1, letter="N")
+    with when(work.b, after < work.n):
+        lengths, rows = (after - first, work.n - after), work.at(first, after)
+        work.add_square(lengths, rows, work.at(first, first), alpha=1)
 
 
-def _move(work: _Work, number: Value) -> None:
-    """Move a tile of the result below the diagonal."""
-    with _pair(work, number) as (row, rows, column):
-        work.transpose_back((column, row), (row, column), rows)
+def _clear(work: _Work, number: Value) -> None:
+    """Clear what is right of a block on the diagonal."""
+    first, after = work.block(number)
+    with when(work.b, after < work.n):
+        work.clear((first, after), (after - first, work.n - after))
 
 
 @contextmanager
 def _pair(work: _Work, number: Value) -> Generator[tuple[Value, Value, Value]]:
     """Write code for a block of rows and a tile of columns, if that is left of the diagonal.
 
-    Blocks of few rows, with the longest products, are the first ones.
+    The first blocks, with the longest products, come first.
     """
     b = work.b
     tiles = divide_up(b, work.n, _BLOCK) * (_BLOCK // _TILE)
-    block = b.binary("sdiv", number, tiles)
-    row, column = block * _BLOCK, (number - block * tiles) * _TILE
-    with when(b, column < row):
-        yield row, b.minimum_number(work.n - row, _BLOCK), column
+    place = b.binary("sdiv", number, tiles)
+    column = (number - place * tiles) * _TILE
+    first, after = work.block(place)
+    with when(b, column < first):
+        yield first, after, column
 
 
 # ---- writing -------------------------------------------------------------------------------------
@@ -275,6 +272,11 @@ class _Work:
         """The row after the block at hand."""
         return BLOCKED.load(self.b, self.call, "after")
 
+    def block(self, number: Value) -> tuple[Value, Value]:
+        """Return the first row of a block, and the one after it."""
+        first = number * _BLOCK
+        return first, self.b.minimum_number(first + _BLOCK, self.n)
+
     def row_below(self, number: Value) -> Value:
         """Return the first row of a tile below the block at hand."""
         return self.after + number * _TILE
@@ -289,25 +291,12 @@ class _Work:
         """Return the part of the matrix from an element on."""
         return Matrix(self.at(row, column), self.n, self._one)
 
-    def transpose(
-        self, source: tuple[Value, Value], target: tuple[Value, Value], rows: Value
-    ) -> None:
-        """Copy a tile of columns, transposed."""
-        b = self.b
-        with loop(b, 0, _TILE) as column, loop(b, 0, rows) as row:
-            value = b.load(self.type, self.at(source[0] + row.index, source[1] + column.index))
-            b.store(value, self.at(target[0] + column.index, target[1] + row.index))
-
-    def transpose_back(
-        self, source: tuple[Value, Value], target: tuple[Value, Value], rows: Value
-    ) -> None:
-        """Undo that, and clear what was the transpose."""
-        b, zero = self.b, self.b.constant(self.type, 0)
-        with loop(b, 0, _TILE) as column, loop(b, 0, rows) as row:
-            place = self.at(source[0] + column.index, source[1] + row.index)
-            value = b.load(self.type, place)
-            b.store(zero, place)
-            b.store(value, self.at(target[0] + row.index, target[1] + column.index))
+    def clear(self, target: tuple[Value, Value], lengths: tuple[Value, Value]) -> None:
+        """Fill a block with zeros."""
+        b, (rows, columns) = self.b, lengths
+        zero = b.constant(self.type, 0)
+        with loop(b, 0, rows) as row, loop(b, 0, columns) as column:
+            b.store(zero, self.at(target[0] + row.index, target[1] + column.index))
 
     # ---- functions of BLAS and LAPACK
 
@@ -349,18 +338,15 @@ class _Work:
         )
 
     def add_square(
-        self, lengths: tuple[Value, Value], a: Value, target: Value, *, alpha: int, letter: str
+        self, lengths: tuple[Value, Value], a: Value, target: Value, *, alpha: int
     ) -> None:
-        """Add ``alpha a^T a``, or for ``"T"`` ``alpha a a^T``, to the lower triangle of a target.
-
-        The lengths are its size, and the number of terms.
-        """
+        """Add ``alpha a a^T`` to the lower triangle of a target; the lengths are those of a."""
         blas = self._blas
         stride = blas.integer(self.n)
-        size, terms = map(blas.integer, lengths)
-        letters = (blas.letter("U"), blas.letter(letter))
+        letters = (blas.letter("U"), blas.letter("T"))
+        sizes = map(blas.integer, lengths)
         scales = (blas.number(alpha), blas.number(1))
-        blas.call("syrk", *letters, size, terms, scales[0], a, stride, scales[1], target, stride)
+        blas.call("syrk", *letters, *sizes, scales[0], a, stride, scales[1], target, stride)
 
     def factor(self, first: Value, after: Value) -> None:
         """Factorize a block on the diagonal, or note a failure."""
