@@ -166,7 +166,9 @@ def test_parts_of_a_module_are_compiled_side_by_side(monkeypatch):
     b = Builder(module.function("f", FLOAT64, [FLOAT64]))
     x = b.arguments[0]
     b.ret(sum((b.call(f"half.{number}", FLOAT64, [x]) for number in range(1, 4)), x))
-    expected = sum((math.cos(3.0 / 2 ** (10 + number)) for number in range(1, 4)), 3.0)
+    expected = 3.0
+    for number in range(1, 4):  # the function sum compensates rounding
+        expected += math.cos(3.0 / 2 ** (10 + number))
     for _ in range(2):  # the second time from the cache
         code, _ = engine.load_quickly(module, {})
         assert as_python(code)(3.0) == expected
