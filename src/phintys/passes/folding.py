@@ -121,6 +121,8 @@ class _LargeResults:
         Each of these is dropped when no other one needs it; the inputs of the node are kept for
         others that are made of them.
         """
+        if all(isinstance(variable, Constant) for variable in node.inputs):
+            return compute_constants(node)
         before = list(applys_between(self._kept, node.inputs))
         uses = Counter(variable for one in (*before, node) for variable in set(one.inputs))
         values = dict(self._kept)
