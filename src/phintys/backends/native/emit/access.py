@@ -102,12 +102,12 @@ class Addressing:
     strides: dict[Array, tuple[Polynomial, ...]] = field(default_factory=dict)
 
     def access(self, array: Array, indices: Sequence[Index]) -> Access:
-        """Return the address of an element."""
+        """Return the address of an element: the same one for all names of its memory."""
         strides = self.strides.get(array)
         if strides is None:
             strides = self.polynomials.strides(array)
         found = self.combine(indices, strides)
-        return Access(found.steps, found.offset, found.dynamic, array=array)
+        return Access(found.steps, found.offset, found.dynamic, array=array.memory)
 
     def combine(self, indices: Sequence[Index], strides: Sequence[Polynomial]) -> Affine:
         """Return ``sum(stride * index)``."""

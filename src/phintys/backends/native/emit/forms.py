@@ -54,9 +54,8 @@ class Form:
     ----------
     key
         Equal for kernels that need the same code except for ``numbers``.
-    arrays, memories, failures
-        The arrays that the kernel accesses, their memory, and its possible failures, in the order
-        of the form.
+    memories, failures
+        The memory that the kernel accesses, and its possible failures, in the order of the form.
     atoms
         The numbers of the atoms in its sizes, in ascending order: kernels of one form can have
         different sizes.
@@ -69,7 +68,6 @@ class Form:
     """
 
     key: tuple[Hashable, ...]
-    arrays: list[Array]
     memories: list[Array]
     failures: list[Failure]
     atoms: list[int]
@@ -150,7 +148,6 @@ class _Reader:
         ]
         return Form(
             tuple(self.key),
-            list(self.arrays),
             list(self.memories),
             list(self.failures),
             atoms,

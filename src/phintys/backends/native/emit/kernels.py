@@ -133,7 +133,7 @@ class KernelWriter:
         atoms = dict(zip(theirs.atoms, form.atoms, strict=True))
         if not _atoms_of(code.slots) <= atoms.keys():
             return None
-        arrays = dict(zip(theirs.arrays, form.arrays, strict=True))
+        memories = dict(zip(theirs.memories, form.memories, strict=True))
         rooms: dict[object, object] = dict(zip(code.plan.rooms, plan.rooms, strict=True))
         if rows is not None and code.for_short_rows is not None:
             their_rows = code.for_short_rows
@@ -145,7 +145,7 @@ class KernelWriter:
         slots: list[Slot] = []
         for slot in code.slots:
             if isinstance(slot, Pointer):
-                slots.append(Pointer(arrays[slot.array], renamed(slot.offset, atoms)))
+                slots.append(Pointer(memories[slot.array], renamed(slot.offset, atoms)))
             elif isinstance(slot, Number):
                 slots.append(Number(renamed(slot.value, atoms)))
             elif isinstance(slot, ScratchOffset):
@@ -256,17 +256,17 @@ def _atoms_of(slots: Sequence[Slot]) -> set[int]:
 
 def _same_code(theirs: Form, code: KernelCode, form: Form) -> KernelCode:
     """Return the code of a kernel by that of another one of its form."""
-    arrays = dict(zip(theirs.arrays, form.arrays, strict=True))
+    memories = dict(zip(theirs.memories, form.memories, strict=True))
     failures = dict(zip(theirs.failures, form.failures, strict=True))
     return replace(
         code,
         slots=[
-            Pointer(arrays[slot.array], slot.offset) if isinstance(slot, Pointer) else slot
+            Pointer(memories[slot.array], slot.offset) if isinstance(slot, Pointer) else slot
             for slot in code.slots
         ],
         failures=[failures[failure] for failure in code.failures],
         numbers=form.table(),
-        stands_for=dict(zip(form.memories, theirs.memories, strict=True)),
+        stands_for={mine: first for first, mine in memories.items()},
     )
 
 

@@ -44,7 +44,7 @@ __all__ = [
 
 @record(frozen=True)
 class Pointer:
-    """The address of an array, ``offset`` elements from its start."""
+    """The address of memory, ``offset`` elements from its start."""
 
     array: Array
     offset: Polynomial
