@@ -185,6 +185,7 @@ class Verifier:
         """Check the nests of a kernel."""
         for nest in kernel.nests:
             self.nest(nest, kernel)
+        self.overwriting(kernel)
         for array in kernel.local:
             self.expect(array.place == Place.BUFFER, f"{array!r} is local")
         self.local |= kernel.local
@@ -240,16 +241,28 @@ class Verifier:
         self.expression(statement.value, loops, here, loops)
 
     def recurrence(self, statement: Statement) -> None:
-        """Check that a statement that reads what it writes declares its sequential loops."""
-        target = statement.target
+        """Check the loops that a statement declares because it reads what it writes."""
         order = set(statement.sequential)
-        self.expect(order <= set(statement.loops), f"{target.label} has loops that are not there")
-        is_single = all(loop.extent.known == 1 for loop in statement.loops)
-        reads = any(load.array.memory is target.memory for load in reads_of(statement))
-        if order or is_single or not reads:
-            return
-        is_fine = self.may_overwrite([[statement]], statement, target.memory)
-        self.expect(is_fine, f"{target.label} is read out of order where it is written")
+        label = statement.target.label
+        self.expect(order <= set(statement.loops), f"{label} has loops that are not there")
+
+    def overwriting(self, kernel: Kernel) -> None:
+        """Check that no iteration reads what another one overwrites, unless they run in order."""
+        read: set[Array] = set()
+        nests: list[list[Statement]] = []
+        for nest in kernel.nests:
+            before: list[Statement] = []
+            nests.append(before)
+            for statement in nest.statements:
+                before.append(statement)
+                read.update(load.array.memory for load in reads_of(statement))
+                memory = statement.target.memory
+                is_single = all(loop.extent.known == 1 for loop in statement.loops)
+                if memory not in read or statement.sequential or is_single:
+                    continue
+                is_fine = self.may_overwrite(nests, statement, memory)
+                label = statement.target.label
+                self.expect(is_fine, f"{label} is read out of order where it is written")
 
     def indices(
         self, array: Array, indices: Sequence[Index], loops: Sequence[LoopVariable]
