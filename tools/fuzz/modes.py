@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -11,12 +11,15 @@ from unittest import mock
 import numpy as np
 
 from phintys._base.config import config
-from phintys._base.errors import ConfigError, PhintysError
+from phintys._base.errors import ConfigError, IntegrityError, PhintysError
 from phintys.backends.base import Backend
 from phintys.backends.native import fuse
+from phintys.backends.native.emit.programs import emit_program
 from phintys.backends.native.emit.target import Target
 from phintys.backends.native.lower.graph import lower_program
 from phintys.backends.native.runtime.engine import check_runs_here
+from phintys.backends.native.stepwise.checking import MemoryCheck
+from phintys.backends.native.stepwise.faults import CheckFailed
 from phintys.backends.native.verify import verify_program
 from phintys.backends.reference.vm import VM
 from phintys.compile.debug_mode import DebugMode
@@ -34,6 +37,7 @@ __all__ = [
     "STRICT",
     "VARIANTS",
     "InRanges",
+    "StepByStep",
     "Variant",
 ]
 
@@ -54,26 +58,48 @@ class InRanges:
         program = lower_program(fgraph)
         verify_program(program)
         executable = compile_program(program, Target.configured(), ranges=3)
-        return _Linked(fgraph, executable)
+        return _Linked(fgraph, lambda inputs: executable(*inputs))
 
 
 class _Linked:
-    """What :class:`InRanges` makes of a graph."""
+    """What a backend for tests makes of a graph."""
 
-    def __init__(self, fgraph: FunctionGraph, executable: Any) -> None:
+    def __init__(self, fgraph: FunctionGraph, run: Callable[[Sequence[Any]], Any]) -> None:
         self.fgraph = fgraph
-        self.executable = executable
+        self.run = run
 
     def __call__(self, inputs: Sequence[Any]) -> list[Any]:
         try:
             with np.errstate(all="ignore"):
-                return self.executable(*inputs)
-        except PhintysError:
+                return self.run(inputs)
+        except IntegrityError:
+            raise
+        except (PhintysError, CheckFailed):
             VM(self.fgraph)(inputs)  # which says what is wrong, as for compiled functions
             raise
 
     def free(self) -> None:
         """Nothing is kept."""
+
+
+class StepByStep:
+    """A backend for tests: programs carried out step by step, without code being made.
+
+    The memory that is planned for them is checked, see :mod:`~phintys.backends.native.stepwise`.
+    """
+
+    @property
+    def name(self) -> str:
+        """Return its name."""
+        return "step by step"
+
+    def link(self, fgraph: FunctionGraph, *, profiler: Any = None) -> Any:
+        """Return the steps of a graph."""
+        program = lower_program(fgraph)
+        verify_program(program)
+        target = Target.configured()
+        memory = emit_program(program, target).memory
+        return _Linked(fgraph, MemoryCheck(program, memory, target))
 
 
 @dataclass(frozen=True)

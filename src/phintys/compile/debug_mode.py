@@ -32,8 +32,10 @@ class DebugMode(Mode):
     its outputs must belong to their Types and have the shapes given by ``infer_shape``. Every
     variable that a rewrite replaced is computed as well, and must have the value of its
     replacement. Finally, the whole graph, run in Python and as native code, must give the same
-    results as its nodes run one by one. The graph is verified after each pass. An Op with
-    ``debug_perform`` is run only by that method, and no more often than necessary.
+    results as its nodes run one by one. Native code is also carried out step by step, in the memory
+    planned for it, to check that nothing is overwritten before it has been read: once for all
+    arguments of the same shapes, and only if that takes a moment. The graph is verified after each
+    pass. An Op with ``debug_perform`` is run only by that method, and no more often than necessary.
 
     Faults are raised as a :class:`~phintys._base.errors.DebugModeError`: ``BadDestroyMap``,
     ``BadViewMap``, ``BadThunkOutput``, ``UnreproducibleOutput``, ``BadPreallocatedOutput``,

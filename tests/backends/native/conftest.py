@@ -1,8 +1,6 @@
 """Native programs held against the reference backend."""
 
 from functools import lru_cache
-from importlib.util import module_from_spec, spec_from_file_location
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -84,13 +82,3 @@ def compare_backends(
 @pytest.fixture(scope="session")
 def compare():
     return compare_backends
-
-
-@pytest.fixture(scope="session")
-def interpreter():
-    """The module that carries out programs step by step."""
-    path = Path(__file__).with_name("interpreter.py")
-    spec = spec_from_file_location("program_interpreter", path)
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module

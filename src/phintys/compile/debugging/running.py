@@ -6,13 +6,14 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from phintys.backends.base import get_backend
 from phintys.backends.reference.diagnosis import explain_failure
 from phintys.backends.reference.thunks import has_default_thunk, make_thunk, perform_thunk
+from phintys.compile.debugging.planned import PlannedProgram
 from phintys.compile.debugging.values import duplicate
 from phintys.graph.alias_map import destroyed_inputs
 from phintys.graph.contract import defines
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
     from phintys.backends.inner import InnerPrograms
+    from phintys.backends.native.runtime.function import NativeProgram
     from phintys.graph.apply import Apply
     from phintys.graph.op import ComputeMap, StorageMap
     from phintys.graph.variable import Variable
@@ -189,7 +191,7 @@ def native_whole(fgraph: FunctionGraph) -> Run | None:
     called = getattr(program, "callback_nodes", None)
     if called is None or len(called) == len(fgraph.apply_nodes):
         return None
-    return program
+    return PlannedProgram(cast("NativeProgram", program))
 
 
 # ---- memory that is offered for results ----------------------------------------------------------

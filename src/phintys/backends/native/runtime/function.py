@@ -163,14 +163,15 @@ class NativeProgram:
 
     def explain(self) -> str:
         """Return the program as text."""
-        text = explaining.explain_program(*self._program_and_text())
+        text = explaining.explain_program(*self.program_and_text())
         for node in self.callback_nodes:
             inner = self._callbacks.programs.of(node)
             if isinstance(inner, NativeProgram):
                 text += f"\ninner graph of {node.op}\n{indent(inner.explain(), '  ')}"
         return text
 
-    def _program_and_text(self) -> tuple[Program, EmittedProgram]:
+    def program_and_text(self) -> tuple[Program, EmittedProgram]:
+        """Return the program, and its code as text."""
         if self._made is None:  # the program was loaded with its code
             program = lower_program(self.fgraph)
             self._made = program, emit_program(program, Target.configured())
@@ -178,7 +179,7 @@ class NativeProgram:
 
     def c_entry(self, signature: str, hidden: Sequence[Any]) -> CEntry:
         """Return the program as a C function; see :mod:`.c_entry`."""
-        program, emitted = self._program_and_text()
+        program, emitted = self.program_and_text()
         if emitted.clock is not None:  # C callers are not measured
             program = lower_program(self.fgraph)
             emitted = emit_program(program, Target.configured())
@@ -186,7 +187,7 @@ class NativeProgram:
 
     def saved(self) -> SavedProgram | None:
         """Return the program in a form that can be pickled along with its graph."""
-        program, emitted = self._program_and_text()
+        program, emitted = self.program_and_text()
         target = emitted.module.target
         compiled = compile_object(str(emitted.module), target)
         sealed = saving.seal_program(_interface(program, emitted), compiled, target)
