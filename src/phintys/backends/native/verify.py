@@ -138,7 +138,9 @@ class Verifier:
             if array.place in {Place.BUFFER, Place.RESULT}:
                 for size in array.sizes:
                     is_checked = self.is_length(size)
-                    self.expect(is_checked, f"{array!r} has a length, {size!r}, that is not checked")
+                    self.expect(
+                        is_checked, f"{array!r} has a length, {size!r}, that is not checked"
+                    )
 
     def is_length(self, size: Size) -> bool:
         """Return whether a size is never negative, or has been checked not to be."""
