@@ -6,14 +6,15 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec, TypeVar
-from weakref import WeakSet
+
+from phintys._base.dropped import WeakValues
 
 __all__ = ["ProcessLock", "while_held"]
 
 _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
 
-_ALIVE: WeakSet[ProcessLock] = WeakSet()
+_ALIVE: WeakValues[int, ProcessLock] = WeakValues()
 
 # The class of re-entrant locks; threading.RLock is a function.
 _RLock: Any = type(threading.RLock())
@@ -40,12 +41,12 @@ class ProcessLock(_RLock):
     """
 
     def __init__(self) -> None:
-        _ALIVE.add(self)
+        _ALIVE.setdefault(id(self), self)
 
 
 def _renew_locks() -> None:
     """In a forked process, release the locks of threads that do not exist there."""
-    for lock in list(_ALIVE):
+    for lock in _ALIVE.values():
         if not lock._is_owned():
             lock._at_fork_reinit()
 

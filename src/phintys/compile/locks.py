@@ -8,10 +8,11 @@ writes into one that is not referenced elsewhere, while no other thread runs.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
 
+from phintys._base.dropped import when_dropped
 from phintys._base.locks import ProcessLock
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["locks_of"]
 
 _RANKS = count()
-_LOCKS: WeakKeyDictionary[Container, Ranked] = WeakKeyDictionary()
+_LOCKS: dict[int, Ranked] = {}  # by the id of the container
 _GUARD = ProcessLock()
 
 
@@ -36,8 +37,10 @@ def locks_of(containers: Iterable[Container]) -> tuple[ProcessLock, ...]:
     ranked: dict[int, ProcessLock] = {}
     with _GUARD:
         for container in containers:
-            entry = _LOCKS.get(container)
+            key = id(container)
+            entry = _LOCKS.get(key)
             if entry is None:
-                entry = _LOCKS[container] = (next(_RANKS), ProcessLock())
+                entry = _LOCKS[key] = (next(_RANKS), ProcessLock())
+                when_dropped(container, partial(_LOCKS.pop, key, None))
             ranked[entry[0]] = entry[1]
     return tuple(ranked[rank] for rank in sorted(ranked))

@@ -6,9 +6,10 @@ computed from x, although the program uses x. The check for unused inputs finds 
 
 from __future__ import annotations
 
-import weakref
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
+from phintys._base.dropped import when_dropped
 from phintys.graph.traversal import ancestors
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ __all__ = ["made_from", "note_sources", "variables_used"]
 
 # Keyed by id, since variables are not compared; an entry is removed with its variable. The sources
 # must be older than the variable: otherwise they would keep it, and thereby their entry, alive.
-_SOURCES: dict[int, tuple[Any, tuple[Variable, ...]]] = {}
+_SOURCES: dict[int, tuple[Variable, ...]] = {}
 
 
 def note_sources(variable: Variable, sources: Iterable[Variable]) -> None:
@@ -38,13 +39,14 @@ def note_sources(variable: Variable, sources: Iterable[Variable]) -> None:
     key = id(variable)
     kept = tuple(one for one in sources if one is not variable)
     if kept:
-        _SOURCES[key] = (weakref.ref(variable, lambda _: _SOURCES.pop(key, None)), kept)
+        if key not in _SOURCES:
+            when_dropped(variable, partial(_SOURCES.pop, key, None))
+        _SOURCES[key] = kept
 
 
 def made_from(variable: Variable) -> tuple[Variable, ...]:
     """Return the variables that a variable was derived from, as recorded."""
-    found = _SOURCES.get(id(variable))
-    return () if found is None else found[1]
+    return _SOURCES.get(id(variable), ())
 
 
 def variables_used(outputs: Iterable[Variable]) -> set[Variable]:

@@ -27,7 +27,7 @@ from phintys.tensor.type import TensorType, normalize_dtype
 from phintys.tensor.variable import TensorConstant
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from phintys.graph.fgraph import FunctionGraph
     from phintys.tensor.variable import TensorVariable
@@ -38,10 +38,12 @@ __all__ = [
     "alloc",
     "as_sizes",
     "check_sizes",
+    "checked_lengths",
     "empty",
     "empty_like",
     "full",
     "full_like",
+    "given_lengths",
     "ones",
     "ones_like",
     "register_writer",
@@ -97,13 +99,22 @@ def check_sizes(known: Sequence[int | None], what: str) -> None:
             raise ShapeError(msg)
 
 
-def _checked_lengths(op: Op, sizes: Sequence[Any]) -> tuple[Any, ...]:
+def checked_lengths(op: Op, sizes: Sequence[Any]) -> tuple[Any, ...]:
     """Return sizes with a check that none of them is negative."""
     result = tuple(sizes)
     for size in sizes:
         if not is_length(size):
             result = with_check(result, "at least", size, 0, f"{op}: each size")
     return result
+
+
+def given_lengths(op: Op, values: Iterable[Any]) -> tuple[int, ...]:
+    """Return the sizes of an array that an Op makes, as ints; raise if one is negative."""
+    sizes = tuple([int(value) for value in values])
+    if min(sizes, default=0) < 0:
+        msg = f"{op}: sizes must not be negative, got {sizes}."
+        raise ShapeError(msg)
+    return sizes
 
 
 class Alloc(Op):
@@ -179,7 +190,7 @@ class Alloc(Op):
     def infer_shape(
         self, fgraph: FunctionGraph | None, node: Any, input_shapes: Sequence[Any]
     ) -> list[Any]:
-        sizes = _checked_lengths(self, node.inputs[1:])
+        sizes = checked_lengths(self, node.inputs[1:])
         missing = len(sizes) - len(input_shapes[0])
         static = node.inputs[0].type.shape
         for dim, (given, known) in enumerate(zip(input_shapes[0], static, strict=True)):
@@ -294,14 +305,11 @@ class AllocEmpty(Op):
     def perform(
         self, node: Any, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
     ) -> None:
-        shape = tuple([int(size) for size in inputs])
+        shape = given_lengths(self, inputs)
         cell = output_storage[0]
         former = cell[0]
         if former is not None and former.shape == shape and former.flags.writeable:
             return
-        if min(shape, default=0) < 0:
-            msg = f"{self}: sizes must not be negative, got {shape}."
-            raise ShapeError(msg)
         cell[0] = np.empty(shape, node.outputs[0].type.numpy_dtype)
 
     def debug_perform(
@@ -314,7 +322,7 @@ class AllocEmpty(Op):
     def infer_shape(
         self, fgraph: FunctionGraph | None, node: Any, input_shapes: Sequence[Any]
     ) -> list[Any]:
-        return [_checked_lengths(self, node.inputs)]
+        return [checked_lengths(self, node.inputs)]
 
     def connection_pattern(self, node: Any) -> list[list[bool]]:
         """The sizes do not influence the elements."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING, Any, cast
-from weakref import WeakValueDictionary
 
 import numpy as np
 
 from phintys._base.config import config
+from phintys._base.dropped import WeakValues
 from phintys._base.errors import OpContractError, ShapeError
 from phintys._base.late import LateModule
 from phintys._base.locks import ProcessLock
@@ -475,7 +475,7 @@ def pad_rank(x: Any, ndim: int) -> Any:
 
 
 _CACHE: dict[ScalarOp, Elemwise] = {}
-_CACHE_OF_OTHERS: WeakValueDictionary[ScalarOp, Elemwise] = WeakValueDictionary()
+_CACHE_OF_OTHERS: WeakValues[ScalarOp, Elemwise] = WeakValues()
 _LOCK_OF_OTHERS = ProcessLock()
 
 

@@ -14,7 +14,7 @@ from phintys.graph.op import Op
 from phintys.tensor import math
 from phintys.tensor._rules import conjugate, is_discrete, is_missing, zero_gradient
 from phintys.tensor.convert import as_tensor_variable, constant
-from phintys.tensor.creation import alloc
+from phintys.tensor.creation import alloc, checked_lengths, given_lengths
 from phintys.tensor.indexing import inc_subtensor
 from phintys.tensor.joining import concatenate
 from phintys.tensor.known import known_int
@@ -131,11 +131,12 @@ class SegmentReduce(Op):
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
     ) -> None:
         """Reduce with NumPy's ``ufunc.at``."""
-        data, ids, count = inputs
+        data, ids = inputs[:2]
+        (count,) = given_lengths(self, inputs[2:])
         if len(data) != len(ids):
             msg = f"segment_{self.mode}: {len(ids)} numbers of segments for {len(data)} rows."
             raise ShapeError(msg)
-        out = np.full((int(count), *data.shape[1:]), self.value_without_rows(data.dtype))
+        out = np.full((count, *data.shape[1:]), self.value_without_rows(data.dtype))
         _UFUNCS[self.mode].at(out, ids, data)
         output_storage[0][0] = out
 
@@ -154,7 +155,7 @@ class SegmentReduce(Op):
         self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
     ) -> list[Any]:
         """Return the number of segments, and the sizes of a row."""
-        return [(node.inputs[2], *input_shapes[0][1:])]
+        return [(*checked_lengths(self, node.inputs[2:]), *input_shapes[0][1:])]
 
     def connection_pattern(self, node: Any) -> list[list[bool]]:
         """Return that the rows alone are differentiated."""

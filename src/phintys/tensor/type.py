@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 from array import array as PythonArray
 from typing import TYPE_CHECKING, Any, ClassVar, Self
-from weakref import WeakValueDictionary
 
 import numpy as np
 
 from phintys._base.config import config
 from phintys._base.copies import copied
+from phintys._base.dropped import WeakValues
 from phintys._base.errors import TypeContractError
 from phintys._base.locks import ProcessLock
 from phintys.graph.type import Type
@@ -128,7 +128,7 @@ class TensorType(Type):
     numpy_dtype: np.dtype[Any]
     _interned: ClassVar[dict[Any, Any]] = {}
     # The number of types is unbounded: there is one for each length of a constant.
-    _with_lengths: ClassVar[WeakValueDictionary[Any, Any]] = WeakValueDictionary()
+    _with_lengths: ClassVar[WeakValues[Any, Any]] = WeakValues()
     _hash: int
     _static: bool
 

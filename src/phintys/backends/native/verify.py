@@ -34,7 +34,7 @@ from phintys.backends.native.expressions import (
     parts_of,
 )
 from phintys.backends.native.program import Program, Step
-from phintys.backends.native.sizes import Counter, Element, Extent
+from phintys.backends.native.sizes import Arithmetic, Counter, Element, Extent
 from phintys.backends.native.steps.claim import Claim
 from phintys.backends.native.steps.kernel import Kernel
 from phintys.backends.native.values import Array, Handle, LoopVariable, Place
@@ -50,6 +50,7 @@ __all__ = ["Verifier", "verify_program"]
 
 _GIVEN = {Place.ARGUMENT, Place.CONSTANT}
 _POSITIONS = {"argmax", "argmin"}
+_KEEP_SIGN = {"add", "mul", "max", "min"}
 _INT64 = np.dtype("int64")
 
 
@@ -83,6 +84,7 @@ class Verifier:
         self.written: set[Array | Handle] = set(program.arguments)
         self.outer: list[LoopVariable] = []
         self.local: set[Array] = set()
+        self.lengths: set[Size] = set()
         self.where = "the program"
 
     def wrong(self, what: str) -> None:
@@ -128,7 +130,37 @@ class Verifier:
         """Check steps in order."""
         for step in steps:
             self.where = step.title
+            self.room(step)
             step.verify(self)
+
+    def room(self, step: Step) -> None:
+        """Check that memory that a step writes has no length that may be negative."""
+        for array in arrays_written(step):
+            if array.place in {Place.BUFFER, Place.RESULT}:
+                for size in array.sizes:
+                    is_checked = self.is_length(size)
+                    self.expect(
+                        is_checked, f"{array!r} has a length, {size!r}, that is not checked"
+                    )
+
+    def is_length(self, size: Size) -> bool:
+        """Return whether a size is never negative, or has been checked not to be."""
+        size = self.program.sizes.canonical(size)
+        if size.is_length or size in self.lengths:
+            return True
+        if not isinstance(size, Arithmetic) or size.operation not in _KEEP_SIGN:
+            return False
+        return all(self.is_length(argument) for argument in size.arguments)
+
+    def checked(self, left: Size, right: Size) -> None:
+        """Note what is known after a check: ``-1 < size``, or ``max(size, 0) == size``."""
+        if not isinstance(left, Arithmetic):
+            return
+        first, second = map(self.program.sizes.canonical, left.arguments)
+        if left.operation == "lt" and first.known == -1 and right.known == 1:
+            self.lengths.add(second)
+        elif left.operation == "max" and second.known == 0:
+            self.lengths.add(first)
 
     def commit(self, steps: Sequence[Step]) -> None:
         """Check the commit, in which shared values are overwritten: nothing in it can fail."""

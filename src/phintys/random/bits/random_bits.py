@@ -14,6 +14,7 @@ from phintys.graph.op import Op
 from phintys.random.bits.philox import blocks
 from phintys.random.bits.states import WORDS
 from phintys.tensor.convert import as_tensor_variable
+from phintys.tensor.creation import check_sizes, checked_lengths, given_lengths
 from phintys.tensor.known import known_int
 from phintys.tensor.sizes import as_size
 from phintys.tensor.type import TensorType
@@ -52,18 +53,19 @@ class RandomBits(Op):
         words = TensorType("uint64", (WORDS,)).filter_variable(as_tensor_variable(words))
         sizes = [as_size(length) for length in lengths]
         shape = tuple(known_int(size) for size in sizes)
+        check_sizes(shape, f"{self}: a size")
         return Apply(self, [words, *sizes], [TensorType(self.dtype, shape)()])
 
     def perform(self, node: Any, inputs: Any, output_storage: Any) -> None:
         words, *lengths = inputs
-        shape = [int(length) for length in lengths]
+        shape = given_lengths(self, lengths)
         size = math.prod(shape)
         made = blocks(words, -(-size // self.in_block)).astype("<u4")
         bits = made.reshape(-1).view(np.dtype(self.dtype).newbyteorder("<"))
         output_storage[0][0] = bits[:size].astype(self.dtype).reshape(shape)
 
     def infer_shape(self, fgraph: Any, node: Any, input_shapes: Any) -> list[Any]:
-        return [tuple(node.inputs[1:])]
+        return [checked_lengths(self, node.inputs[1:])]
 
     def do_constant_folding(self, fgraph: Any, node: Any) -> bool:
         """Keep random numbers out of compilation: they may be many."""
@@ -91,14 +93,15 @@ class Positions(Op):
     def make_node(self, *lengths: Any) -> Apply:
         sizes = [as_size(length) for length in lengths]
         shape = tuple(known_int(size) for size in sizes)
+        check_sizes(shape, f"{self}: a size")
         return Apply(self, sizes, [TensorType("uint64", shape)()])
 
     def perform(self, node: Any, inputs: Any, output_storage: Any) -> None:
-        shape = [int(length) for length in inputs]
+        shape = given_lengths(self, inputs)
         output_storage[0][0] = np.arange(math.prod(shape), dtype="uint64").reshape(shape)
 
     def infer_shape(self, fgraph: Any, node: Any, input_shapes: Any) -> list[Any]:
-        return [tuple(node.inputs)]
+        return [checked_lengths(self, node.inputs)]
 
     def do_constant_folding(self, fgraph: Any, node: Any) -> bool:
         """Keep the array out of compilation: it may be large."""

@@ -13,7 +13,7 @@ from phintys.random.bits.philox import philox
 from phintys.random.exact.wide import wide_product
 from phintys.tensor import math
 from phintys.tensor.convert import as_tensor_variable
-from phintys.tensor.creation import zeros_like
+from phintys.tensor.creation import checked_lengths, given_lengths, zeros_like
 from phintys.tensor.known import known_int
 from phintys.tensor.sizes import as_size
 from phintys.tensor.type import TensorType
@@ -137,7 +137,8 @@ class DistinctIntegers(_Arranging):
         return Apply(self, [bits, n, count], [TensorType("int64", (known_int(count),))()])
 
     def perform(self, node: Any, inputs: Any, output_storage: Any) -> None:
-        bits, n, count = inputs[0], int(inputs[1]), int(inputs[2])
+        bits, n = inputs[0], int(inputs[1])
+        (count,) = given_lengths(self, inputs[2:])
         if count > n:
             msg = f"choice: {count} of {n} cannot be taken without replacement."
             raise ValueError(msg)
@@ -145,7 +146,7 @@ class DistinctIntegers(_Arranging):
         output_storage[0][0] = distinct(bits, n) if few else random_order(bits)[:count]
 
     def infer_shape(self, fgraph: Any, node: Any, input_shapes: Any) -> list[Any]:
-        return [(node.inputs[2],)]
+        return [checked_lengths(self, node.inputs[2:])]
 
 
 def distinct(bits: Any, n: int) -> Any:
@@ -185,7 +186,8 @@ class FirstPlaces(_Arranging):
         return [zeros_like(inputs[0]), disconnected_type()]
 
     def perform(self, node: Any, inputs: Any, output_storage: Any) -> None:
-        keys, count = inputs[0], int(inputs[1])
+        keys = inputs[0]
+        (count,) = given_lengths(self, inputs[1:])
         available = int(np.count_nonzero(keys < np.inf))
         if count > available:
             msg = (
@@ -200,4 +202,4 @@ class FirstPlaces(_Arranging):
         output_storage[0][0] = places[np.argsort(keys[places])].astype("int64", copy=False)
 
     def infer_shape(self, fgraph: Any, node: Any, input_shapes: Any) -> list[Any]:
-        return [(node.inputs[1],)]
+        return [checked_lengths(self, node.inputs[1:])]

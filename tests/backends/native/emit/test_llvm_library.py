@@ -2,6 +2,7 @@ import ctypes
 import gc
 import threading
 import weakref
+from functools import partial
 
 import pytest
 
@@ -87,7 +88,9 @@ def test_code_is_compiled_linked_and_freed():
 
 def test_an_unlinked_engine_is_unlinked_once(monkeypatch):
     freed = []
-    monkeypatch.setattr(llvm_library.Llvm, "unlink", lambda self, *which: freed.append(which))
+    monkeypatch.setattr(
+        llvm_library.Llvm, "freeing", lambda self, *which: (partial(freed.append, which),)
+    )
     Engine(llvm(), 1, 2)
     gc.collect()
     assert freed == [(1, 2)]

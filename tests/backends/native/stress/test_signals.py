@@ -280,3 +280,74 @@ BESIDE = (
 
 def test_a_call_in_another_thread_keeps_no_signal_from_the_main_one(run):
     run(BESIDE)
+
+
+DROPPED = (
+    BEGIN
+    + """
+    import gc
+
+    # A handler that raises while functions are dropped, and their code with them.
+    x, lost = pt.dvector("x"), []
+    sys.unraisablehook = lambda what: lost.append(what.object)
+    for one in range(int(sys.argv[1])):
+        functions = [phintys.function([x], pt.sin(x) * (one + k)) for k in range(10)]
+        graphs = [pt.alloc(0.0, 10**6 + 10 * one + k) for k in range(10)]
+        seen = 0
+        signal.setitimer(signal.ITIMER_REAL, 2e-5, 2e-5)
+        try:
+            armed = True
+            functions.clear()
+            graphs.clear()
+            gc.collect()
+            while armed:
+                pass
+        except Stop:
+            seen = 1
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        assert raised == one + 1 and seen and not lost, (raised, seen, lost)
+"""
+)
+
+
+def test_signals_while_functions_are_dropped(run, repeats):
+    run(DROPPED, repeats(4, 300))
+
+
+ENDLESS = (
+    BEGIN
+    + """
+    # Estimates of so much work do not fit into an integer. The signal comes from another thread,
+    # which needs the GIL for it.
+    n, x = pt.lscalar("n"), pt.dvector("x")
+
+    def repeated(step, start):
+        return phintys.scan(step, outputs_info=[start], n_steps=n)[0][-1]
+
+    def again(a):
+        return repeated(lambda b: b * 0.5 + x[:3].sum(), a)
+
+    cases = {
+        "numbers": repeated(lambda a: a * 0.5 + x.sum(), np.float64(1)),
+        "vectors": repeated(lambda a: pt.sin(a) * 0.5 + 1, x),
+        "loops in loops": repeated(again, np.float64(1)),
+        "sum": pt.eq(pt.arange(n, dtype="int8"), 77).sum(),
+    }
+    for name, output in cases.items():
+        f = phintys.function([n, x], output, mode="native", on_unused_input="ignore")
+        f(np.array(5), np.ones(4))
+        for count in (2**58 + 1, 2**61 - 1, 2**61, 2**62, 2**63 - 2**20):
+            armed = True
+            print(name, count, flush=True)
+            threading.Timer(0.2, signal.pthread_kill, (threading.get_ident(), signal.SIGALRM)).start()
+            try:
+                f(np.array(count), np.ones(4))
+            except Stop:
+                continue
+            raise AssertionError((name, count))
+"""
+)
+
+
+def test_loops_of_any_length_end_and_release_the_gil(run):
+    run(ENDLESS, timeout=100)

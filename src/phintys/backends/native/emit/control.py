@@ -133,7 +133,9 @@ def leaving(b: Builder, condition: Value, block: Block) -> Generator[None]:
 
 def divide_up(b: Builder, x: Value, divisor: Value | int) -> Value:
     """Return a quotient of positive numbers, rounded up."""
-    return b.binary("sdiv", x + (divisor - 1), b.value(INT64, divisor))
+    quotient = b.binary("sdiv", x, b.value(INT64, divisor))
+    is_less = quotient * divisor < x  # x + divisor - 1 may be out of range
+    return quotient + b.write(INT64, f"zext i1 {is_less.text} to i64")
 
 
 def lane_mask(b: Builder, count: Value, lanes: int) -> Value:

@@ -242,8 +242,8 @@ class KernelCaller(RegisterPart):
         if plan.parallel is None or is_small or number == 1:
             self._call(function, block, n)
             return
-        work = self.polynomial(inside)
-        total = n if work.text == "1" else n * work
+        work = self.estimate(inside)
+        total = n if work.text == "1" else self.saturating("mul", n, work)
         direct, parallel, after = b.new_block("direct"), b.new_block("parallel"), b.new_block()
         b.branch(total < least, direct, parallel)
         b.begin(direct)
@@ -314,7 +314,7 @@ class KernelCaller(RegisterPart):
         cut = self._cut(plan.nests[0])
         function = Value(b, PTR, f"@{code.symbol}")
         least = int(PARALLEL_NANOSECONDS / max(plan.cost, _LEAST_COST))
-        is_small = self.polynomial(plan.work_inside()) < least
+        is_small = self.estimate(plan.work_inside()) < least
         with self._totals(kernel, code, cut) as cut.partials:
             block = self._block(code, cut)
             direct, parallel, after = b.new_block("direct"), b.new_block("parallel"), b.new_block()
@@ -393,7 +393,7 @@ class KernelCaller(RegisterPart):
         inside = ring.one
         for level in others:
             inside = ring.mul(inside, level.extent)
-        inner = b.maximum_number(self.polynomial(inside), 1)
+        inner = b.maximum_number(self.estimate(inside), 1)
         least = b.binary("sdiv", b.constant(INT64, SMALLEST_CHUNK), inner) + 1
         return b.maximum_number(divide_up(b, extent, CHUNKS), least)
 

@@ -11,13 +11,15 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import contextmanager
 from ctypes import POINTER, c_bool, c_char_p, c_int, c_size_t, c_uint, c_uint64, c_void_p
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from phintys._base.apart import finished_before_forks, import_whole
+from phintys._base.dropped import cancel, when_dropped
 from phintys._base.errors import IntegrityError
 from phintys._base.locks import ProcessLock
 from phintys._base.once import Once
@@ -275,11 +277,15 @@ class Llvm:
             self._call("FinalizeObject", handle)
         return engine
 
-    def unlink(self, handle: int, context: int) -> None:
-        """Free code in memory."""
-        with self._linking:
-            self._call("DisposeExecutionEngine", handle)
-            self._call("ContextDispose", context)
+    def freeing(self, engine: int, context: int) -> tuple[Callable[[], None], ...]:
+        """Return the calls that free code in memory.
+
+        They hold the GIL, so none of them runs in the middle of another call for an engine.
+        """
+        return (
+            partial(self._functions["DisposeExecutionEngine"], engine),
+            partial(self._functions["ContextDispose"], context),
+        )
 
     def address_in(self, engine: int, symbol: str, *, is_data: bool) -> int:
         """Return the address of a function, or of data, in an engine; 0 if there is none."""
@@ -291,9 +297,9 @@ class Llvm:
         """Return the address of a function of the process, 0 if there is none."""
         return int(self._call("SearchAddressOfSymbol", name.encode()) or 0)
 
-    def dispose_machine(self, handle: int) -> None:
-        """Free a code generator."""
-        self._call("DisposeTargetMachine", handle)
+    def freeing_machine(self, handle: int) -> Callable[[], None]:
+        """Return the call that frees a code generator."""
+        return partial(self._functions["DisposeTargetMachine"], handle)
 
 
 class Machine:
@@ -305,32 +311,28 @@ class Machine:
         LLVM's.
     """
 
-    __slots__ = ("_llvm", "handle")
+    __slots__ = ("__weakref__", "_freeing", "handle")
 
     def __init__(self, llvm: Llvm, handle: int) -> None:
-        self._llvm = llvm
         self.handle = handle
+        self._freeing = when_dropped(self, llvm.freeing_machine(handle))
 
     def release(self) -> int:
         """Return the handle, and transfer its ownership to the caller."""
+        cancel(self._freeing)
         handle, self.handle = self.handle, 0
         return handle
-
-    def __del__(self) -> None:
-        # At interpreter exit even the module sys may be gone.
-        if self.handle and sys is not None and not sys.is_finalizing():
-            self._llvm.dispose_machine(self.release())
 
 
 class Engine:
     """Machine code in memory; it is freed with this object."""
 
-    __slots__ = ("_context", "_handle", "_llvm")
+    __slots__ = ("__weakref__", "_handle", "_llvm")
 
     def __init__(self, llvm: Llvm, handle: int, context: int) -> None:
         self._llvm = llvm
         self._handle = handle
-        self._context = context
+        when_dropped(self, *llvm.freeing(handle, context))
 
     def address(self, symbol: str) -> int:
         """Return the address of a function; 0 if there is none."""
@@ -339,11 +341,6 @@ class Engine:
     def data_address(self, symbol: str) -> int:
         """Return the address of data; 0 if there is none."""
         return self._llvm.address_in(self._handle, symbol, is_data=True)
-
-    def __del__(self) -> None:
-        # At interpreter exit even the module sys may be gone.
-        if sys is not None and not sys.is_finalizing():
-            self._llvm.unlink(self._handle, self._context)
 
 
 def _opened(path: str) -> Any:

@@ -67,6 +67,9 @@ MOST_BYTES = 2**55
 _MOST_COMPARED = 64
 """Maximum number of buffers that are compared, to name the largest if memory runs out."""
 
+_MOST_BITS = 63
+"""Bits of an int64 without its sign."""
+
 LONG_RUN = 8
 """Minimum number of addresses that are written by a loop."""
 
@@ -295,6 +298,38 @@ class Part:
             self._polynomials[polynomial] = total
         return total
 
+    def estimate(self, polynomial: Polynomial) -> Value:
+        """Return an amount of work: the value of a polynomial, or the largest int64 if it is above.
+
+        That of 2^61 passes is, and must not be taken for a little.
+        """
+        ring = self.main.ring
+        if polynomial.known is not None:
+            return self.b.constant(INT64, min(polynomial.known, MOST))
+        if _bits(polynomial, ring) <= _MOST_BITS:
+            return self.polynomial(polynomial)
+        atoms = {at for term, _ in polynomial.terms for at in term}
+        values = {at: self._atom(ring.atoms[at], ring.sizes) for at in atoms}
+        sums: dict[bool, Value] = {}
+        with self.before(self.home(self.atoms_of(polynomial)) if self.open_loops else None):
+            for term, factor in polynomial.terms:
+                value = self.b.constant(INT64, min(abs(factor), MOST))
+                for at in term:
+                    value = self.saturating("mul", value, values[at])
+                before = sums.get(factor > 0)
+                sums[factor > 0] = (
+                    value if before is None else self.saturating("add", before, value)
+                )
+            added, taken = (sums.get(sign, self.b.constant(INT64, 0)) for sign in (True, False))
+            if False not in sums:
+                return added
+            return self.b.select(self.b.eq(added, MOST), added, added - taken)
+
+    def saturating(self, operation: str, left: Value, right: Value) -> Value:
+        """Return a sum or product of lengths, or the largest int64 if it is out of range."""
+        result, overflows = self.b.checked(operation, left, right)
+        return self.b.select(overflows, self.b.constant(INT64, MOST), result)
+
     def _atom(self, atom: Atom, sizes: Sizes) -> Value:
         stack: list[Atom] = [atom]
         while stack:
@@ -364,8 +399,7 @@ class Part:
             if operation == "volume":
                 one = b.constant(INT64, 1)
                 left, right = b.maximum_number(left, one), b.maximum_number(right, one)
-            result, overflows = b.checked("mul" if operation == "volume" else "add", left, right)
-            return b.select(overflows, b.constant(INT64, MOST), result)
+            return self.saturating("mul" if operation == "volume" else "add", left, right)
         if operation not in {"floordiv", "mod"}:
             msg = f"There is no operation {operation!r} on sizes."
             raise IntegrityError(msg)
@@ -568,3 +602,16 @@ class Part:
         """Store the address and the lengths of an array in its record."""
         self.record_sizes(array)
         self.b.store(self.pointer(array), self.slot(self.main.record(array)), align=8)
+
+
+def _bits(polynomial: Polynomial, ring: Polynomials) -> int:
+    """Return how many bits hold the sum of all terms of a polynomial in lengths."""
+    terms = [
+        abs(factor).bit_length() + sum(_bits_of(ring.atoms[at]) for at in term)
+        for term, factor in polynomial.terms
+    ]
+    return max(terms, default=0) + len(terms).bit_length()
+
+
+def _bits_of(atom: Atom) -> int:
+    return (atom.extent if isinstance(atom, LoopVariable) else atom).bits

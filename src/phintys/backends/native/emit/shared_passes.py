@@ -182,7 +182,7 @@ class _SharedPasses:
         """Return the nanoseconds of a pass, and whether threads should share the passes."""
         b, writer = self.b, self.writer
         divisible, alone = (
-            b.minimum_number(writer.polynomial(work) >> _WORK_SHIFT, _MOST)
+            b.minimum_number(writer.estimate(work) >> _WORK_SHIFT, _MOST)
             for work in (self.shared.divisible, self.shared.alone)
         )
         each = b.minimum_number(b.maximum_number(divisible + alone, 1), _MOST)

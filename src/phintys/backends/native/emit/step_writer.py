@@ -92,7 +92,7 @@ class StepWriter(KernelCaller):
                 self.fill_record(value)
 
     def _note_work(self, work: Polynomial) -> None:
-        nanoseconds = self.polynomial(work) >> _WORK_SHIFT
+        nanoseconds = self.estimate(work) >> _WORK_SHIFT
         with when(self.b, self.b.le(NOTED_NANOSECONDS, nanoseconds)):
             self.b.call("phintys_work", VOID, [self.state(), nanoseconds])
 
@@ -135,7 +135,7 @@ class StepWriter(KernelCaller):
 
     def takes_long(self, work: Polynomial, nanoseconds: int) -> Value:
         """Return whether some work takes longer than a given time, by a rough estimate."""
-        value = self.polynomial(work)
+        value = self.estimate(work)
         with self.before(self.home(self.atoms_of(work)) if self.open_loops else None):
             return self.b.lt(nanoseconds, value >> _WORK_SHIFT)
 
@@ -283,5 +283,5 @@ class StepWriter(KernelCaller):
         work = step.work(self.main)
         if work is None or (work.known is not None and work.known < _LONG_CALL << _WORK_SHIFT):
             return
-        with when(self.b, self.b.le(_LONG_CALL, self.polynomial(work) >> _WORK_SHIFT)):
+        with when(self.b, self.b.le(_LONG_CALL, self.estimate(work) >> _WORK_SHIFT)):
             self.poll()

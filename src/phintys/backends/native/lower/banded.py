@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from phintys.backends.native.expressions import Literal
+from phintys import scalar as ps
+from phintys.backends.native.expressions import Cast, Index, Literal, Operation, Position
 from phintys.backends.native.failures import Failure
 from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.linear_algebra import (
@@ -16,6 +17,7 @@ from phintys.backends.native.lower.linear_algebra import (
     turned,
 )
 from phintys.backends.native.lower.lowering import Lowering
+from phintys.backends.native.lower.view import View
 from phintys.backends.native.routines.banded import GBSV, GTSV, GTTRF, GTTRS
 from phintys.backends.native.steps.call import LibraryCall
 from phintys.graph.apply import Apply
@@ -25,11 +27,12 @@ from phintys.tensor.linear_algebra.tridiagonal import SolveTridiagonalLU, Tridia
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from phintys.backends.native.lower.view import View
     from phintys.backends.native.sizes import Size
     from phintys.backends.native.values import Array
 
 __all__: list[str] = []
+
+_INT64 = np.dtype("int64")
 
 
 @lowers(SolveBanded)
@@ -127,9 +130,7 @@ def lower_solve_tridiagonal_lu(op: SolveTridiagonalLU, node: Apply, lowering: Lo
         lowering.contiguous(view.broadcast([*lengths, view.sizes[-1]], sizes), node).array
         for view in factors[:4]
     ]
-    rows = factors[4].broadcast([*lengths, n], sizes)
-    is_int32 = rows.array.dtype == np.int32
-    rows = lowering.contiguous(rows, node) if is_int32 else lowering.copied(rows, node, "int32")
+    rows = _exchanges(factors[4].broadcast([*lengths, n], sizes), node, lowering)
     columns = lowering.copied(turned(b.broadcast([*lengths, n, k], sizes), lowering), node)
     is_nan = op.on_error == "nan"
     options |= {"k": k, "x_move": sizes.mul(n, k), "count": count_of(lengths, lowering)}
@@ -140,3 +141,19 @@ def lower_solve_tridiagonal_lu(op: SolveTridiagonalLU, node: Apply, lowering: Lo
     call = LibraryCall(GTTRS, inputs, (columns.array,), options, node, failure=failure)
     lowering.steps.append(call)
     lowering.bind(node.outputs[0], turned(columns, lowering))
+
+
+def _exchanges(rows: View, node: Apply, lowering: Lowering) -> View:
+    """Return with which row each one is exchanged: itself or the next one, whatever is given.
+
+    LAPACK does not check them, and would exchange rows that do not exist.
+    """
+    loops = lowering.loops(rows.sizes)
+    target = View.of(lowering.array("int32", rows.sizes), lowering.sizes)
+    given = Cast(lowering.load(rows, loops), _INT64)
+    last = () if loops[-1] is None else ((loops[-1], lowering.sizes.fixed(1)),)
+    own = Position(Index(last, lowering.sizes.fixed(1)))
+    is_other = Cast(Operation(ps.ne, (given, own), np.dtype("bool")), _INT64)
+    value = Operation(ps.add, (own, is_other), _INT64)
+    lowering.store(target, value, loops, nodes=(node,))
+    return target

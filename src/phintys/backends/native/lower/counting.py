@@ -96,6 +96,7 @@ def nonzero_views(view: View, node: Apply, lowering: Lowering) -> list[View]:
     if dtype != np.bool_:
         flag = Operation(ps.ne, (flag, Literal(dtype.type(0), dtype)), np.dtype("bool"))
     starts = _Starts(view.sizes, Cast(flag, _INT64), loops, node, lowering)
+    lowering.require_lengths([starts.total], node)
     zero, one = sizes.fixed(0), sizes.fixed(1)
     found: list[View] = []
     for loop in loops:
@@ -127,6 +128,7 @@ def lower_repeat_index(op: RepeatIndex, node: Apply, lowering: Lowering) -> None
     starts = _Starts(counts.sizes, number, loops, node, lowering)
     # The numbers are not negative, so the first sum that is out of range is negative.
     _require_no_negative(starts.sum, loops, node, lowering)
+    lowering.require_lengths([starts.total], node)
     one = sizes.fixed(1)
     marks = lowering.array(_INT64, [sizes.add(starts.total, one)])
     everywhere = lowering.loops(marks.sizes)

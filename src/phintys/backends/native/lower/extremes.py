@@ -70,6 +70,7 @@ def lower_arg_extreme_along(op: ArgExtremeAlong, node: Apply, lowering: Lowering
         )
         for flags in (is_before, is_after)
     )
+    lowering.require_lengths([before, after], node)
     length = zero
     for first, last, size in zip(is_before, is_after, x.sizes, strict=True):
         is_it = sizes.sub(one, sizes.add(first, last))

@@ -145,8 +145,8 @@ class Lowering:
         """Set the value of a tensor variable.
 
         Sizes that its type knows and the program does not are checked, and known from then on. It
-        is also checked that the array can exist: the size in bytes of an array of the program, and
-        other results computed from its lengths, never wrap around.
+        is also checked that the array can exist: its lengths are not negative, and its size in
+        bytes, and other results computed from its lengths, never wrap around.
 
         Parameters
         ----------
@@ -160,6 +160,7 @@ class Lowering:
         node = variable.owner
         if node is not None:
             if not is_part:
+                self.require_lengths(view.sizes, node)
                 self.require_room(view.sizes, view.array.dtype.itemsize, node)
             shape = variable.type.shape  # pyright: ignore[reportAttributeAccessIssue]
             for axis, (size, known) in enumerate(zip(view.sizes, shape, strict=True)):
@@ -363,6 +364,12 @@ class Lowering:
         """Check that a size is not negative."""
         if not is_length(size):
             self.require(self.sizes.arithmetic("lt", self.sizes.fixed(-1), size), failure)
+
+    def require_lengths(self, sizes: Sequence[Size], node: Apply) -> None:
+        """Check that no length of an array is negative."""
+        for axis, size in enumerate(sizes):
+            failure = Failure(node, "negative", f"the size of dimension {axis}")
+            self.require_length(self.sizes.canonical(size), failure)
 
     def require_total(self, lengths: Sequence[Size], node: Apply) -> None:
         """Check that a sum of lengths is in range."""

@@ -50,7 +50,7 @@ class _Convolve(Routine):
         tiles = _Tiles(call, ranges)
         with loop(ranges.b, ranges.begin, ranges.end) as each:
             tiles.write(each.index * tiles.length)
-        nanoseconds = writer.polynomial(self.work(call, writer.main)) >> _WORK_SHIFT
+        nanoseconds = writer.estimate(self.work(call, writer.main)) >> _WORK_SHIFT
         total = writer.size(call.options["n"]) + writer.size(call.options["m"]) - 1
         count = divide_up(writer.b, total, tiles.length)
         ranges.call(count, nanoseconds, is_serial=False)

@@ -45,7 +45,7 @@ class _SearchSorted(Routine):
         """Write a function for a range of the values, and its call."""
         ranges = RangeFunction(writer)
         _Search(call, ranges).write()
-        nanoseconds = writer.polynomial(self.work(call, writer.main)) >> _WORK_SHIFT
+        nanoseconds = writer.estimate(self.work(call, writer.main)) >> _WORK_SHIFT
         ranges.call(writer.size(call.options["count"]), nanoseconds, is_serial=False)
 
 

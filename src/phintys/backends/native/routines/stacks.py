@@ -267,7 +267,7 @@ class StackRoutine(Routine):
         else:
             ranges = RangeFunction(writer)
             self._write(MatrixCall(call, ranges, failures))
-            nanoseconds = writer.polynomial(self.work(call, writer.main)) >> _WORK_SHIFT
+            nanoseconds = writer.estimate(self.work(call, writer.main)) >> _WORK_SHIFT
             # There is one workspace, not one for each thread.
             is_serial = bool(call.workspace)
             ranges.call(writer.size(call.options["count"]), nanoseconds, is_serial=is_serial)

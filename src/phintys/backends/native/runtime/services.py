@@ -44,6 +44,7 @@ from phintys.backends.native.runtime.protocol import (
     zero,
 )
 from phintys.backends.native.runtime.record import Record, byte_offset
+from phintys.backends.native.sizes import MOST
 
 __all__ = ["emit_parallel_for", "emit_services", "hold"]
 
@@ -157,7 +158,8 @@ def emit_parallel_for(module: Module) -> None:
     b = Builder(module.function("phintys_parallel_for", INT32, parameters))
     call, kernel, arguments, count, grain = b.arguments
     # Without a grain, an iteration takes longer than one.
-    amount = b.binary("sdiv", count, b.maximum_number(grain, 1)) * GRAIN_NANOSECONDS
+    grains = b.binary("sdiv", count, b.maximum_number(grain, 1))
+    amount = b.minimum_number(grains, MOST // GRAIN_NANOSECONDS) * GRAIN_NANOSECONDS
     b.call("phintys_work", VOID, [call, amount])
     threads = CALL.load(b, call, "threads")
     operands = [call, kernel, arguments, count, grain, threads]

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from phintys.backends.native.explain import Explainer
     from phintys.backends.native.failures import Failure
     from phintys.backends.native.sizes import Size
+    from phintys.backends.native.verify import Verifier
 
 __all__ = ["Check"]
 
@@ -48,6 +49,11 @@ class Check(Step):
         is_order = isinstance(self.left, Arithmetic) and self.left.operation == "lt"
         test = left[1:-1] if is_order and self.right.known == 1 else f"{left} == {right}"
         return [f"check {test} ({failure.node.op}: {why})"]
+
+    def verify(self, verifier: Verifier) -> None:
+        """Note what is known from here on."""
+        Step.verify(self, verifier)
+        verifier.checked(self.left, self.right)
 
     def emit(self, writer: StepWriter) -> None:
         """Compare the sizes as they were before checks merged them with others."""
