@@ -9,6 +9,7 @@ recomputed from these or saved by the forward pass as further stacked rows:
 - What takes long (products, loops, transcendental functions, reductions, Ops that only have
   Python) is saved, and so are untraced values, since later steps replace them.
 - Loops within the step are saved with the residuals of their own gradients.
+- A variable whose shape may differ between the steps is recomputed: its rows cannot be stacked.
 - A variable that is only computed on one side of a choice is recomputed: saving it would compute
   it in all steps.
 """
@@ -19,7 +20,9 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import GradientError
+from phintys._base.once import kept_property
 from phintys._base.records import record
+from phintys.control.loop_derivatives.steady_shapes import SteadyShapes, is_of_known_shape
 from phintys.graph.choosing import Choosing
 from phintys.graph.traversal import toposort
 from phintys.graph.variable import Constant, Variable
@@ -158,6 +161,8 @@ class _Search:
         self._weights: dict[Variable, int] = {}
         self._wanted: set[Variable] = set()
         self.result = Residuals([], [], set())
+        self._pending = list(pending)
+        self._needed = list(needed)
         stops = [*self._existing, *op.inner_inputs, *pending]
         order = toposort(needed, set(stops))
         self._find_weights(order)
@@ -204,7 +209,19 @@ class _Search:
     def _can_be_saved(self, variable: Variable) -> bool:
         if variable in self._new_states:
             return isinstance(variable.type, TensorType)
-        return variable in self._savable and isinstance(variable.type, TensorType)
+        if variable not in self._savable or not isinstance(variable.type, TensorType):
+            return False
+        return self._is_steady(variable)
+
+    def _is_steady(self, variable: Variable) -> bool:
+        """Return whether a variable has the same shape in all steps."""
+        return is_of_known_shape(variable) or variable in self._steady
+
+    @kept_property
+    def _steady(self) -> SteadyShapes:
+        given = [*self._op.inner_inputs, *self._pending]
+        nodes = toposort([*self._op.inner_outputs, *self._needed], given)
+        return SteadyShapes(self._op, nodes, self._pending)
 
     def _must_be_saved(self, variable: Variable, node: Apply) -> bool:
         return self._can_be_saved(variable) and not _is_cheap(node)
