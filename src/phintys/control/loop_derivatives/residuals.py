@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
     from phintys.control.loops.loop_op import LoopOp
     from phintys.graph.apply import Apply
+    from phintys.graph.type import Type
 
 __all__ = [
     "UNKNOWN_SIZE",
@@ -51,6 +52,7 @@ __all__ = [
     "always_computed",
     "bytes_of",
     "find_residuals",
+    "has_tensor_form",
     "reads_shape_only",
 ]
 
@@ -79,11 +81,15 @@ class Residuals:
         The numbers of the untraced values that are carried instead.
     read
         Rows that exist in any case and are read.
+    needs_segments
+        Whether untraced values are needed that are not tensors, but have a tensor form: only a loop
+        over segments keeps these.
     """
 
     saved: list[Variable]
     traced: list[int]
     read: set[Variable]
+    needs_segments: bool = False
 
 
 def bytes_of(variable: Variable, at_least: int = 0) -> int:
@@ -116,6 +122,7 @@ def find_residuals(
     op: LoopOp,
     needed: Sequence[Variable],
     pending: Collection[Variable],
+    steps: int | None = None,
     keep: bool = True,
 ) -> Residuals:
     """Return what the forward pass of a loop must keep for expressions of the backward pass.
@@ -128,6 +135,8 @@ def find_residuals(
         What a step of the backward pass computes: expressions of variables of the forward step.
     pending
         Their inputs that belong to the backward pass.
+    steps
+        How many steps there are, if known: what a single step reads is what the loop is given.
     keep
         Whether values can be saved; otherwise only states are, and all else is recomputed.
 
@@ -136,14 +145,19 @@ def find_residuals(
     GradientError
         A value is needed that can be neither saved nor recomputed.
     """
-    return _Search(op, needed, pending, keep).result
+    return _Search(op, needed, pending, steps == 1, keep).result
 
 
 class _Search:
     """The search for what must be kept; see :func:`find_residuals`."""
 
     def __init__(
-        self, op: LoopOp, needed: Sequence[Variable], pending: Collection[Variable], keep: bool
+        self,
+        op: LoopOp,
+        needed: Sequence[Variable],
+        pending: Collection[Variable],
+        is_single: bool,
+        keep: bool,
     ) -> None:
         self._op = op
         given, made = op.step_inputs, op.step_outputs
@@ -154,6 +168,9 @@ class _Search:
         self._constant = set(given.captured)
         self._existing = {given.index, *given.sequences, *made.carried, *made.stacked}
         self._existing.update(row for rows in given.carried for row in rows)
+        if is_single:
+            self._existing.update(given.untraced)
+        self._is_single = is_single
         self._savable = always_computed(op.inner_outputs) if keep else set[Variable]()
         self._saves_loops = keep and not any(
             isinstance(node.op, Choosing) for node in op.fgraph.apply_nodes
@@ -172,7 +189,7 @@ class _Search:
                 if output in self._wanted:
                     self._decide(output, node)
         for value, number in self._states.items():
-            if value in self._wanted:
+            if value in self._wanted and not is_single:
                 self._trace(value, number)
         self.result.read.update(self._wanted & self._existing)
 
@@ -215,13 +232,23 @@ class _Search:
 
     def _is_steady(self, variable: Variable) -> bool:
         """Return whether a variable has the same shape in all steps."""
-        return is_of_known_shape(variable) or variable in self._steady
+        if self._is_single or is_of_known_shape(variable):
+            return True
+        if variable.owner in self._op.fgraph.apply_nodes:
+            return variable in self._steady
+        return variable in self._steady_beyond
 
     @kept_property
     def _steady(self) -> SteadyShapes:
-        given = [*self._op.inner_inputs, *self._pending]
-        nodes = toposort([*self._op.inner_outputs, *self._needed], given)
-        return SteadyShapes(self._op, nodes, self._pending)
+        found = SteadyShapes(self._op, self._pending)
+        found.add(toposort(self._op.inner_outputs, self._op.inner_inputs))
+        return found
+
+    @kept_property
+    def _steady_beyond(self) -> SteadyShapes:
+        """The same, with what is not part of a step: loops that run again, to keep more."""
+        self._steady.add(toposort(self._needed, {*self._op.fgraph.variables, *self._pending}))
+        return self._steady
 
     def _must_be_saved(self, variable: Variable, node: Apply) -> bool:
         return self._can_be_saved(variable) and not _is_cheap(node)
@@ -266,6 +293,9 @@ class _Search:
             self.result.saved.append(variable)
 
     def _trace(self, value: Variable, number: int) -> None:
+        if has_tensor_form(value.type):
+            self.result.needs_segments = True
+            return
         if not isinstance(value.type, TensorType):
             msg = (
                 f"The gradient of {self._op} needs the value that {value} has in every step, but "
@@ -276,6 +306,11 @@ class _Search:
             raise GradientError(msg)
         if number not in self.result.traced:
             self.result.traced.append(number)
+
+
+def has_tensor_form(type_: Type) -> bool:
+    """Return whether values of a Type that is not one of tensors can be kept as tensors."""
+    return hasattr(type_, "to_tensor")
 
 
 def _is_cheap(node: Apply) -> bool:
