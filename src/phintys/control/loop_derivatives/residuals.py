@@ -166,6 +166,7 @@ class _Search:
         for number, value in enumerate(made.untraced):
             self._new_states.setdefault(value, number)
         self._constant = set(given.captured)
+        self._given = set(op.inner_inputs)
         self._existing = {given.index, *given.sequences, *made.carried, *made.stacked}
         self._existing.update(row for rows in given.carried for row in rows)
         if is_single:
@@ -270,7 +271,8 @@ class _Search:
         self._wanted.update(
             variable
             for position, variable in enumerate(node.inputs)
-            if variable not in without and not reads_shape_only(node, position)
+            if variable not in without
+            and not (variable in self._given and reads_shape_only(node, position))
         )
 
     def _decide(self, variable: Variable, node: Apply) -> None:
@@ -281,7 +283,8 @@ class _Search:
             missing = {
                 v
                 for position, v in enumerate(node.inputs)
-                if v not in self._wanted and not reads_shape_only(node, position)
+                if v not in self._wanted
+                and not (v in self._given and reads_shape_only(node, position))
             }
             weight = sum(self._weights.get(v, 0) for v in missing)
             if not self._can_be_saved(variable) or weight <= bytes_of(variable):

@@ -10,7 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import MethodNotDefinedError
+from phintys.control.graph_ops.inner_shapes import sizes_of
 from phintys.graph import contract
+from phintys.graph.traversal import toposort
 from phintys.graph.variable import Constant, Variable
 from phintys.tensor.creation import Alloc
 from phintys.tensor.dim_shuffle import DimShuffle
@@ -21,10 +23,9 @@ from phintys.tensor.reduce import Reduce
 from phintys.tensor.reshaping import Reshape
 from phintys.tensor.shapes import Shape, ShapeI
 from phintys.tensor.size_check import unchecked_size
-from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from phintys.control.loops.loop_op import LoopOp
     from phintys.graph.apply import Apply
@@ -64,12 +65,12 @@ class SteadyShapes:
     """
 
     def __init__(self, op: LoopOp, given: Iterable[Variable]) -> None:
-        self._size: Any = TensorType("int64", ())()  # stands for all that are steady
-        self._values: set[Variable] = {self._size, *op.step_inputs.captured}
         made = op.step_outputs
         passed_on = (*made.carried, *made.untraced, *made.stacked)
         self._shapes = {*op.inner_inputs, *passed_on, *given}
-        self._others: dict[Variable, Any] = {}  # the sizes of variables with some that differ
+        self._values: set[Variable] = set(op.step_inputs.captured)
+        self._leaves = {*op.inner_inputs, *given}
+        self._sizes: dict[Variable, Any] = {}  # found where kinds of Ops do not decide
 
     def __contains__(self, variable: Variable) -> bool:
         """Return whether a variable has the same shape in all steps."""
@@ -78,81 +79,69 @@ class SteadyShapes:
     def add(self, nodes: Iterable[Apply]) -> None:
         """Find what is steady of the results of nodes, given in topological order."""
         for node in nodes:
-            is_steady = self._reads_steady_values(node)
-            if is_steady:
+            if all(map(self._is_steady, node.inputs)) or self._reads_steady_shape(node):
                 self._values.update(node.outputs)
-            if is_steady or self._is_of_steady_shape(node):
                 self._shapes.update(node.outputs)
-            elif not all(v in self for v in node.outputs):
-                self._infer(node)
+            elif self._is_of_steady_shape(node):
+                self._shapes.update(node.outputs)
+            else:
+                self._compare_sizes(node)
 
-    def _reads_steady_values(self, node: Apply) -> bool:
-        if isinstance(node.op, Shape | ShapeI):
-            return node.inputs[0] in self
-        return all(map(self._is_steady_value, node.inputs))
-
-    def _is_steady_value(self, variable: Any) -> bool:
+    def _is_steady(self, variable: Any) -> bool:
         return variable in self._values or isinstance(variable, Constant)
 
+    def _reads_steady_shape(self, node: Apply) -> bool:
+        return isinstance(node.op, Shape | ShapeI) and node.inputs[0] in self
+
     def _is_of_steady_shape(self, node: Apply) -> bool:
-        """Return whether shapes are the same by the kind of an Op: quicker than expressions."""
+        """Return whether shapes are the same by the kind of an Op: quicker than by its sizes."""
         if isinstance(node.op, _BY_SHAPES):
             return all(v in self for v in node.inputs)
         if not isinstance(node.op, _BY_FIRST):
             return False
         first, *others = node.inputs
-        return first in self and all(map(self._is_steady_value, others))
+        return first in self and all(map(self._is_steady, others))
 
-    def _infer(self, node: Apply) -> None:
-        """Find the sizes of what a node computes."""
-        try:
-            found = contract.infer_shape(None, node, list(map(self._sizes_of, node.inputs)))
-        except MethodNotDefinedError:
-            found = [[_other_size() for _ in self._sizes_of(v) or ()] for v in node.outputs]
-        for output, sizes in zip(node.outputs, found, strict=True):
-            if output in self:
-                continue
-            settled = [self._settled(size, node) for size in sizes or ()]
-            if all(map(self._is_steady_size, settled)):
+    def _compare_sizes(self, node: Apply) -> None:
+        """Find the results of a node whose sizes are the same in all steps, as its Op says."""
+        others = [output for output in node.outputs if output not in self]
+        if not others:
+            return
+        if not self._sizes:
+            self._sizes = {leaf: sizes_of(leaf) for leaf in self._leaves}
+        for maker in toposort(others, self._sizes.keys()):
+            self._sizes.update(zip(maker.outputs, self._inferred(maker), strict=True))
+        for output in others:
+            if all(map(self._is_steady_size, self._sizes[output])):
                 self._shapes.add(output)
-            else:
-                self._others[output] = settled
 
-    def _sizes_of(self, variable: Any) -> Sequence[Any] | None:
-        """Return sizes of a variable, or what stands for them."""
-        if variable in self._others:
-            return self._others[variable]
-        shape = getattr(variable.type, "shape", None)
-        return None if shape is None else tuple(self._size if n is None else n for n in shape)
+    def _inferred(self, node: Apply) -> list[Any]:
+        sizes = self._sizes
+        try:
+            return contract.infer_shape(
+                None, node, [sizes[v] if v in sizes else sizes_of(v) for v in node.inputs]
+            )
+        except MethodNotDefinedError:
+            return [sizes_of(output) for output in node.outputs]
 
     def _is_steady_size(self, size: Any) -> bool:
-        return not isinstance(size, Variable) or self._is_steady_value(size)
-
-    def _settled(self, size: Any, node: Apply) -> Any:
-        """Return what stands for a size that is an expression of what a node reads."""
-        given = set(node.inputs)
+        """Return whether a size is an expression of steady sizes and values."""
         stack: list[Any] = [size]
-        seen: set[Variable] = set()
+        steady: set[Variable] = set()
         while stack:
             variable = unchecked_size(stack.pop())
-            if self._is_steady_size(variable) or variable in seen:
+            if not isinstance(variable, Variable) or self._is_steady(variable):
                 continue
-            seen.add(variable)
-            maker = variable.owner
-            if variable in given or maker is None:
-                return _other_size()
-            if isinstance(maker.op, Shape | ShapeI) and maker.inputs[0] in given:
-                stack += self._sizes_of(maker.inputs[0]) or ()
-            else:
-                stack += maker.inputs
-        return self._size
+            node = variable.owner
+            if node is None or variable in self._leaves:
+                return False
+            if variable not in steady and not self._reads_steady_shape(node):
+                stack += node.inputs
+            steady.add(variable)
+        self._values |= steady  # what they are made of is
+        return True
 
 
 def is_of_known_shape(variable: Any) -> bool:
     """Return whether all sizes of a variable are known while the graph is built."""
     return None not in getattr(variable.type, "shape", ())
-
-
-def _other_size() -> Any:
-    """Return a variable for sizes that may differ between the steps."""
-    return TensorType("int64", ())()

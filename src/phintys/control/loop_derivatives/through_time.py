@@ -49,6 +49,11 @@ _NOT_TRUNCATED = (
     "checkpoint."
 )
 
+_NOT_KEPT = (
+    "The gradient of {op} needs the value that {variable} (type {variable.type}) has in every "
+    "step, which the forward pass does not keep. Give the loop checkpoint=1, and report this."
+)
+
 
 def pull_back_loop(
     op: LoopOp, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
@@ -288,7 +293,8 @@ class _Backward:
                 equiv[variable] = available
                 continue
             node = variable.owner
-            assert node is not None
+            if node is None:
+                raise GradientError(_NOT_KEPT.format(op=self._op, variable=variable))
             for read in node.inputs:
                 if read not in equiv:  # a state of which only the shape is read
                     equiv[read] = self._loop.captured(self._forward.like(read), read.type)
