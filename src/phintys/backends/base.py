@@ -29,6 +29,7 @@ __all__ = [
     "Backend",
     "CSignature",
     "CallShape",
+    "CheckingProgram",
     "FastProgram",
     "Program",
     "SavableProgram",
@@ -109,6 +110,16 @@ class FastProgram(Protocol):
         All tensor arguments must have types that accept any array of their dtype, rank and static
         shape unchanged.
         """
+        ...
+
+
+@runtime_checkable
+class CheckingProgram(Protocol):
+    """A program that may itself copy arguments that it would overwrite."""
+
+    @property
+    def checks_arguments(self) -> bool:
+        """Whether it copies those whose memory others share, and those that are read-only."""
         ...
 
 

@@ -26,6 +26,7 @@ from phintys.compile.linking import link_outputs
 from phintys.compile.locks import locks_of
 from phintys.compile.maker import FunctionMaker
 from phintys.compile.profile import as_profile
+from phintys.compile.sharing import without_sharing
 from phintys.compile.signature import Parameter, Signature
 from phintys.graph.fgraph import FunctionGraph
 from phintys.graph.shared_variable import Container, SharedVariable
@@ -148,13 +149,14 @@ class Function(_Returning[R_co]):
         if program is None:
             program = maker.mode.backend.link(maker.fgraph, profiler=maker.profile)
         self.vm = program
+        self._program = without_sharing(program, maker.inputs)
         self._update: Callable[..., list[Any]] | None = None
         self._c_entries: dict[str, Any] = {}
         self._take_fast_call()
 
     def _take_fast_call(self) -> None:
         """Call the program directly, if it can check its arguments itself."""
-        maker, program = self.maker, self.vm
+        maker, program = self.maker, self._program
         types = [type(parameter.spec.variable.type) for parameter in self.signature.parameters]
         if (
             not isinstance(program, FastProgram)
@@ -188,7 +190,7 @@ class Function(_Returning[R_co]):
         A program that reads and writes the cells itself can overwrite values that are not
         referenced elsewhere.
         """
-        program = self.vm
+        program = self._program
         if not self._updated_cells or not isinstance(program, FastProgram):
             return self._update_cells
         return program.fast_call(
@@ -201,7 +203,7 @@ class Function(_Returning[R_co]):
         )
 
     def _update_cells(self, *arguments: Any) -> list[Any]:
-        return self._run(self.vm, arguments)
+        return self._run(self._program, arguments)
 
     # ---- calls -------------------------------------------------------------------------------
 
@@ -236,7 +238,7 @@ class Function(_Returning[R_co]):
             values = self._arguments(args, kwargs)
             for cell in self._cells:
                 values.append(cell[0])
-            results = self.vm(values)
+            results = self._program(values)
             return results[0] if self._returns_one else results
         return while_held(self._locks, self._call, args, kwargs, output_subset)
 
@@ -307,9 +309,9 @@ class Function(_Returning[R_co]):
         program = self._programs.get(chosen)
         if program is None:
             updates = range(self._returned, self._returned + len(self.maker.updated))
-            program = link_outputs(
-                self.maker.fgraph, [*chosen, *updates], self.maker.mode, self.profile
-            )
+            fgraph = self.maker.fgraph
+            program = link_outputs(fgraph, [*chosen, *updates], self.maker.mode, self.profile)
+            program = without_sharing(program, self.maker.inputs)
             self._programs[chosen] = program
         return program
 

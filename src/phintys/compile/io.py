@@ -94,6 +94,11 @@ class In:
             raise ArgumentError(msg)
         self.update = None if update is None else _checked_update(variable, update)
 
+    @property
+    def is_lent_for_writing(self) -> bool:
+        """Whether calls give an array that may be overwritten, of which nothing is kept."""
+        return self.mutable and not self.shared and self.update is None and self.value is None
+
     def __repr__(self) -> str:
         parts = [str(self.variable), str(self.variable.type)]
         if self.value is not None:

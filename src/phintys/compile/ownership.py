@@ -54,7 +54,7 @@ def guard_memory(fgraph: FunctionGraph, inputs: Sequence[In]) -> None:
     mutable = [
         variable
         for variable, spec in zip(fgraph.inputs, inputs, strict=True)
-        if spec.mutable and not spec.shared and spec.update is None and spec.value is None
+        if spec.is_lent_for_writing
     ]
     check_maps(fgraph.apply_nodes)
     _protect(fgraph, set(mutable))

@@ -14,6 +14,7 @@ import numpy as np
 
 from phintys._base.errors import ArgumentError
 from phintys._base.records import record
+from phintys.compile.default_updates import reduced_update
 from phintys.graph.shared_variable import SharedVariable
 from phintys.graph.traversal import toposort
 from phintys.graph.variable import Constant, Variable
@@ -153,7 +154,10 @@ def _add_default_updates(
     while waiting := [variable for variable in rebuilt.shared if variable not in done]:
         done.update(waiting)
         expressions = {
-            variable: filtered_update(variable, variable.default_update, "default_update")
+            variable: reduced_update(
+                filtered_update(variable, variable.default_update, "default_update"),
+                replacer.copies.keys(),
+            )
             for variable in waiting
             if variable.default_update is not None
             and variable not in refused

@@ -14,6 +14,7 @@ from phintys.gradient.arithmetic import is_discrete
 from phintys.graph.null_type import disconnected_type
 from phintys.graph.traversal import toposort
 from phintys.graph.variable import Variable
+from phintys.tensor.known import known_int
 from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def _decision(node: Apply) -> str:
         return f"has no gradient: {error}"
     for state in step.states:
         state.given = RowGradients()
-    kept = find_residuals(op, step.expressions, step.seeds)
     results = op.arguments.node_outputs(node.outputs)
     n = node.inputs[0] if results.ran is None else results.ran
+    kept = find_residuals(op, step.expressions, step.seeds, known_int(n))
     return plan_memory(op, node.inputs, n, step, kept).reason

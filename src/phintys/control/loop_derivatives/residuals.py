@@ -9,6 +9,7 @@ recomputed from these or saved by the forward pass as further stacked rows:
 - What takes long (products, loops, transcendental functions, reductions, Ops that only have
   Python) is saved, and so are untraced values, since later steps replace them.
 - Loops within the step are saved with the residuals of their own gradients.
+- A variable whose shape may differ between the steps is recomputed: its rows cannot be stacked.
 - A variable that is only computed on one side of a choice is recomputed: saving it would compute
   it in all steps.
 """
@@ -19,7 +20,9 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import GradientError
+from phintys._base.once import kept_property
 from phintys._base.records import record
+from phintys.control.loop_derivatives.steady_shapes import SteadyShapes, is_of_known_shape
 from phintys.graph.choosing import Choosing
 from phintys.graph.traversal import toposort
 from phintys.graph.variable import Constant, Variable
@@ -41,6 +44,7 @@ if TYPE_CHECKING:
 
     from phintys.control.loops.loop_op import LoopOp
     from phintys.graph.apply import Apply
+    from phintys.graph.type import Type
 
 __all__ = [
     "UNKNOWN_SIZE",
@@ -48,6 +52,7 @@ __all__ = [
     "always_computed",
     "bytes_of",
     "find_residuals",
+    "has_tensor_form",
     "reads_shape_only",
 ]
 
@@ -76,11 +81,15 @@ class Residuals:
         The numbers of the untraced values that are carried instead.
     read
         Rows that exist in any case and are read.
+    needs_segments
+        Whether untraced values are needed that are not tensors, but have a tensor form: only a loop
+        over segments keeps these.
     """
 
     saved: list[Variable]
     traced: list[int]
     read: set[Variable]
+    needs_segments: bool = False
 
 
 def bytes_of(variable: Variable, at_least: int = 0) -> int:
@@ -113,6 +122,7 @@ def find_residuals(
     op: LoopOp,
     needed: Sequence[Variable],
     pending: Collection[Variable],
+    steps: int | None = None,
     keep: bool = True,
 ) -> Residuals:
     """Return what the forward pass of a loop must keep for expressions of the backward pass.
@@ -125,6 +135,8 @@ def find_residuals(
         What a step of the backward pass computes: expressions of variables of the forward step.
     pending
         Their inputs that belong to the backward pass.
+    steps
+        How many steps there are, if known: what a single step reads is what the loop is given.
     keep
         Whether values can be saved; otherwise only states are, and all else is recomputed.
 
@@ -133,14 +145,19 @@ def find_residuals(
     GradientError
         A value is needed that can be neither saved nor recomputed.
     """
-    return _Search(op, needed, pending, keep).result
+    return _Search(op, needed, pending, steps == 1, keep).result
 
 
 class _Search:
     """The search for what must be kept; see :func:`find_residuals`."""
 
     def __init__(
-        self, op: LoopOp, needed: Sequence[Variable], pending: Collection[Variable], keep: bool
+        self,
+        op: LoopOp,
+        needed: Sequence[Variable],
+        pending: Collection[Variable],
+        is_single: bool,
+        keep: bool,
     ) -> None:
         self._op = op
         given, made = op.step_inputs, op.step_outputs
@@ -149,8 +166,12 @@ class _Search:
         for number, value in enumerate(made.untraced):
             self._new_states.setdefault(value, number)
         self._constant = set(given.captured)
+        self._given = set(op.inner_inputs)
         self._existing = {given.index, *given.sequences, *made.carried, *made.stacked}
         self._existing.update(row for rows in given.carried for row in rows)
+        if is_single:
+            self._existing.update(given.untraced)
+        self._is_single = is_single
         self._savable = always_computed(op.inner_outputs) if keep else set[Variable]()
         self._saves_loops = keep and not any(
             isinstance(node.op, Choosing) for node in op.fgraph.apply_nodes
@@ -158,6 +179,8 @@ class _Search:
         self._weights: dict[Variable, int] = {}
         self._wanted: set[Variable] = set()
         self.result = Residuals([], [], set())
+        self._pending = list(pending)
+        self._needed = list(needed)
         stops = [*self._existing, *op.inner_inputs, *pending]
         order = toposort(needed, set(stops))
         self._find_weights(order)
@@ -167,7 +190,7 @@ class _Search:
                 if output in self._wanted:
                     self._decide(output, node)
         for value, number in self._states.items():
-            if value in self._wanted:
+            if value in self._wanted and not is_single:
                 self._trace(value, number)
         self.result.read.update(self._wanted & self._existing)
 
@@ -204,7 +227,29 @@ class _Search:
     def _can_be_saved(self, variable: Variable) -> bool:
         if variable in self._new_states:
             return isinstance(variable.type, TensorType)
-        return variable in self._savable and isinstance(variable.type, TensorType)
+        if variable not in self._savable or not isinstance(variable.type, TensorType):
+            return False
+        return self._is_steady(variable)
+
+    def _is_steady(self, variable: Variable) -> bool:
+        """Return whether a variable has the same shape in all steps."""
+        if self._is_single or is_of_known_shape(variable):
+            return True
+        if variable.owner in self._op.fgraph.apply_nodes:
+            return variable in self._steady
+        return variable in self._steady_beyond
+
+    @kept_property
+    def _steady(self) -> SteadyShapes:
+        found = SteadyShapes(self._op, self._pending)
+        found.add(toposort(self._op.inner_outputs, self._op.inner_inputs))
+        return found
+
+    @kept_property
+    def _steady_beyond(self) -> SteadyShapes:
+        """The same, with what is not part of a step: loops that run again, to keep more."""
+        self._steady.add(toposort(self._needed, {*self._op.fgraph.variables, *self._pending}))
+        return self._steady
 
     def _must_be_saved(self, variable: Variable, node: Apply) -> bool:
         return self._can_be_saved(variable) and not _is_cheap(node)
@@ -226,7 +271,8 @@ class _Search:
         self._wanted.update(
             variable
             for position, variable in enumerate(node.inputs)
-            if variable not in without and not reads_shape_only(node, position)
+            if variable not in without
+            and not (variable in self._given and reads_shape_only(node, position))
         )
 
     def _decide(self, variable: Variable, node: Apply) -> None:
@@ -237,7 +283,8 @@ class _Search:
             missing = {
                 v
                 for position, v in enumerate(node.inputs)
-                if v not in self._wanted and not reads_shape_only(node, position)
+                if v not in self._wanted
+                and not (v in self._given and reads_shape_only(node, position))
             }
             weight = sum(self._weights.get(v, 0) for v in missing)
             if not self._can_be_saved(variable) or weight <= bytes_of(variable):
@@ -249,6 +296,9 @@ class _Search:
             self.result.saved.append(variable)
 
     def _trace(self, value: Variable, number: int) -> None:
+        if has_tensor_form(value.type):
+            self.result.needs_segments = True
+            return
         if not isinstance(value.type, TensorType):
             msg = (
                 f"The gradient of {self._op} needs the value that {value} has in every step, but "
@@ -259,6 +309,11 @@ class _Search:
             raise GradientError(msg)
         if number not in self.result.traced:
             self.result.traced.append(number)
+
+
+def has_tensor_form(type_: Type) -> bool:
+    """Return whether values of a Type that is not one of tensors can be kept as tensors."""
+    return hasattr(type_, "to_tensor")
 
 
 def _is_cheap(node: Apply) -> bool:

@@ -16,7 +16,7 @@ from phintys._base.config import config
 from phintys._base.records import record
 from phintys.control.graph_ops.inner_shapes import shapes_of_outputs, sizes_of
 from phintys.control.loop_derivatives.derived_loops import DerivedLoop
-from phintys.control.loop_derivatives.residuals import UNKNOWN_SIZE, bytes_of
+from phintys.control.loop_derivatives.residuals import UNKNOWN_SIZE, bytes_of, has_tensor_form
 from phintys.control.loops.arguments import LoopArguments, Outputs
 from phintys.gradient.arithmetic import zero_like
 from phintys.gradient.pullback import pull_back
@@ -99,6 +99,8 @@ def plan_memory(
     text = f"{_text(steps * row)} for {steps} steps"
     if known is None:
         text += " (their number is unknown)"
+    if kept.needs_segments and (op.checkpoint or 1) == 1:
+        return Plan(1, True, "keeps the states before all steps, to draw random numbers again")
     if op.truncate_gradient >= 0 and op.checkpoint != 1:
         last = f"the last {op.truncate_gradient} steps, the only ones that it goes through"
         return Plan(None, True, f"keeps {last}")
@@ -407,7 +409,7 @@ def _form_of(type_: Type) -> Any:
     """Return what has ``to_tensor`` and ``from_tensor`` for values of a type, if there are."""
     if isinstance(type_, TensorType):
         return _TensorForm
-    return type_ if hasattr(type_, "to_tensor") else None
+    return type_ if has_tensor_form(type_) else None
 
 
 def _last_rows(trace: Any, count: int) -> Any:

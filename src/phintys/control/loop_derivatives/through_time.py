@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from phintys._base.errors import GradientError
 from phintys.control.loop_derivatives.derived_loops import DerivedLoop
 from phintys.control.loop_derivatives.pending_gradients import pending_gradients
 from phintys.control.loop_derivatives.residuals import find_residuals, reads_shape_only
@@ -42,22 +43,33 @@ if TYPE_CHECKING:
 
 __all__ = ["pull_back_loop"]
 
+_NOT_TRUNCATED = (
+    "The gradient of {op} cannot be truncated: it needs the states that its generators have in all "
+    "steps, to draw again. Draw before the loop, pass the draws as a sequence, and give no "
+    "checkpoint."
+)
+
+_NOT_KEPT = (
+    "The gradient of {op} needs the value that {variable} (type {variable.type}) has in every "
+    "step, which the forward pass does not keep. Give the loop checkpoint=1, and report this."
+)
+
 
 def pull_back_loop(
     op: LoopOp, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
 ) -> list[Any]:
     """Return the gradients for the inputs of a loop; see ``Scan.L_op``."""
     step = StepGradients(op, inputs, outputs, output_grads)
-    kept = find_residuals(op, step.expressions, step.seeds)
     results = op.arguments.node_outputs(outputs)
     n = inputs[0] if results.ran is None else results.ran
+    kept = find_residuals(op, step.expressions, step.seeds, known_int(n))
     plan = plan_memory(op, inputs, n, step, kept)
-    untraced = op.step_inputs.untraced
-    # States that are not tensors, such as those of generators, are kept by a loop over segments.
-    is_kept = all(isinstance(state.type, TensorType) for state in untraced)
-    if isinstance(plan.every, int) and plan.every == 1 and is_kept:
-        kept = find_residuals(op, step.expressions, step.seeds, keep=False)
-        plan.every = None
+    if isinstance(plan.every, int) and plan.every == 1:
+        kept = find_residuals(op, step.expressions, step.seeds, known_int(n), keep=False)
+        if not kept.needs_segments:
+            plan.every = None
+    if kept.needs_segments and op.truncate_gradient >= 0:
+        raise GradientError(_NOT_TRUNCATED.format(op=op))
     if plan.every is None:
         forward = _Forward(op, inputs, outputs, kept)
         found = _Backward(op, inputs, forward, step).gradients()
@@ -93,6 +105,7 @@ class _Forward:
         arguments, inner, made = op.arguments, op.step_inputs, op.step_outputs
         given, results = arguments.node_inputs(inputs), arguments.node_outputs(outputs)
         self.n: Any = given.n if results.ran is None else results.ran
+        self.is_single = known_int(self.n) == 1
         taps = list(arguments.taps)
         carried, new_rows = list(inner.carried), list(made.carried)
         stacked = list(made.stacked)
@@ -280,7 +293,8 @@ class _Backward:
                 equiv[variable] = available
                 continue
             node = variable.owner
-            assert node is not None
+            if node is None:
+                raise GradientError(_NOT_KEPT.format(op=self._op, variable=variable))
             for read in node.inputs:
                 if read not in equiv:  # a state of which only the shape is read
                     equiv[read] = self._loop.captured(self._forward.like(read), read.type)
@@ -308,6 +322,8 @@ class _Backward:
         if variable is self._inner.index:
             last = math.sub(self._loop.captured(self._n), 1)
             return math.sub(last, self._loop.index)
+        if self._forward.is_single and variable in self._inner.untraced:
+            return self._loop.captured(self._forward.like(variable), variable.type)
         if variable in self._outside:
             return self._loop.captured(self._outside[variable], variable.type)
         rows = self._forward.rows.get(variable)

@@ -31,6 +31,7 @@ from phintys.backends.native.runtime.engine import (
 from phintys.backends.native.runtime.failures import Failures
 from phintys.backends.native.runtime.support import support, trim
 from phintys.backends.native.values import Array
+from phintys.graph.aliasing import overwrites
 
 if TYPE_CHECKING:
     from phintys.backends.base import Program as Linked
@@ -150,6 +151,11 @@ class NativeProgram:
     def callback_nodes(self) -> list[Apply]:
         """The nodes that are executed by their own Python code."""
         return self._callbacks.nodes
+
+    @property
+    def checks_arguments(self) -> bool:
+        """Whether all that overwrites arguments is native code, which checks them."""
+        return not any(map(overwrites, self.callback_nodes))
 
     @property
     def is_on_trial(self) -> bool:
