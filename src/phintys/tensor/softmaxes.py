@@ -56,6 +56,10 @@ class _ExpFamily(OverAxes):
         return 5 * int(np.prod(input_shapes[0], dtype=int))
 
 
+def _is_complex(x: Any) -> bool:
+    return x.type.numpy_dtype.kind == "c"
+
+
 def _wide(x: Any) -> Any:
     """Return values in the dtype used for computation."""
     return x.astype(np.float32) if x.dtype == np.float16 else x
@@ -216,17 +220,21 @@ class LogSumExp(_ExpFamily):
     def L_op(
         self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
     ) -> list[Any]:
-        """gx = g softmax(x), conjugated if it is complex."""
-        (x,), (g,) = inputs, output_grads
-        kept = with_kept_dims(g, self.axes(x.ndim), x.ndim)
-        return [kept * conjugate(_op(Softmax, self.axis)(x))]
+        """gx = g softmax(x), conjugated if it is complex; 0 where no element counts."""
+        (x,), (out,), (g,) = inputs, outputs, output_grads
+        kept, kept_out = (with_kept_dims(y, self.axes(x.ndim), x.ndim) for y in (g, out))
+        gx = kept * conjugate(_op(Softmax, self.axis)(x))
+        return [gx if _is_complex(x) else math.switch(math.eq(kept_out, -np.inf), 0, gx)]
 
     def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
-        """d(out) = sum(softmax(x) v)"""
+        """d(out) = sum(softmax(x) v); 0 where no element counts."""
         (x,), (v,) = inputs, eval_points
         if is_missing(v):
             return [None]
-        return [sum(_op(Softmax, self.axis)(x) * v, self.axes(x.ndim))]
+        change = sum(_op(Softmax, self.axis)(x) * v, self.axes(x.ndim))
+        if _is_complex(x):
+            return [change]
+        return [math.switch(math.eq(self(x), -np.inf), 0, change)]
 
 
 @lru_cache(maxsize=1024)
