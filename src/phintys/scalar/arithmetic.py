@@ -10,7 +10,7 @@ import numpy as np
 from phintys._base.errors import DomainError
 from phintys.graph.pretty import PRECEDENCE
 from phintys.graph.variable import Constant
-from phintys.scalar.cancelling import cancelled_product, exponent_of, product
+from phintys.scalar.cancelling import cancelled_product, number_of, product
 from phintys.scalar.op import Dtypes
 from phintys.scalar.operators import OPERATORS
 from phintys.scalar.roots import along_root, divisor_of_power
@@ -204,7 +204,7 @@ def _slope_of_power(x: Any, power: float) -> Any:
 
 
 def _partials_of_pow(x: Any, y: Any, out: Any) -> tuple[Any, Any]:
-    power = exponent_of(y)
+    power = number_of(y)
     dx = y * x ** (y - 1) if power is None else _slope_of_power(x, power)
     at_zero = OPERATORS.eq(x, 0)
     if not _is_never_zero(y):
@@ -220,7 +220,7 @@ def _partials_of_pow(x: Any, y: Any, out: Any) -> tuple[Any, Any]:
 
 def _along_power(x: Any, y: Any, out: Any, dx: Any, g: Any) -> Any:
     """Return ``dx * g``, where dx is the derivative by the base."""
-    power = exponent_of(y)
+    power = number_of(y)
     if power is not None:
         return along_root(x, out, power, dx, g) if power < 1 else product(dx, g)
     above = cancelled_product(out, g)

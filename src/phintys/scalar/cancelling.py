@@ -25,7 +25,7 @@ from phintys.scalar.operators import OPERATORS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["applied", "cancelled_product", "exponent_of", "product"]
+__all__ = ["applied", "cancelled_product", "number_of", "product"]
 
 _MOST_FACTORS = 16
 _MOST_TERMS = 16
@@ -45,7 +45,7 @@ def cancelled_product(partial: Any, g: Any) -> Any:
     """
     if not (isinstance(partial, Variable) and isinstance(g, Variable)):
         return None
-    if not _is_real(partial) or _dtype(partial) != _dtype(g):
+    if not (_divides(partial) or _divides(g, in_parts=True)) or not _are_real(partial, g):
         return None
     found = _of_monomials(partial, g)
     return _of_parts(partial, g) if found is None else found
@@ -54,12 +54,29 @@ def cancelled_product(partial: Any, g: Any) -> Any:
 # ---- what variables are made of ------------------------------------------------------------------
 
 
-def _dtype(x: Any) -> Any:
-    return np.dtype(x.type.dtype)
+def _are_real(x: Any, y: Any) -> bool:
+    return x.type.dtype == y.type.dtype and np.dtype(x.type.dtype).kind == "f"
 
 
-def _is_real(x: Any) -> bool:
-    return _dtype(x).kind == "f"
+def _divides(x: Any, in_parts: bool = False) -> bool:
+    """Return whether there is a divisor among a variable's factors, or those of its parts."""
+    waiting = [x]
+    for _ in range(_MOST_FACTORS):
+        if not waiting:
+            return False
+        op, inputs = applied(waiting.pop())
+        if op is OPERATORS.true_div:
+            return True
+        if op is OPERATORS.mul or (in_parts and op is OPERATORS.add):
+            waiting.extend(inputs)
+        elif op is OPERATORS.neg:
+            waiting.append(inputs[0])
+        elif op is OPERATORS.pow:
+            if (number_of(inputs[1]) or 0) < 0:
+                return True
+        elif in_parts and op is OPERATORS.switch:
+            waiting.extend(inputs[1:])
+    return False
 
 
 def applied(x: Any) -> tuple[Any, Sequence[Any]]:
@@ -74,18 +91,19 @@ def applied(x: Any) -> tuple[Any, Sequence[Any]]:
     return (op.scalar_op, node.inputs) if hasattr(op, "inplace_pattern") else (None, ())
 
 
-def exponent_of(x: Any) -> float | None:
-    """Return the number that a constant is; ``None`` for anything else."""
-    if not isinstance(x, Constant) or np.size(x.data) != 1 or not np.isreal(x.data):
+def number_of(x: Any) -> float | None:
+    """Return the real number that a constant is; ``None`` for anything else."""
+    if not isinstance(x, Constant) or np.size(x.data) != 1:
         return None
-    return float(np.real(x.data).item())
+    number = np.asarray(x.data).item()
+    return float(number) if isinstance(number, int | float) else None
 
 
 def is_same(a: Any, b: Any) -> bool:
     """Return whether two variables are one, or the same op of the same operands."""
     if a is b:
         return True
-    if a.owner is None or b.owner is None or a.type != b.type or a.owner.op != b.owner.op:
+    if a.owner is None or b.owner is None or a.owner.op != b.owner.op or a.type != b.type:
         return False
     pairs = zip(a.owner.inputs, b.owner.inputs, strict=False)
     return len(a.owner.inputs) == len(b.owner.inputs) and all(
@@ -94,7 +112,7 @@ def is_same(a: Any, b: Any) -> bool:
 
 
 def _are_one_number(x: Any, y: Any) -> bool:
-    return x.type == y.type and exponent_of(x) is not None and exponent_of(x) == exponent_of(y)
+    return x.type == y.type and number_of(x) is not None and number_of(x) == number_of(y)
 
 
 class _Factor(NamedTuple):
@@ -129,17 +147,17 @@ def _factors(x: Any) -> tuple[list[_Factor], bool]:
             is_negative = not is_negative
             waiting.append((inputs[0], sign))
         else:
-            base, exponent = _power(unguarded(factor))
-            found.append(_Factor(base, sign * exponent, factor, sign))
+            found.append(_Factor(*_power(unguarded(factor), sign), factor, sign))
     return found, is_negative
 
 
 def _keeps_dtype(x: Any, inputs: Sequence[Any]) -> bool:
-    return all(_dtype(one) == _dtype(x) for one in inputs)
+    dtype = x.type.dtype
+    return all(one.type.dtype == dtype for one in inputs)
 
 
-def _power(x: Any) -> tuple[Any, float]:
-    """Return a base and the exponent to which it is raised."""
+def _power(x: Any, sign: int = 1) -> tuple[Any, float]:
+    """Return a base and the exponent to which it is raised, times a sign."""
     op, inputs = applied(x)
     power = None
     if op is OPERATORS.sqr:
@@ -147,19 +165,19 @@ def _power(x: Any) -> tuple[Any, float]:
     elif op is OPERATORS.sqrt:
         power = 0.5
     elif op is OPERATORS.pow:
-        power = exponent_of(inputs[1])
+        power = number_of(inputs[1])
     if not power or not np.isfinite(power) or not _keeps_dtype(x, inputs):
-        return x, 1.0
+        return x, sign
     base, exponent = _power(inputs[0])
-    if exponent != 1 and not (power.is_integer() or not exponent.is_integer()):
-        return inputs[0], power  # the root of a square is an absolute value
-    return base, exponent * power
+    if exponent != 1 and float(exponent).is_integer() and not power.is_integer():
+        return inputs[0], sign * power  # the root of a square is an absolute value
+    return base, sign * exponent * power
 
 
 def unguarded(x: Any) -> Any:
     """Return d where ``x`` is d, but infinite where d is 0, as the divisors of roots are."""
     op, inputs = applied(x)
-    if op is OPERATORS.switch and exponent_of(inputs[1]) == np.inf:
+    if op is OPERATORS.switch and number_of(inputs[1]) == np.inf:
         test, tested = applied(inputs[0])
         if test is OPERATORS.eq and tested[0] is inputs[2]:
             return inputs[2]
@@ -172,9 +190,6 @@ def unguarded(x: Any) -> Any:
 def _of_monomials(partial: Any, g: Any) -> Any:
     """Return the product of two products of powers if a power cancels; otherwise ``None``."""
     first, first_negative = _factors(partial)
-    divides = any(one.exponent < 0 for one in first)
-    if not divides and not _may_divide(g):
-        return None
     second, second_negative = _factors(g)
     bases = [
         one.base
@@ -204,12 +219,6 @@ def _of_monomials(partial: Any, g: Any) -> Any:
         (above if exponent > 0 else below).append(_raised(base, abs(exponent)))
     whole = _quotient(above, below, first_negative != second_negative)
     return fold(_in_shape_of, bases, whole)
-
-
-def _may_divide(g: Any) -> bool:
-    """Return whether it is worth looking for divisors in a gradient."""
-    op, _ = applied(g)
-    return op in (OPERATORS.mul, OPERATORS.true_div, OPERATORS.neg, OPERATORS.pow)
 
 
 def _raised(base: Any, exponent: float) -> Any:
@@ -271,7 +280,7 @@ def _is_shared_out(partial: Any, terms: Sequence[Any]) -> bool:
 
 
 def _is_zero(x: Any) -> bool:
-    return exponent_of(x) == 0
+    return number_of(x) == 0
 
 
 def _in_shape_of(x: Any, like: Any) -> Any:

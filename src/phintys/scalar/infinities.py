@@ -13,12 +13,13 @@ where ``1 / (1 / s)`` has the derivative 1, and not 0.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from phintys.graph.variable import Constant
-from phintys.scalar.cancelling import applied
+from phintys.scalar.cancelling import applied, number_of
 from phintys.scalar.operators import OPERATORS
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["without_infinite_slopes"]
 
-_MOST_STEPS = 4
+_MOST_STEPS = 3
 
 
 def without_infinite_slopes(inputs: Sequence[Any], partials: Sequence[Any]) -> Sequence[Any]:
@@ -40,21 +41,25 @@ def without_infinite_slopes(inputs: Sequence[Any], partials: Sequence[Any]) -> S
 
 
 def _any_of(variables: Sequence[Any], steps: int) -> Any:
-    """Return whether one of the variables is infinite: ``True``, ``False``, or bools."""
-    found = [where for x in variables if (where := _where(x, steps)) is not False]
-    if not found or any(where is True for where in found):
-        return bool(found)
-    return found[0] if len(found) == 1 else OPERATORS.or_(*found)
+    """Return where one of the variables is infinite: ``True``, ``False``, or bools."""
+    found: Any = False
+    for x in variables:
+        where = _where(x, steps)
+        if where is True:
+            return True
+        if where is not False:
+            found = where if found is False else OPERATORS.or_(found, where)
+    return found
 
 
 def _where(x: Any, steps: int) -> Any:
     """Return where a variable is known to be infinite: ``True``, ``False``, or bools."""
-    if isinstance(x, Constant):
-        return _of_constant(x)
+    if x.owner is None:
+        return _of_constant(x) if isinstance(x, Constant) else False
     op, inputs = applied(x)
     if op is None or steps == 0:
         return False
-    if op in (OPERATORS.add, OPERATORS.sub, OPERATORS.mul):
+    if op is OPERATORS.mul or op is OPERATORS.add or op is OPERATORS.sub:
         return _any_of(inputs, steps - 1)
     if op in (OPERATORS.true_div, OPERATORS.neg, OPERATORS.abs, OPERATORS.sqr, OPERATORS.sqrt):
         return _where(inputs[0], steps - 1)
@@ -67,9 +72,9 @@ def _where(x: Any, steps: int) -> Any:
 
 
 def _of_constant(x: Any) -> Any:
-    if np.dtype(x.type.dtype).kind != "f":
+    number = number_of(x)
+    if number is not None:
+        return math.isinf(number)
+    if np.dtype(x.type.dtype).kind != "f" or not np.isinf(x.data).any():
         return False
-    infinite = np.isinf(x.data)
-    if not infinite.any():
-        return False
-    return True if infinite.all() else OPERATORS.eq(OPERATORS.abs(x), np.inf)
+    return True if np.isinf(x.data).all() else OPERATORS.eq(OPERATORS.abs(x), np.inf)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from phintys.graph.variable import Constant
-from phintys.scalar.cancelling import applied, cancelled_product, exponent_of, product
+from phintys.scalar.cancelling import applied, cancelled_product, number_of, product
 from phintys.scalar.casting import Cast
 from phintys.scalar.operators import OPERATORS
 
@@ -97,11 +97,11 @@ def _is_flat_of_several(op: Any, inputs: Sequence[Any], steps: int) -> bool:
         others = [one for one in inputs if not _is_nonzero(one)]
         return bool(others) and all(is_flat(one, steps) for one in others)
     terms = inputs[1:] if op is OPERATORS.switch else inputs
-    return all(exponent_of(one) == 0 or is_flat(one, steps) for one in terms)
+    return all(number_of(one) == 0 or is_flat(one, steps) for one in terms)
 
 
 def _is_flat_power(x: Any, exponent: Any, steps: int) -> bool:
-    power = exponent_of(exponent)
+    power = number_of(exponent)
     if power is None or power <= 0:
         return False
     if power > 1 and (power % 2 == 0 or applied(x)[0] is OPERATORS.abs):
