@@ -358,6 +358,12 @@ hypot = UfuncRow(
     cost=15,
 )
 
+
+def _quotient_or_zero(x: Any, y: Any) -> Any:
+    """Return ``x / y``, and 0 where x is 0: there the function of y is constant."""
+    return x / y if _is_never_zero(x) else x / OPERATORS.switch(OPERATORS.eq(x, 0), 1, y)
+
+
 xlogy = FloatRow(
     "xlogy",
     "scipy.special:xlogy",
@@ -366,7 +372,10 @@ xlogy = FloatRow(
     domain="x == 0 or y > 0",
     nin=2,
     complex=True,
-    derivative=lambda x, y, out: (OPERATORS.log(y), 1 if x is y else x / y),
+    derivative=lambda x, y, out: (
+        OPERATORS.log(y),
+        1 if x is y else _quotient_or_zero(x, y),
+    ),
 )
 
 xlog1py = FloatRow(
@@ -377,5 +386,5 @@ xlog1py = FloatRow(
     domain="x == 0 or y > -1",
     nin=2,
     complex=True,
-    derivative=lambda x, y, out: (OPERATORS.log1p(y), x / (1 + y)),
+    derivative=lambda x, y, out: (OPERATORS.log1p(y), _quotient_or_zero(x, 1 + y)),
 )
