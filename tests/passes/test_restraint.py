@@ -180,7 +180,17 @@ LEFT_ALONE = {
     # specialize
     "power_of_two": ["3.0**x", "x**2.0", "2**k"],
     "root_of_square": ["pt.sqrt(x)", "pt.sqr(pt.sqrt(x))"],
-    "merge_exponentials": ["pt.exp(x) * y", "pt.exp(x) * pt.exp(y) + pt.exp(x)"],
+    "merge_exponentials": [
+        "pt.exp(x) * y",
+        "pt.exp(x) * pt.exp(y) + pt.exp(x)",
+        "pt.exp(pt.log(x)) * y",
+    ],
+    "divide_exponentials": [
+        "pt.exp(x) / y",
+        "pt.exp(x) / pt.exp(y) + pt.exp(y)",
+        "pt.exp(x[:, None]) / pt.exp(y[None])",
+    ],
+    "power_of_exponential": ["pt.sqrt(pt.exp(x)) + pt.exp(x)", "y ** pt.exp(x)"],
     "ratio_to_tangent": ["pt.cos(x) / pt.sin(x)", "pt.sin(x) / pt.cos(y)"],
     "minus_softplus": ["-pt.softplus(x)", "pt.softplus(-x)"],
     "exp_of_softplus": ["pt.softplus(pt.exp(x))"],

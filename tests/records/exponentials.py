@@ -5,6 +5,8 @@ from hypothesis import strategies as st
 from scipy import special
 
 import phintys.tensor as pt
+from phintys.tensor.dim_shuffle import normalize_axes
+from phintys.tensor.softmaxes import SoftmaxOrZero
 from phintys.tensor.type import DTYPES
 from phintys.testing import Argument, OpRecord, Tolerance
 from phintys.testing.strategies import axes, broadcastable, same
@@ -53,6 +55,10 @@ def _logaddexp(*operands):
     return np.logaddexp.reduce(np.broadcast_arrays(*operands))
 
 
+def _softmax_or_zero(x, axis=None):
+    return SoftmaxOrZero(normalize_axes(axis, x.ndim))(x)
+
+
 def _sum_of_exponentials(name, build, count):
     """Return the record of a function of several arrays."""
     return OpRecord(
@@ -72,6 +78,7 @@ RECORDS = [
     _record("softmax", pt.softmax, special.softmax, pt.Softmax),
     _record("log_softmax", pt.log_softmax, special.log_softmax, pt.LogSoftmax),
     _record("logsumexp", pt.logsumexp, _logsumexp, pt.LogSumExp, _axis_and_keepdims),
+    _record("softmax or zero", _softmax_or_zero, special.softmax, SoftmaxOrZero),
     _record("special.softmax", pt.special.softmax, special.softmax, pt.Softmax),
     _record("special.log_softmax", pt.special.log_softmax, special.log_softmax, pt.LogSoftmax),
 ]

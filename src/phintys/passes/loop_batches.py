@@ -24,7 +24,7 @@ from phintys.tensor.reduce import Reduce
 from phintys.tensor.reshaping import reshape
 from phintys.tensor.shapes import Shape, ShapeI, shape_i
 from phintys.tensor.size_check import unchecked_size
-from phintys.tensor.softmaxes import LogSoftmax, LogSumExp, Softmax
+from phintys.tensor.softmaxes import LogSoftmax, LogSumExp, Softmax, SoftmaxOrZero
 from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ SAFE: tuple[type[Op], ...] = (
     Dot,
     BatchedDot,
     Softmax,
+    SoftmaxOrZero,
     LogSoftmax,
     LogSumExp,
     CumOp,
@@ -275,6 +276,7 @@ _BATCHES: dict[type[Op], Callable[[Any, Sequence[bool]], Build | None]] = {
     DimShuffle: _of_dimshuffle,
     Reduce: _of_reduce,
     Softmax: _of_softmax,
+    SoftmaxOrZero: _of_softmax,
     LogSoftmax: _of_softmax,
     Subtensor: _of_subtensor,
     Dot: _of_dot,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import phintys.scalar as ps
+from phintys.graph.identity import is_among
 from phintys.passes._facts import (
     UNIFORM,
     as_one,
@@ -17,15 +18,17 @@ from phintys.passes._facts import (
     operands,
     output_type,
     scalar_node,
+    scalar_op,
     sizes_covered,
     uniform_value,
 )
 from phintys.passes._forms import argument
 from phintys.rewriting import NOT_CONSTANT, node_rewriter, pattern
 from phintys.tensor import math
+from phintys.tensor.elemwise import elemwise
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph
@@ -96,11 +99,67 @@ def root_of_square(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     return None if x is None else as_result(fgraph, node, math.abs(x))
 
 
+def _is_only_for(fgraph: FunctionGraph, variable: Any, *users: Apply | None) -> bool:
+    return all(any(client is user for user in users) for client, _ in fgraph.clients[variable])
+
+
+def _exponents(fgraph: FunctionGraph, node: Apply, variable: Any) -> tuple[list[Any], list[Any]]:
+    """Return x, ... and y, ... where an operand of a node is exp(x) * ... * y * ..."""
+    powers: list[Any] = []
+    rest: list[Any] = []
+    product = scalar_node(variable, ps.mul) if has_one_client(fgraph, variable) else None
+    for factor in [variable] if product is None else operands(product):
+        x = None if factor.owner is None else argument(factor, ps.exp)
+        is_free = x is not None and _is_only_for(fgraph, factor, node, product)
+        if is_free and x.dtype == variable.dtype:
+            powers.append(x)
+        else:
+            rest.append(factor)
+    return powers, rest
+
+
+def _logarithms(powers: Sequence[Any]) -> list[Any]:
+    """Return log(x), ... where the powers are multiples of logarithms, or sums of such."""
+    found: list[Any] = []
+    for power in powers:
+        total = scalar_node(power, ps.add, ps.sub)
+        for term in operands(total) if total is not None else [power]:
+            product = scalar_node(term, ps.mul, ps.neg)
+            factors = operands(product) if product is not None else [term]
+            found += [x for x in factors if scalar_node(x, ps.log) is not None]
+    return found
+
+
+def _take_bases(powers: Sequence[Any], rest: list[Any]) -> list[Any]:
+    """Take x out of ``rest`` if exp(n * log(x)) is a factor too; return log(x)."""
+    taken: list[Any] = []
+    for logarithm in _logarithms(powers):
+        x = logarithm.owner.inputs[0]
+        if x.dtype == logarithm.dtype and is_among(x, rest):
+            rest[:] = [one for one in rest if one is not x]
+            taken.append(logarithm)
+    return taken
+
+
+def _product(factors: Sequence[Any]) -> Any:
+    return math.mul(*factors) if len(factors) > 1 else factors[0]
+
+
+def _sum(terms: Sequence[Any]) -> Any:
+    return math.add(*terms) if len(terms) > 1 else terms[0]
+
+
 @node_rewriter(
-    [math.mul], operands=[math.exp], tags=["extremes"], examples=["pt.exp(x) * pt.exp(y)"]
+    [math.mul],
+    operands=[math.exp],
+    tags=["extremes"],
+    examples=["pt.exp(x) * pt.exp(y)", "pt.exp(-2 * pt.log(x)) * x"],
 )
 def merge_exponentials(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
-    """exp(x) * exp(y) -> exp(x + y), where they have no other users"""
+    """exp(x) * exp(y) -> exp(x + y), exp(n * log(x)) * x -> exp(n * log(x) + log(x))
+
+    Where the exponentials have no other users.
+    """
     powers: list[Any] = []
     rest: list[Any] = []
     for factor in operands(node):
@@ -109,10 +168,78 @@ def merge_exponentials(fgraph: FunctionGraph, node: Apply) -> list[Variable] | N
             powers.append(x)
         else:
             rest.append(factor)
+    powers += _take_bases(powers, rest)
     if len(powers) < 2:
         return None
-    power = math.exp(math.add(*powers))
-    return as_result(fgraph, node, math.mul(power, *rest) if rest else power)
+    return as_result(fgraph, node, _product([math.exp(_sum(powers)), *rest]))
+
+
+@node_rewriter(
+    [math.true_div],
+    operands=[math.exp, math.mul],
+    within=[math.exp],
+    depth=3,
+    tags=["extremes"],
+    examples=[
+        "pt.exp(x) / pt.exp(y)",
+        "1 / pt.exp(x)",
+        "y / pt.exp(x)",
+        "(2 * pt.exp(x)) / (y * pt.exp(z))",
+        "pt.exp(2 * pt.log(x)) / x",
+    ],
+)
+def divide_exponentials(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+    """exp(x) / exp(y) -> exp(x - y), y / exp(x) -> y * exp(-x), where they have no other users"""
+    above, below = operands(node)
+    dtype = output_type(node)
+    if above.dtype != dtype.dtype or below.dtype != dtype.dtype:
+        return None
+    powers, over = _exponents(fgraph, node, above)
+    divisors, under = _exponents(fgraph, node, below)
+    divisors += _take_bases(powers, under)
+    powers += _take_bases(divisors, over)
+    if not divisors or not any(
+        x.type.broadcastable == dtype.broadcastable for x in (*powers, *divisors)
+    ):
+        return None  # an exponential of each pair of elements is slower than their quotient
+    power = math.sub(_sum(powers), _sum(divisors)) if powers else math.neg(_sum(divisors))
+    whole = _product([*over, math.exp(power)])
+    return as_result(fgraph, node, math.true_div(whole, _product(under)) if under else whole)
+
+
+_SCALES: dict[Any, Callable[[Any], Any]] = {
+    ps.sqrt: lambda x: math.mul(0.5, x),
+    ps.cbrt: lambda x: math.true_div(x, 3),
+    ps.sqr: lambda x: math.mul(2, x),
+    ps.reciprocal: math.neg,
+}
+
+
+@node_rewriter(
+    [math.pow, *(elemwise(op) for op in _SCALES)],
+    operands=[math.exp],
+    tags=["extremes"],
+    examples=[
+        "pt.sqrt(pt.exp(x))",
+        "pt.cbrt(pt.exp(x))",
+        "pt.sqr(pt.exp(x))",
+        "pt.reciprocal(pt.exp(x))",
+        "pt.exp(x)**1.5",
+        "pt.exp(x)**y",
+    ],
+)
+def power_of_exponential(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+    """sqrt(exp(x)) -> exp(0.5 * x), exp(x) ** y -> exp(x * y), where exp(x) has no other users"""
+    base, *exponent = operands(node)
+    x = None if base.owner is None else argument(base, ps.exp)
+    dtype = output_type(node)
+    if x is None or x.dtype != dtype.dtype or not has_one_client(fgraph, base):
+        return None
+    if exponent:
+        power = math.mul(x, math.cast(exponent[0], dtype.dtype))
+    else:
+        power = _SCALES[scalar_op(node)](x)
+    return as_result(fgraph, node, math.exp(power))
 
 
 _RATIOS = {(ps.sin, ps.cos): math.tan, (ps.sinh, ps.cosh): math.tanh}
@@ -151,10 +278,12 @@ def exp_of_softplus(fgraph: FunctionGraph, node: Apply, x: Any) -> Variable | No
 
 
 SPECIALIZE: tuple[NodeRewriter, ...] = (
+    power_of_exponential,
     expand_power,
     power_of_two,
     root_of_square,
     merge_exponentials,
+    divide_exponentials,
     ratio_to_tangent,
     minus_softplus,
     exp_of_softplus,

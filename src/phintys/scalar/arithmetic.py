@@ -10,9 +10,10 @@ import numpy as np
 from phintys._base.errors import DomainError
 from phintys.graph.pretty import PRECEDENCE
 from phintys.graph.variable import Constant
-from phintys.scalar.cancelling import pull_product, pull_quotient
+from phintys.scalar.cancelling import cancelled_product, number_of, product
 from phintys.scalar.op import Dtypes
 from phintys.scalar.operators import OPERATORS
+from phintys.scalar.roots import along_root, divisor_of_power
 from phintys.scalar.row import dtype_of
 from phintys.scalar.row_kinds import FloatRow, UfuncRow, VariadicRow
 
@@ -54,7 +55,6 @@ mul = VariadicRow(
     np.multiply,
     doc="The product x1 * x2 * ...; of bools, their and.",
     derivative=_other_factors,
-    pullback=pull_product,
     symbol="*",
     precedence=PRECEDENCE["*"],
     commutative=True,
@@ -62,6 +62,7 @@ mul = VariadicRow(
     identity=1,
     # 0 * nan is nan.
     absorbing=lambda dtype: 0 if dtype.kind in "biu" else None,
+    infinite_slope=True,
 )
 
 true_div = UfuncRow(
@@ -71,10 +72,10 @@ true_div = UfuncRow(
     domain="x2 != 0",
     example="[1, 3], 2",
     derivative=lambda x, y, out: (1 / y, -out / y),
-    pullback=pull_quotient,
     symbol="/",
     precedence=PRECEDENCE["*"],
     cost=5,
+    infinite_slope=True,
 )
 
 int_div = UfuncRow(
@@ -182,15 +183,29 @@ reciprocal = UfuncRow(
     cost=5,
 )
 
-sqr = UfuncRow("sqr", np.square, doc="x * x: the square.", derivative=lambda x, out: (2 * x,))
+sqr = UfuncRow(
+    "sqr",
+    np.square,
+    doc="x * x: the square.",
+    derivative=lambda x, out: (2 * x,),
+    infinite_slope=True,
+)
 
 
 def _is_never_zero(x: Any) -> bool:
     return isinstance(x, Constant) and bool(np.all(x.data != 0))
 
 
+def _slope_of_power(x: Any, power: float) -> Any:
+    """Return the derivative of ``x**power``."""
+    if power in {0, 1}:
+        return OPERATORS.second(x, power)
+    return 2 * x if power == 2 else power * divisor_of_power(x, power) ** (power - 1)
+
+
 def _partials_of_pow(x: Any, y: Any, out: Any) -> tuple[Any, Any]:
-    dx = y * x ** (y - 1)
+    power = number_of(y)
+    dx = y * x ** (y - 1) if power is None else _slope_of_power(x, power)
     at_zero = OPERATORS.eq(x, 0)
     if not _is_never_zero(y):
         # 0 ** 0 is 1 wherever x moves, but 0 * 0 ** -1 is nan.
@@ -201,6 +216,37 @@ def _partials_of_pow(x: Any, y: Any, out: Any) -> tuple[Any, Any]:
         real_y = OPERATORS.real(y) if dtype_of(y).kind == "c" else y
         dy = OPERATORS.switch(at_zero & OPERATORS.ge(real_y, 0), 0, dy)
     return dx, dy
+
+
+def _along_power(x: Any, y: Any, out: Any, dx: Any, g: Any) -> Any:
+    """Return ``dx * g``, where dx is the derivative by the base."""
+    power = number_of(y)
+    if power is not None:
+        return along_root(x, out, power, dx, g) if power < 1 else product(dx, g)
+    above = cancelled_product(out, g)
+    return product(dx, g) if above is None else y * above / x
+
+
+def _is_real_power(x: Any, y: Any, out: Any) -> bool:
+    return all(dtype_of(one) == dtype_of(out) for one in (x, y)) and dtype_of(out).kind == "f"
+
+
+def _pull_pow(x: Any, y: Any, out: Any, g: Any) -> tuple[Any, Any] | None:
+    if not _is_real_power(x, y, out):
+        return None
+    dx, dy = pow.partials((x, y), out)
+    return _along_power(x, y, out, dx, g), product(dy, g)
+
+
+def _push_pow(x: Any, y: Any, out: Any, v: Any) -> Any:
+    dx, dy = pow.partials((x, y), out)
+    terms = []
+    if v[0] is not None:
+        is_real = _is_real_power(x, y, out)
+        terms.append(_along_power(x, y, out, dx, v[0]) if is_real else dx * v[0])
+    if v[1] is not None:
+        terms.append(product(dy, v[1]))
+    return terms[0] if len(terms) == 1 else OPERATORS.add(*terms)
 
 
 class _Power(UfuncRow):
@@ -223,9 +269,12 @@ pow = _Power(
     doc="x1 ** x2. Integers to a negative integer power raise ValueError, as in NumPy.",
     example="[2.0, 3.0], 2",
     derivative=_partials_of_pow,
+    pullback=_pull_pow,
+    pushforward=_push_pow,
     symbol="**",
     precedence=PRECEDENCE["**"],
     cost=40,
+    infinite_slope=True,
 )
 
 copysign = UfuncRow(
@@ -290,18 +339,30 @@ ldexp = UfuncRow(
     cost=4,
 )
 
+
+def _partials_of_hypot(x: Any, y: Any, out: Any) -> tuple[Any, Any]:
+    distance = OPERATORS.switch(OPERATORS.eq(out, 0), np.inf, out)
+    return x / distance, y / distance
+
+
 hypot = UfuncRow(
     "hypot",
     np.hypot,
-    doc="sqrt(x1**2 + x2**2) without overflow.",
+    doc="sqrt(x1**2 + x2**2) without overflow. The derivative at 0 is 0.",
     example="[3.0, 5.0], [4.0, 12.0]",
     hint=_NO_COMPLEX_ORDER,
-    derivative=lambda x, y, out: (x / out, y / out),
+    derivative=_partials_of_hypot,
     commutative=True,
     associative=True,
     identity=lambda dtype: 0 if dtype.kind == "f" else None,
     cost=15,
 )
+
+
+def _quotient_or_zero(x: Any, y: Any) -> Any:
+    """Return ``x / y``, and 0 where x is 0: there the function of y is constant."""
+    return x / y if _is_never_zero(x) else x / OPERATORS.switch(OPERATORS.eq(x, 0), 1, y)
+
 
 xlogy = FloatRow(
     "xlogy",
@@ -311,7 +372,10 @@ xlogy = FloatRow(
     domain="x == 0 or y > 0",
     nin=2,
     complex=True,
-    derivative=lambda x, y, out: (OPERATORS.log(y), 1 if x is y else x / y),
+    derivative=lambda x, y, out: (
+        OPERATORS.log(y),
+        1 if x is y else _quotient_or_zero(x, y),
+    ),
 )
 
 xlog1py = FloatRow(
@@ -322,5 +386,5 @@ xlog1py = FloatRow(
     domain="x == 0 or y > -1",
     nin=2,
     complex=True,
-    derivative=lambda x, y, out: (OPERATORS.log1p(y), x / (1 + y)),
+    derivative=lambda x, y, out: (OPERATORS.log1p(y), _quotient_or_zero(x, 1 + y)),
 )

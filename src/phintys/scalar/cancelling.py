@@ -1,113 +1,292 @@
-"""Reverse rules in which a divisor of the gradient cancels a factor of the partial derivative.
+"""Products in which divisors of one factor cancel the other.
 
-The gradient of ``log(f)`` is ``g / f``, and that of an exponential, a product or a quotient ``f``
-is a multiple of ``f``. Computed literally, ``g / f * f`` is NaN where f is 0 or infinite, and the
-gradient of the logarithm of a density is lost although it exists. So these rules examine the
-incoming gradient: a quotient by their own value, or a product with their own argument, is taken
-apart instead. The result is the same wherever both are finite, and the limit elsewhere.
+The gradient of ``log(f)`` is ``g / f``, that of an exponential, a product or a power ``f`` is a
+multiple of ``f``, and that of ``sqrt(f)`` is a quotient by the root. Computed literally,
+``g / f * f`` is NaN where f is 0 or infinite, so that the gradient of the logarithm of a density,
+or of the square of a norm, is lost although it exists. So where derivatives are multiplied, a
+divisor of one is cancelled by an equal factor of the other, in reverse and in forward mode. The
+result is the same wherever both are finite, and the limit elsewhere.
+
+Factors are powers of a base with a known exponent: ``sqrt(x)`` and ``x**2`` have the base x. Only
+what one operand divides by and the other multiplies with is taken apart; a program's own products
+stay as they are.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import reduce as fold
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
+from phintys.graph.variable import Constant, Variable
 from phintys.scalar.operators import OPERATORS
-from phintys.scalar.row import dtype_of
 
 if TYPE_CHECKING:
-    from phintys.graph.apply import Apply
+    from collections.abc import Sequence
 
-__all__ = ["pull_exp", "pull_log", "pull_product", "pull_quotient"]
+__all__ = ["applied", "cancelled_product", "number_of", "product"]
 
 _MOST_FACTORS = 16
+_MOST_TERMS = 16
+_NO_EXPONENT = 1e-12  # a third and two thirds less one
 
 
-def pull_log(x: Any, out: Any, g: Any) -> tuple[Any] | None:
-    """log(x): g / x; h where g is h * x, so that x * log(x) has the gradient log(x) + 1"""
-    if _kind(x) != "f" or _kind(g) != "f":
+def product(partial: Any, g: Any) -> Any:
+    """Return ``partial * g``, without the divisors of one that are factors of the other."""
+    found = cancelled_product(partial, g)
+    return OPERATORS.mul(partial, g) if found is None else found
+
+
+def cancelled_product(partial: Any, g: Any) -> Any:
+    """Return ``partial * g`` if something cancels; otherwise ``None``.
+
+    If g is a sum or a choice, it is taken apart where something cancels in its parts.
+    """
+    if not (isinstance(partial, Variable) and isinstance(g, Variable)):
         return None
-    rest = _without_factor(g, x)
-    return (OPERATORS.true_div(g, x),) if rest is None else (_like(x, rest),)
-
-
-def pull_exp(x: Any, out: Any, g: Any) -> tuple[Any] | None:
-    """exp(x): g * out; h where g is h / out, also for terms of a sum"""
-    if _kind(out) != "f":
+    if not (_divides(partial) or _divides(g, in_parts=True)) or not _are_real(partial, g):
         return None
-    above = _divided(g, out)
-    if above is not None:
-        return (above,)
-    terms = _node(g, OPERATORS.add)
-    if terms is None:
-        return None
-    parts = [_divided(term, out) for term in terms.inputs]
-    if all(part is None for part in parts):
-        return None
-    products = [
-        OPERATORS.mul(term, out) if part is None else part
-        for term, part in zip(terms.inputs, parts, strict=True)
-    ]
-    return (OPERATORS.add(*products),)
+    found = _of_monomials(partial, g)
+    return _of_parts(partial, g) if found is None else found
 
 
-def pull_product(*xs: Any, out: Any, g: Any) -> list[Any] | None:
-    """x * y: h / x and h / y where g is h / out"""
-    above = _divided(g, out)
-    if above is None or any(_kind(x) != "f" for x in xs):
-        return None
-    return [OPERATORS.true_div(above, x) for x in xs]
+# ---- what variables are made of ------------------------------------------------------------------
 
 
-def pull_quotient(x: Any, y: Any, out: Any, g: Any) -> tuple[Any, Any] | None:
-    """x / y: h / x and -h / y where g is h / out"""
-    above = _divided(g, out)
-    if above is None or _kind(x) != "f" or _kind(y) != "f":
-        return None
-    return OPERATORS.true_div(above, x), OPERATORS.true_div(OPERATORS.neg(above), y)
+def _are_real(x: Any, y: Any) -> bool:
+    return x.type.dtype == y.type.dtype and np.dtype(x.type.dtype).kind == "f"
 
 
-def _kind(x: Any) -> str:
-    return dtype_of(x).kind
+def _divides(x: Any, in_parts: bool = False) -> bool:
+    """Return whether there is a divisor among a variable's factors, or those of its parts."""
+    waiting = [x]
+    for _ in range(_MOST_FACTORS):
+        if not waiting:
+            return False
+        op, inputs = applied(waiting.pop())
+        if op is OPERATORS.true_div:
+            return True
+        if op is OPERATORS.mul or (in_parts and op is OPERATORS.add):
+            waiting.extend(inputs)
+        elif op is OPERATORS.neg:
+            waiting.append(inputs[0])
+        elif op is OPERATORS.pow:
+            if (number_of(inputs[1]) or 0) < 0:
+                return True
+        elif in_parts and op is OPERATORS.switch:
+            waiting.extend(inputs[1:])
+    return False
 
 
-def _node(x: Any, scalar_op: Any) -> Apply | None:
-    """Return the node of ``x`` if it applies a scalar op, to scalars or elementwise."""
+def applied(x: Any) -> tuple[Any, Sequence[Any]]:
+    """Return the scalar op that a variable results from, applied elementwise, and its operands."""
     node = x.owner
-    if node is None or getattr(node.op, "scalar_op", node.op) is not scalar_op:
+    if node is None:
+        return None, ()
+    op = node.op
+    if not hasattr(op, "scalar_op"):
+        return op, node.inputs
+    # A reduction has a scalar op too.
+    return (op.scalar_op, node.inputs) if hasattr(op, "inplace_pattern") else (None, ())
+
+
+def number_of(x: Any) -> float | None:
+    """Return the real number that a constant is; ``None`` for anything else."""
+    if not isinstance(x, Constant) or np.size(x.data) != 1:
         return None
-    return node
+    number = np.asarray(x.data).item()
+    return float(number) if isinstance(number, int | float) else None
 
 
-def _divided(g: Any, x: Any) -> Any:
-    """Return h, in the shape of x, if g is h / x; otherwise ``None``."""
-    node = _node(g, OPERATORS.true_div)
-    if node is None or node.inputs[1] is not x:
-        return None
-    above: Any = node.inputs[0]
-    return _like(x, above) if above.type.dtype == x.type.dtype else None
+def is_same(a: Any, b: Any) -> bool:
+    """Return whether two variables are one, or the same op of the same operands."""
+    if a is b:
+        return True
+    if a.owner is None or b.owner is None or a.owner.op != b.owner.op or a.type != b.type:
+        return False
+    pairs = zip(a.owner.inputs, b.owner.inputs, strict=False)
+    return len(a.owner.inputs) == len(b.owner.inputs) and all(
+        x is y or _are_one_number(x, y) for x, y in pairs
+    )
 
 
-def _without_factor(g: Any, x: Any) -> Any:
-    """Return h if g is a product h * x, of x itself; otherwise ``None``."""
-    kept: list[Any] = []
-    waiting = [g]
-    found = False
+def _are_one_number(x: Any, y: Any) -> bool:
+    return x.type == y.type and number_of(x) is not None and number_of(x) == number_of(y)
+
+
+class _Factor(NamedTuple):
+    """``base**exponent``, or, as it was written, ``written**sign``."""
+
+    base: Any
+    exponent: float
+    written: Any
+    sign: int
+
+    @property
+    def is_guarded(self) -> bool:
+        """Whether it is a divisor that is infinite where it would be 0."""
+        return unguarded(self.written) is not self.written
+
+
+def _factors(x: Any) -> tuple[list[_Factor], bool]:
+    """Return the factors of a product or quotient, and whether it is the negative of theirs."""
+    found: list[_Factor] = []
+    is_negative = False
+    waiting = [(x, 1)]
     while waiting:
-        factor = waiting.pop(0)
-        node = None if found else _node(factor, OPERATORS.mul)
-        if factor is x and not found:
-            found = True
-        elif node is not None and len(waiting) + len(kept) < _MOST_FACTORS:
-            waiting = [*node.inputs, *waiting]
+        factor, sign = waiting.pop()
+        op, inputs = applied(factor)
+        if len(waiting) + len(found) >= _MOST_FACTORS or not _keeps_dtype(factor, inputs):
+            op = None
+        if op is OPERATORS.mul:
+            waiting.extend((one, sign) for one in reversed(inputs))
+        elif op is OPERATORS.true_div:
+            waiting += [(inputs[1], -sign), (inputs[0], sign)]
+        elif op is OPERATORS.neg:
+            is_negative = not is_negative
+            waiting.append((inputs[0], sign))
         else:
-            kept.append(factor)
-    if not found or any(factor.type.dtype != x.type.dtype for factor in kept):
+            found.append(_Factor(*_power(unguarded(factor), sign), factor, sign))
+    return found, is_negative
+
+
+def _keeps_dtype(x: Any, inputs: Sequence[Any]) -> bool:
+    dtype = x.type.dtype
+    return all(one.type.dtype == dtype for one in inputs)
+
+
+def _power(x: Any, sign: int = 1) -> tuple[Any, float]:
+    """Return a base and the exponent to which it is raised, times a sign."""
+    op, inputs = applied(x)
+    power = None
+    if op is OPERATORS.sqr:
+        power = 2.0
+    elif op is OPERATORS.sqrt:
+        power = 0.5
+    elif op is OPERATORS.pow:
+        power = number_of(inputs[1])
+    if not power or not np.isfinite(power) or not _keeps_dtype(x, inputs):
+        return x, sign
+    base, exponent = _power(inputs[0])
+    if exponent != 1 and float(exponent).is_integer() and not power.is_integer():
+        return inputs[0], sign * power  # the root of a square is an absolute value
+    return base, sign * exponent * power
+
+
+def unguarded(x: Any) -> Any:
+    """Return d where ``x`` is d, but infinite where d is 0, as the divisors of roots are."""
+    op, inputs = applied(x)
+    if op is OPERATORS.switch and number_of(inputs[1]) == np.inf:
+        test, tested = applied(inputs[0])
+        if test is OPERATORS.eq and tested[0] is inputs[2]:
+            return inputs[2]
+    return x
+
+
+# ---- cancelling ----------------------------------------------------------------------------------
+
+
+def _of_monomials(partial: Any, g: Any) -> Any:
+    """Return the product of two products of powers if a power cancels; otherwise ``None``."""
+    first, first_negative = _factors(partial)
+    second, second_negative = _factors(g)
+    bases = [
+        one.base
+        for one in first
+        if any(
+            one.exponent * other.exponent < 0 and is_same(one.base, other.base) for other in second
+        )
+    ]
+    if not bases:
         return None
-    return OPERATORS.mul(*kept) if len(kept) > 1 else (kept or [1.0])[0]
+    above: list[Any] = []
+    below: list[Any] = []
+    exponents = [0.0] * len(bases)
+    is_guarded = False
+    for one in (*first, *second):
+        place = next((i for i, base in enumerate(bases) if is_same(base, one.base)), None)
+        if place is None:
+            (above if one.sign > 0 else below).append(one.written)
+        else:
+            exponents[place] += one.exponent
+            is_guarded = is_guarded or one.is_guarded
+    for base, exponent in zip(bases, exponents, strict=True):
+        if abs(exponent) < _NO_EXPONENT:
+            continue
+        if exponent < 0 and is_guarded:
+            return None
+        (above if exponent > 0 else below).append(_raised(base, abs(exponent)))
+    whole = _quotient(above, below, first_negative != second_negative)
+    return fold(_in_shape_of, bases, whole)
 
 
-def _like(x: Any, h: Any) -> Any:
-    """Return ``h`` in the shape of ``x``."""
-    shapes = (getattr(getattr(one, "type", None), "broadcastable", ()) for one in (x, h))
-    same = not isinstance(h, float) and len(set(shapes)) == 1
-    return h if same else OPERATORS.second(x, h)
+def _raised(base: Any, exponent: float) -> Any:
+    if exponent == 1:
+        return base
+    if exponent == 2:
+        return OPERATORS.sqr(base)
+    return OPERATORS.sqrt(base) if exponent == 0.5 else OPERATORS.pow(base, exponent)
+
+
+def _quotient(above: Sequence[Any], below: Sequence[Any], is_negative: bool) -> Any:
+    """Return a product divided by another; a number if both are empty."""
+    over = _multiplied(above)
+    if is_negative:
+        over = OPERATORS.neg(over) if above else -1.0
+    return OPERATORS.true_div(over, _multiplied(below)) if below else over
+
+
+def _multiplied(factors: Sequence[Any]) -> Any:
+    return OPERATORS.mul(*factors) if len(factors) > 1 else (factors or [1.0])[0]
+
+
+def _of_parts(partial: Any, g: Any) -> Any:
+    """Return ``partial * g`` for a sum or choice g, if something cancels in a part of it.
+
+    A sum is taken apart only if all its terms are better off: if ``partial`` divides, the others
+    would be divided term by term.
+    """
+    op, inputs = applied(g)
+    if op is OPERATORS.switch:
+        parts = [None if _is_zero(one) else cancelled_product(partial, one) for one in inputs[1:]]
+        if all(part is None for part in parts):
+            return None
+        products = [
+            (one if _is_zero(one) else OPERATORS.mul(partial, one)) if part is None else part
+            for one, part in zip(inputs[1:], parts, strict=True)
+        ]
+        return OPERATORS.switch(inputs[0], *products)
+    if op is not OPERATORS.add or not 1 < len(inputs) <= _MOST_TERMS:
+        return None
+    terms = [cancelled_product(partial, one) for one in inputs]
+    if all(term is None for term in terms):
+        return None
+    if any(term is None for term in terms) and not _is_shared_out(partial, inputs):
+        return None
+    return OPERATORS.add(
+        *(
+            OPERATORS.mul(partial, one) if term is None else term
+            for one, term in zip(inputs, terms, strict=True)
+        )
+    )
+
+
+def _is_shared_out(partial: Any, terms: Sequence[Any]) -> bool:
+    """Return whether a factor may be multiplied with each term of a sum."""
+    if all(applied(term)[0] is OPERATORS.switch for term in terms):
+        return True
+    return all(one.exponent > 0 for one in _factors(partial)[0])
+
+
+def _is_zero(x: Any) -> bool:
+    return number_of(x) == 0
+
+
+def _in_shape_of(x: Any, like: Any) -> Any:
+    """Return ``x``, which can be a number, in the shape that its product with ``like`` has."""
+    if isinstance(x, Variable):
+        shapes = [getattr(one.type, "broadcastable", ()) for one in (like, x)]
+        if all(x_grows <= grows for grows, x_grows in zip(*shapes, strict=True)):
+            return x
+    return OPERATORS.second(like, x)

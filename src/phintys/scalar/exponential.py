@@ -7,20 +7,42 @@ from typing import Any
 
 import numpy as np
 
+from phintys.graph.variable import Constant
 from phintys.scalar.arithmetic import abs, sqr
-from phintys.scalar.cancelling import pull_exp, pull_log
+from phintys.scalar.cancelling import cancelled_product
+from phintys.scalar.operators import OPERATORS
+from phintys.scalar.roots import along_root, divisor
+from phintys.scalar.row import dtype_of
 from phintys.scalar.row_kinds import FloatRow, UfuncRow
 
 _LOG_2 = math.log(2)
 _LOG_10 = math.log(10)
 _MINUS_INFINITY = -math.inf
 
+
+def _slope_of_sqrt(x: Any, out: Any) -> Any:
+    return 0.5 / divisor(out, of=x)
+
+
+def _pull_sqrt(x: Any, out: Any, g: Any) -> tuple[Any] | None:
+    if dtype_of(out).kind == "c":
+        return None
+    return (along_root(x, out, 0.5, _slope_of_sqrt(x, out), g),)
+
+
+def _push_sqrt(x: Any, out: Any, v: Any) -> Any:
+    slope = _slope_of_sqrt(x, out)
+    return slope * v[0] if dtype_of(out).kind == "c" else along_root(x, out, 0.5, slope, v[0])
+
+
 sqrt = UfuncRow(
     "sqrt",
     np.sqrt,
     doc="Square root.",
     domain="x >= 0",
-    derivative=lambda x, out: (0.5 / out,),
+    derivative=lambda x, out: (_slope_of_sqrt(x, out),),
+    pullback=_pull_sqrt,
+    pushforward=_push_sqrt,
     cost=6,
 )
 
@@ -39,8 +61,9 @@ exp = UfuncRow(
     np.exp,
     doc="e ** x: the exponential.",
     derivative=lambda x, out: (out,),
-    pullback=pull_exp,
+    positive=True,
     cost=10,
+    infinite_slope=True,
 )
 
 exp2 = UfuncRow(
@@ -48,8 +71,10 @@ exp2 = UfuncRow(
     np.exp2,
     doc="2 ** x: the exponential to base 2.",
     derivative=lambda x, out: (out * _LOG_2,),
+    positive=True,
     cost=10,
     special=True,
+    infinite_slope=True,
 )
 
 expm1 = UfuncRow(
@@ -59,7 +84,17 @@ expm1 = UfuncRow(
     derivative=lambda x, out: (out + 1,),
     cost=14,
     special=True,
+    infinite_slope=True,
 )
+
+
+def _pull_log(x: Any, out: Any, g: Any) -> tuple[Any] | None:
+    """g / x; h where g is h * x, so that x * log(x) has the gradient log(x) + 1"""
+    if dtype_of(x).kind != "f" or dtype_of(g).kind != "f":
+        return None
+    found = cancelled_product(OPERATORS.true_div(1, x), g)
+    return (OPERATORS.true_div(g, x) if found is None else found,)
+
 
 log = UfuncRow(
     "log",
@@ -67,7 +102,7 @@ log = UfuncRow(
     doc="Natural logarithm.",
     domain="x > 0",
     derivative=lambda x, out: (1 / x,),
-    pullback=pull_log,
+    pullback=_pull_log,
     cost=12,
 )
 
@@ -104,11 +139,21 @@ def _identity_of_logaddexp(dtype: np.dtype[Any]) -> Any:
     return _MINUS_INFINITY if dtype.kind == "f" else None
 
 
+def _shares(x: Any, y: Any, out: Any, unit: float) -> tuple[Any, Any]:
+    """Return the shares that two terms have in their sum: none where there is no sum."""
+    differences = x - y, y - x
+    if not any(isinstance(one, Constant) and np.all(one.data > -np.inf) for one in (x, y)):
+        is_empty = OPERATORS.eq(out, _MINUS_INFINITY)
+        differences = [OPERATORS.switch(is_empty, _MINUS_INFINITY, one) for one in differences]
+    first, second = (sigmoid(one if unit == 1 else unit * one) for one in differences)
+    return first, second
+
+
 logaddexp = UfuncRow(
     "logaddexp",
     np.logaddexp,
-    doc="log(exp(x1) + exp(x2)) without overflow.",
-    derivative=lambda x, y, out: (sigmoid(x - y), sigmoid(y - x)),
+    doc="log(exp(x1) + exp(x2)) without overflow. The derivative at -inf, -inf is 0.",
+    derivative=lambda x, y, out: _shares(x, y, out, 1),
     commutative=True,
     associative=True,
     identity=_identity_of_logaddexp,
@@ -119,8 +164,8 @@ logaddexp = UfuncRow(
 logaddexp2 = UfuncRow(
     "logaddexp2",
     np.logaddexp2,
-    doc="log2(2 ** x1 + 2 ** x2) without overflow.",
-    derivative=lambda x, y, out: (sigmoid((x - y) * _LOG_2), sigmoid((y - x) * _LOG_2)),
+    doc="log2(2 ** x1 + 2 ** x2) without overflow. The derivative at -inf, -inf is 0.",
+    derivative=lambda x, y, out: _shares(x, y, out, _LOG_2),
     commutative=True,
     associative=True,
     identity=_identity_of_logaddexp,
@@ -139,6 +184,7 @@ sigmoid = FloatRow(
     _sigmoid,
     doc="1 / (1 + exp(-x)), computed from exp(-\\|x\\|), which cannot overflow.",
     derivative=lambda x, out: (out * (1 - out),),
+    positive=True,
     cost=15,
 )
 
@@ -152,6 +198,7 @@ softplus = FloatRow(
     _softplus,
     doc="log(1 + exp(x)), computed as max(x, 0) + log1p(exp(-\\|x\\|)).",
     derivative=lambda x, out: (sigmoid(x),),
+    positive=True,
     cost=30,
 )
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from phintys._base.apart import import_whole
 from phintys.scalar.arithmetic import abs, sqr
-from phintys.scalar.comparison import gt, lt
+from phintys.scalar.comparison import eq, gt, lt
 from phintys.scalar.exponential import exp, log
 from phintys.scalar.row_kinds import FloatRow
 from phintys.scalar.selection import switch
@@ -73,12 +73,17 @@ def _part_of(name: str, position: int) -> Any:
     return lambda x: getattr(import_whole("scipy.special"), name)(x)[position]
 
 
+def _vanishing(x: Any, slope: Any) -> Any:
+    """Return a derivative that oscillates and vanishes at infinity."""
+    return switch(eq(abs(x), math.inf), 0, slope)
+
+
 sine_integral = FloatRow(
     "sine_integral",
     _part_of("sici", 0),
     doc="The integral of sin(t) / t from 0 to x.",
     intervals=((0.2, 5.0),),
-    derivative=lambda x, out: (sinc(x / math.pi),),
+    derivative=lambda x, out: (_vanishing(x, sinc(x / math.pi)),),
 )
 
 cosine_integral = FloatRow(
@@ -86,7 +91,7 @@ cosine_integral = FloatRow(
     _part_of("sici", 1),
     doc="Euler's constant plus log(x) plus the integral of (cos(t) - 1) / t from 0 to x.",
     intervals=((0.2, 5.0),),
-    derivative=lambda x, out: (cos(x) / x,),
+    derivative=lambda x, out: (_vanishing(x, cos(x) / x),),
 )
 
 fresnel_sine = FloatRow(

@@ -48,6 +48,7 @@ class Operators:
     exp: _Apply
     log: _Apply
     log1p: _Apply
+    sqr: _Apply
     sqrt: _Apply
     real: _Apply
     imag: _Apply

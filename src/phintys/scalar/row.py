@@ -29,6 +29,8 @@ from phintys._base.errors import MethodNotDefinedError, OpContractError
 from phintys.graph.null_type import DisconnectedType, NullType, disconnected_type
 from phintys.graph.pretty import PRECEDENCE
 from phintys.graph.variable import Variable
+from phintys.scalar.cancelling import product
+from phintys.scalar.infinities import without_infinite_slopes
 from phintys.scalar.op import Dtypes, ScalarOp
 from phintys.scalar.operators import OPERATORS
 from phintys.scalar.type import ScalarType, get_scalar_type, real_dtype
@@ -124,6 +126,11 @@ class Row(ScalarOp):
         Why a partial is ``None``, for the error message.
     symbol, precedence
         How the op is printed.
+    positive
+        Whether the function is positive for all real numbers: 0 only by underflow.
+    infinite_slope
+        Whether a partial derivative can be infinite where an operand is: see
+        :mod:`phintys.scalar.infinities`.
     identity, absorbing
         The element, or a function from a dtype to it.
     commutative, associative, cost
@@ -155,6 +162,8 @@ class Row(ScalarOp):
         precedence: float = PRECEDENCE["call"],
         commutative: bool = False,
         associative: bool = False,
+        positive: bool = False,
+        infinite_slope: bool = False,
         identity: Any = None,
         absorbing: Any = None,
         cost: float = 1.0,
@@ -172,6 +181,8 @@ class Row(ScalarOp):
         self.precedence = precedence
         self.commutative = commutative
         self.associative = associative
+        self.positive = positive
+        self.infinite_slope = infinite_slope
         self.cost = cost
         self._derivative = derivative
         self._pullback = pullback
@@ -287,7 +298,8 @@ class Row(ScalarOp):
         """Return the derivatives of ``out`` by the inputs; ``None`` where one is not known."""
         if self._derivative is None:
             return [None] * len(inputs)
-        return self._derivative(*(_as_continuous(x, out) for x in inputs), out=out)
+        partials = self._derivative(*(_as_continuous(x, out) for x in inputs), out=out)
+        return without_infinite_slopes(inputs, partials) if self.infinite_slope else partials
 
     def _fit_gradient(self, gradient: Any, x: Any, position: int) -> Any:
         if gradient is None:
@@ -384,7 +396,7 @@ def _push(v: Any, partial: Any) -> Any:
         return v
     if _is_number(partial, -1):
         return -v
-    return partial * v
+    return product(partial, v)
 
 
 def _pull(g: Any, partial: Any) -> Any:

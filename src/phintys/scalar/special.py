@@ -47,6 +47,7 @@ erfc = FloatRow(
     doc="1 - erf(x), accurate for large x.",
     complex=True,
     derivative=lambda x, out: (-_TWO_BY_ROOT_PI * exp(-sqr(x)),),
+    positive=True,
 )
 
 _FAR = 16.0
@@ -102,6 +103,7 @@ ndtr = FloatRow(
     doc="Distribution function of the standard normal.",
     complex=True,
     derivative=lambda x, out: (exp(-0.5 * sqr(x)) / _ROOT_TWO_PI,),
+    positive=True,
 )
 
 log_ndtr = FloatRow(
@@ -215,7 +217,9 @@ betaln = FloatRow(
 
 
 def _gamma_density(k: Any, x: Any) -> Any:
-    return exp(xlogy(k - 1, x) - x - gammaln(k))
+    # At infinity, where the exponential is 0, the power must be finite.
+    bounded = minimum(x, float(np.finfo(dtype_of(x)).max))
+    return exp(xlogy(k - 1, bounded) - x - gammaln(k))
 
 
 log_gamma_slope = FloatRow(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from phintys._base.apart import import_whole
-from phintys.scalar.arithmetic import abs, sqr, xlogy
+from phintys.scalar.arithmetic import abs, sqr, xlog1py, xlogy
 from phintys.scalar.comparison import eq, ge, gt, isnan, lt
 from phintys.scalar.exponential import exp, expm1, log, log1p
 from phintys.scalar.logic import and_, or_
@@ -103,7 +103,7 @@ rel_entr = FloatRow(
     nin=2,
     intervals=((0.1, 5.0), (0.1, 5.0)),
     expansion=lambda x, y: _divergence(x, y, x * _log_quotient(x, y), 0.0),
-    derivative=lambda x, y, out: (_log_quotient(x, y) + 1, -x / y),
+    derivative=lambda x, y, out: (_log_quotient(x, y) + 1, switch(eq(x, 0), 0, -x / y)),
 )
 
 _DIVERGENCE_TERMS = 16
@@ -150,7 +150,7 @@ kl_div = FloatRow(
     nin=2,
     intervals=((0.1, 5.0), (0.1, 5.0)),
     expansion=_kl_div,
-    derivative=lambda x, y, out: (_log_quotient(x, y), (y - x) / y),
+    derivative=lambda x, y, out: (_log_quotient(x, y), switch(eq(x, 0), 1, (y - x) / y)),
 )
 
 _TERMS = 18
@@ -192,7 +192,7 @@ boxcox = FloatRow(
     intervals=((0.1, 5.0), (-2.0, 2.0)),
     expansion=lambda x, lmbda: _power_transform(log(x), lmbda),
     derivative=lambda x, lmbda, out: (
-        exp((lmbda - 1) * log(x)),
+        exp(xlogy(lmbda - 1, x)),
         _slope_by_power(log(x), lmbda),
     ),
 )
@@ -207,7 +207,7 @@ boxcox1p = FloatRow(
     intervals=((-0.9, 5.0), (-2.0, 2.0)),
     expansion=lambda x, lmbda: _power_transform(log1p(x), lmbda),
     derivative=lambda x, lmbda, out: (
-        exp((lmbda - 1) * log1p(x)),
+        exp(xlog1py(lmbda - 1, x)),
         _slope_by_power(log1p(x), lmbda),
     ),
 )

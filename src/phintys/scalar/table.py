@@ -65,6 +65,7 @@ OPERATORS.fill(
     exp=exponential.exp,
     log=exponential.log,
     log1p=exponential.log1p,
+    sqr=arithmetic.sqr,
     sqrt=exponential.sqrt,
     real=complex_parts.real,
     imag=complex_parts.imag,

@@ -62,11 +62,21 @@ arctan2 = UfuncRow(
 )
 
 sinh = UfuncRow(
-    "sinh", np.sinh, doc="Hyperbolic sine.", derivative=lambda x, out: (cosh(x),), cost=20
+    "sinh",
+    np.sinh,
+    doc="Hyperbolic sine.",
+    derivative=lambda x, out: (cosh(x),),
+    cost=20,
+    infinite_slope=True,
 )
 
 cosh = UfuncRow(
-    "cosh", np.cosh, doc="Hyperbolic cosine.", derivative=lambda x, out: (sinh(x),), cost=20
+    "cosh",
+    np.cosh,
+    doc="Hyperbolic cosine.",
+    derivative=lambda x, out: (sinh(x),),
+    cost=20,
+    infinite_slope=True,
 )
 
 tanh = UfuncRow(

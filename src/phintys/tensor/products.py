@@ -174,6 +174,8 @@ class Dot(_Product):
     Vector(float64, shape=(?,))
     """
 
+    is_bilinear = True
+
     def _output_shape(self, x: Any, y: Any) -> tuple[int | None, ...]:
         if x.ndim not in {1, 2} or y.ndim not in {1, 2}:
             msg = (

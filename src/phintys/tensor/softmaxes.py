@@ -26,7 +26,15 @@ if TYPE_CHECKING:
     from phintys.graph.fgraph import FunctionGraph
     from phintys.tensor.variable import TensorVariable
 
-__all__ = ["LogSoftmax", "LogSumExp", "Softmax", "log_softmax", "logsumexp", "softmax"]
+__all__ = [
+    "LogSoftmax",
+    "LogSumExp",
+    "Softmax",
+    "SoftmaxOrZero",
+    "log_softmax",
+    "logsumexp",
+    "softmax",
+]
 
 
 class _ExpFamily(OverAxes):
@@ -104,10 +112,18 @@ class Softmax(_ExpFamily):
         x = _wide(inputs[0])
         axes = self.axes(x.ndim)
         with np.errstate(invalid="ignore"):
-            powers = np.asarray(x - _largest(x, axes))
+            powers = np.asarray(x - self._shift(_largest(x, axes)))
             np.exp(powers, out=powers)
-            powers /= np.add.reduce(powers, axes, keepdims=True)
+            powers /= self._divisor(np.add.reduce(powers, axes, keepdims=True))
         output_storage[0][0] = powers.astype(inputs[0].dtype, copy=False)
+
+    def _shift(self, largest: Any) -> Any:
+        """Return what is subtracted, for the largest elements."""
+        return largest
+
+    def _divisor(self, total: Any) -> Any:
+        """Return what exponentials are divided by, for their sums."""
+        return total
 
     def L_op(
         self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
@@ -123,6 +139,35 @@ class Softmax(_ExpFamily):
             return [None]
         s = self(*inputs)
         return [s * (v - self._total(s * v))]
+
+
+class SoftmaxOrZero(Softmax):
+    """Return the softmax, but zeros where all elements are minus infinity.
+
+    It is the derivative of :class:`LogSumExp`: no element contributes to a sum that is empty.
+
+    Parameters
+    ----------
+    axis
+        The axes to sum over, counted from the front; ``None`` for all.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import phintys.tensor as pt
+    >>> from phintys.tensor.softmaxes import SoftmaxOrZero
+    >>> x = pt.constant([[0.0, 0.0], [-np.inf, -np.inf]])
+    >>> SoftmaxOrZero(axis=1)(x).eval()
+    array([[0.5, 0.5],
+           [0. , 0. ]])
+    """
+
+    def _shift(self, largest: Any) -> Any:
+        return np.maximum(largest, np.finfo(largest.dtype).min)
+
+    def _divisor(self, total: Any) -> Any:
+        # The largest element has the exponential 1.
+        return total if total.dtype.kind == "c" else np.maximum(total, 1)
 
 
 class LogSoftmax(_ExpFamily):
@@ -216,17 +261,17 @@ class LogSumExp(_ExpFamily):
     def L_op(
         self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
     ) -> list[Any]:
-        """gx = g softmax(x), conjugated if it is complex."""
+        """gx = g softmax(x), conjugated if it is complex; 0 where no element counts."""
         (x,), (g,) = inputs, output_grads
         kept = with_kept_dims(g, self.axes(x.ndim), x.ndim)
-        return [kept * conjugate(_op(Softmax, self.axis)(x))]
+        return [kept * conjugate(_op(SoftmaxOrZero, self.axis)(x))]
 
     def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
-        """d(out) = sum(softmax(x) v)"""
+        """d(out) = sum(softmax(x) v); 0 where no element counts."""
         (x,), (v,) = inputs, eval_points
         if is_missing(v):
             return [None]
-        return [sum(_op(Softmax, self.axis)(x) * v, self.axes(x.ndim))]
+        return [sum(_op(SoftmaxOrZero, self.axis)(x) * v, self.axes(x.ndim))]
 
 
 @lru_cache(maxsize=1024)

@@ -87,7 +87,7 @@ LOWERINGS: OpRules[Callable[[Any, Apply, Lowering], None]] = OpRules(
         _schur_forms: "QZ QuasiTriangularSylvester Schur",
         _segments: "SegmentReduce",
         _shapes: "GradientMark MakeVector Reshape Shape ShapeI SizeCheck SpecifyShape",
-        _softmaxes: "LogSoftmax LogSumExp Softmax",
+        _softmaxes: "LogSoftmax LogSumExp Softmax SoftmaxOrZero",
     },
 )
 """A rule ``(op, node, lowering)`` adds the steps for one node.

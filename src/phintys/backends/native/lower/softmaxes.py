@@ -13,7 +13,7 @@ from phintys.backends.native.lower.lowering import Lowering, NotLowered
 from phintys.backends.native.lower.reduce import reduce_into
 from phintys.backends.native.lower.view import View
 from phintys.graph.apply import Apply
-from phintys.tensor.softmaxes import LogSoftmax, LogSumExp, Softmax
+from phintys.tensor.softmaxes import LogSoftmax, LogSumExp, Softmax, SoftmaxOrZero
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -85,15 +85,41 @@ def _rows_of(
 @lowers(Softmax)
 def lower_softmax(op: Softmax, node: Apply, lowering: Lowering) -> None:
     """``m = max(x); e = exp(x - m); out = e / sum(e)``."""
-    rows, x, largest = _rows_of(op, node, lowering)
+    _lower_shares(node, lowering, *_rows_of(op, node, lowering), is_empty_zero=False)
+
+
+@lowers(SoftmaxOrZero)
+def lower_softmax_or_zero(op: SoftmaxOrZero, node: Apply, lowering: Lowering) -> None:
+    """``m = max(max(x), lowest); e = exp(x - m); out = e / max(sum(e), 1)``."""
+    _lower_shares(node, lowering, *_rows_of(op, node, lowering), is_empty_zero=True)
+
+
+def _lower_shares(
+    node: Apply,
+    lowering: Lowering,
+    rows: _Rows,
+    x: Expression,
+    largest: View,
+    *,
+    is_empty_zero: bool,
+) -> None:
+    if is_empty_zero:
+        largest = _at_least(rows, largest, np.finfo(rows.dtype).min)
     top = largest.load(rows.kept)
     powers = rows.elements(rows.call(ps.exp, rows.elements(rows.call(ps.sub, x, top))))
-    total = rows.reduced(powers, "add").load(rows.kept)
+    sums = rows.reduced(powers, "add")
+    if is_empty_zero:
+        sums = _at_least(rows, sums, 1)
+    total = sums.load(rows.kept)
     target, _ = lowering.compute(node.outputs[0], rows.x.sizes)
     value: Expression = rows.call(ps.true_div, powers, total)
     if target.array.dtype != rows.dtype:
         value = Cast(rows.elements(value), target.array.dtype)
     rows.elements(value, target)
+
+
+def _at_least(rows: _Rows, view: View, least: Any) -> View:
+    return rows.rows(rows.call(ps.maximum, view.load(rows.row_loops), rows.number(least)))
 
 
 def _log_sum(rows: _Rows, x: Expression, largest: View) -> View:

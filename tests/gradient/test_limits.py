@@ -1,0 +1,220 @@
+"""Derivatives where factors of the chain rule are 0 and infinite, but their product has a limit.
+
+All of it holds in reverse and in forward mode, and without any rewriting too.
+"""
+
+import numpy as np
+import pytest
+
+import phintys
+import phintys.scalar as ps
+import phintys.tensor as pt
+from phintys.compile import Mode
+from phintys.passes import PIPELINES
+
+INF = np.inf
+MODES = {
+    "native": "native",
+    "reference": "reference",
+    "not rewritten": Mode("reference", PIPELINES["none"]),
+}
+
+# Elementwise, so for scalars and tensors: expression of x, values, derivatives.
+ELEMENTWISE = {
+    "square of a root": (lambda x: ps.sqr(ps.sqrt(x)), [0, 4], [1, 1]),
+    "power of a root": (lambda x: ps.sqrt(x) ** 2, [0, 4], [1, 1]),
+    "fourth power of a root": (lambda x: ps.sqrt(x) ** 4, [0, 4], [0, 8]),
+    "product of roots": (lambda x: ps.sqrt(x) * ps.sqrt(x), [0, 4], [1, 1]),
+    "square of a power": (lambda x: (x**0.5) ** 2, [0, 4], [1, 1]),
+    "inverse powers": (lambda x: (x ** (1 / 3)) ** 3, [0, 8], [1, 1]),
+    "cube of a cube root": (lambda x: ps.cbrt(x) ** 3, [0, 8], [1, 1]),
+    "root of a root": (lambda x: ps.sqrt(ps.sqrt(x)) ** 4, [0, 16], [1, 1]),
+    "only partly": (lambda x: ps.sqrt(x) ** 3, [0, 4], [0, 3]),
+    "still steep": (lambda x: ps.sqrt(x) ** 1.5, [0, 16], [INF, 0.375]),
+    "root": (ps.sqrt, [0, 4], [INF, 0.25]),
+    "root of a square": (lambda x: ps.sqrt(x**2), [0, 3, -3], [0, 1, -1]),
+    "squared root of a square": (lambda x: ps.sqrt(ps.sqr(x)) ** 2, [0, 3], [0, 6]),
+    "Huber": (
+        lambda x: ps.switch(
+            ps.le(ps.sqrt(x * x), 1), ps.sqrt(x * x) ** 2 / 2, ps.sqrt(x * x) - 0.5
+        ),
+        [0, 0.5, 3],
+        [0, 0.5, 1],
+    ),
+    "hypot": (lambda x: ps.hypot(x, 2 * x), [0, 1], [0, 5**0.5]),
+    "squared hypot": (lambda x: ps.hypot(x, 2 * x) ** 2, [0, 1], [0, 10]),
+    "root of a power that underflows": (lambda x: ps.sqrt(ps.exp(-x)), [1e4, 0], [0, -0.5]),
+    "power of one": (lambda x: ps.exp(-x) ** 0.25, [1e4, 0], [0, -0.25]),
+    "root of a product that underflows": (
+        lambda x: ps.sqrt(3 * x * ps.exp(-(x**2))),
+        [100, 1],
+        [0, -0.5 * (3 / np.e) ** 0.5],
+    ),
+    "logarithm of a root": (lambda x: ps.log(ps.sqrt(ps.exp(-x))), [1e4, 1], [-0.5, -0.5]),
+    "logarithm of a power": (lambda x: ps.log(ps.exp(x) ** x), [0.5, 1], [1, 2]),
+    "logarithm of gamma": (lambda x: ps.log(ps.gamma(x)), [2], [1 - np.euler_gamma]),
+    "x log(y) at x = y = 0": (lambda x: ps.xlogy(0 * x, x), [1], [0]),
+    **{
+        f"{row} of an infinite {how}": (
+            lambda x, row=row, how=how: SATURATED[row](HOW[how](x)),
+            [0.5, 2],
+            [0, 0],
+        )
+        for row in ("erf", "erfc", "ndtr", "tanh", "sigmoid", "arctan", "log_ndtr")
+        for how in ("product", "quotient", "difference", "standardized")
+    },
+    **{
+        f"{row} of a negative infinite product": (
+            lambda x, row=row: SATURATED[row](x * -INF),
+            [0.5, 2],
+            [0, 0],
+        )
+        for row in ("exp", "exp2", "expm1", "sigmoid", "softplus", "log1mexp", "erf", "ndtr")
+    },
+    "normal density": (lambda x: ps.exp(-(((INF - x) / x) ** 2)), [0.5, 2], [0, 0]),
+    "gammainc": (lambda x: ps.gammainc(x, INF * x), [0.5, 2], [0, 0]),
+    "gammaincc": (lambda x: ps.gammaincc(x, INF * x), [0.5, 2], [0, 0]),
+    "log of a sum of nothing": (lambda x: ps.logaddexp(x, x), [-INF, 0], [0, 1]),
+    "binary log of nothing": (lambda x: ps.logaddexp2(x, x - 1), [-INF, 0], [0, 1]),
+}
+SATURATED = ps.SCALAR_OPS
+HOW = {
+    "product": lambda x: x * INF,
+    "quotient": lambda x: INF / x,
+    "difference": lambda x: (INF - x) * 2,
+    "standardized": lambda x: (INF - x) / x,
+}
+
+TENSORS = {
+    "norm": (pt.linalg.norm, [0, 0], [0, 0]),
+    "norm of rows": (lambda x: pt.linalg.norm(x[:, None], axis=1), [0, -2], [0, -1]),
+    "squared norm": (lambda x: pt.linalg.norm(x) ** 2, [0, 0], [0, 0]),
+    "norm of order 3": (lambda x: pt.linalg.norm(x, 3), [0, 0], [0, 0]),
+    "root of a dot": (lambda x: pt.sqrt(x.dot(x)), [0, 0], [0, 0]),
+    "standard deviation": (lambda x: x.std(), [3, 3], [0, 0]),
+    "variance": (lambda x: x.std() ** 2, [3, 5], [-1, 1]),
+    "distances": (
+        lambda x: pt.sqrt(((x[:, None] - x) ** 2)[:, :, None].sum(axis=2)),
+        [1, 4],
+        [-2, 2],
+    ),
+    "logsumexp": (pt.logsumexp, [-INF, -INF], [0, 0]),
+    "logsumexp of rows": (
+        lambda x: pt.logsumexp(pt.stack([x, x - 0.5], axis=1), axis=1),
+        [-INF, 0],
+        [0, 1],
+    ),
+    "some infinite": (
+        lambda x: pt.erf(np.array([[INF], [1.0], [-INF]]) / x).sum(axis=0),
+        [2.0],
+        [-0.5 * np.exp(-0.25) / np.pi**0.5],
+    ),
+    "spectral density": (
+        lambda x: pt.sqrt(x * np.sqrt(2 * np.pi) * pt.exp(-0.5 * np.array([0.0, 1e3]) ** 2 * x**2)),
+        [1.0, 1.0],
+        [0.5 * (2 * np.pi) ** 0.25, 0],
+    ),
+}
+
+
+EXPRESSIONS = ELEMENTWISE | TENSORS
+
+
+def _check(f, values, expected):
+    with np.errstate(all="ignore"):
+        np.testing.assert_allclose(f(np.array(values, float)), expected, rtol=1e-10, atol=1e-15)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", EXPRESSIONS)
+def test_gradient(name, mode):
+    build, values, expected = EXPRESSIONS[name]
+    x = pt.dvector("x")
+    f = phintys.function([x], phintys.grad(build(x).sum(), x), mode=MODES[mode])
+    _check(f, values, expected)
+
+
+@pytest.mark.parametrize("twice_in_reverse", [False, True])
+@pytest.mark.parametrize("name", EXPRESSIONS)
+def test_forward(name, twice_in_reverse):
+    build, values, expected = EXPRESSIONS[name]
+    x, v = pt.dvectors("x", "v")
+    tangent = phintys.Rop(build(x).sum(), x, v, use_op_rop_implementation=not twice_in_reverse)
+    f = phintys.function([x, v], tangent, mode=MODES["not rewritten"])
+    with np.errstate(all="ignore"):
+        for i, one in enumerate(expected):
+            direction = np.eye(len(values))[i]
+            if np.isfinite(expected).all():
+                np.testing.assert_allclose(
+                    f(np.array(values, float), direction), one, rtol=1e-10, atol=1e-15
+                )
+
+
+@pytest.mark.parametrize("name", ELEMENTWISE)
+def test_composite(name):
+    """A graph of scalars, as one op."""
+    build, values, expected = ELEMENTWISE[name]
+    s = ps.float64("s")
+    op = pt.Elemwise(ps.Composite([s], [build(s)]))
+    x = pt.dvector("x")
+    f = phintys.function([x], phintys.grad(op(x).sum(), x), mode=MODES["not rewritten"])
+    _check(f, values, expected)
+
+
+SECOND = {
+    "square of a root": 0,
+    "fourth power of a root": 2,
+    "squared root of a square": 2,
+    "squared hypot": 10,
+    "root of a square": 0,
+    "hypot": 0,
+    "root of a power that underflows": 0,
+    "erf of an infinite quotient": 0,
+    "exp of a negative infinite product": 0,
+    "log of a sum of nothing": 0,
+    "squared norm": 2,
+    "norm": 0,
+    "standard deviation": 0,
+    "logsumexp": 0,
+}
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", SECOND)
+def test_second_derivative(name, mode):
+    build, values, _ = EXPRESSIONS[name]
+    x = pt.dvector("x")
+    first = phintys.grad(build(x).sum(), x)
+    second = phintys.grad(first[0], x, disconnected_inputs="ignore")[0]
+    f = phintys.function([x], second, mode=MODES[mode], on_unused_input="ignore")
+    _check(f, values, SECOND[name])
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_an_infinity_of_run_time_is_not_taken_for_a_limit(mode):
+    """1 / (1 / s) has the derivative 1 at 0: a rule that 0 * inf is 0 would give 0."""
+    s = pt.dvector("s")
+    f = phintys.function([s], phintys.grad((1 / (1 / s)).sum(), s), mode=MODES[mode])
+    with np.errstate(all="ignore"):
+        assert f([0.0])[0] != 0
+
+
+def test_what_cannot_cancel_is_multiplied_as_before():
+    x, y = pt.dvectors("x", "y")
+    gradient = phintys.grad((pt.tanh(x * y) + pt.exp(x) / y).sum(), x)
+    ops = {node.op for node in phintys.graph.traversal.toposort([gradient])}
+    assert not {pt.switch, pt.Elemwise(ps.pow)} & ops
+
+
+def test_a_reduction_is_no_product_of_factors():
+    """prod(v) has a scalar op too, and is not taken apart."""
+    s, v = pt.dscalar("s"), pt.dvector("v")
+    gradient = phintys.grad(pt.log(s) * (pt.prod(v) * s), s)
+    np.testing.assert_allclose(gradient.eval({s: 2.0, v: [3.0, 4.0]}), 12 * (np.log(2) + 1))
+
+
+def test_missing_values_stay_nan():
+    x = pt.dvector("x")
+    for build in (lambda: pt.sqrt(x**2), lambda: pt.hypot(x, x), lambda: pt.logaddexp(x, x)):
+        f = phintys.function([x], phintys.grad(build().sum(), x))
+        assert np.isnan(f([np.nan])).all()
