@@ -53,7 +53,16 @@ def log_of_erfc(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
 
 
 def _squared_in_exp(variable: Variable, negative: bool) -> Any:
-    """Return x where ``variable`` is exp(sqr(x)), or exp(-sqr(x)) if ``negative``."""
+    """Return x where ``variable`` is exp(sqr(x)), or exp(-sqr(x)) if ``negative``.
+
+    Derivatives have exp_of_product(-x, x).
+    """
+    product = scalar_node(variable, ps.exp_of_product) if negative else None
+    if product is not None:
+        left, right = product.inputs
+        return next(
+            (x for y, x in ((left, right), (right, left)) if argument(y, ps.neg) is x), None
+        )
     power = None if variable.owner is None else argument(variable, ps.exp)
     if power is not None and negative:
         power = argument(power, ps.neg)

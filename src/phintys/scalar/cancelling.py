@@ -9,6 +9,7 @@ apart instead. The result is the same wherever both are finite, and the limit el
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from phintys.scalar.operators import OPERATORS
@@ -17,7 +18,7 @@ from phintys.scalar.row import dtype_of
 if TYPE_CHECKING:
     from phintys.graph.apply import Apply
 
-__all__ = ["pull_exp", "pull_log", "pull_product", "pull_quotient"]
+__all__ = ["pull_by_slope_of_log", "pull_exp", "pull_log", "pull_product", "pull_quotient"]
 
 _MOST_FACTORS = 16
 
@@ -64,6 +65,19 @@ def pull_quotient(x: Any, y: Any, out: Any, g: Any) -> tuple[Any, Any] | None:
     if above is None or _kind(x) != "f" or _kind(y) != "f":
         return None
     return OPERATORS.true_div(above, x), OPERATORS.true_div(OPERATORS.neg(above), y)
+
+
+def pull_by_slope_of_log(slope: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    """f(x): h * slope where g is h / f(x), and the slope is the derivative of log(f(x))
+
+    It is finite where f is 0.
+    """
+
+    def pull(x: Any, out: Any, g: Any) -> tuple[Any] | None:
+        above = _divided(g, out) if _kind(out) == "f" else None
+        return None if above is None else (OPERATORS.mul(above, slope(x, out)),)
+
+    return pull
 
 
 def _kind(x: Any) -> str:

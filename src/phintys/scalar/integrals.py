@@ -14,10 +14,10 @@ import numpy as np
 from phintys._base.apart import import_whole
 from phintys.scalar.arithmetic import abs, sqr
 from phintys.scalar.comparison import gt, lt
-from phintys.scalar.exponential import exp, log
+from phintys.scalar.exponential import exp, expm1, log
 from phintys.scalar.row_kinds import FloatRow
 from phintys.scalar.selection import switch
-from phintys.scalar.special import digamma, gamma, sinc
+from phintys.scalar.special import digamma, erfcx, gamma, sinc
 from phintys.scalar.trigonometric import cos, sin
 
 _PARAMETER = (
@@ -186,6 +186,17 @@ factorial = FloatRow(
     expansion=lambda n: switch(lt(n, 0), 0.0, gamma(switch(lt(n, 0), 0, n) + 1)),
 )
 
+
+def _slope_of_ndtri_exp(x: Any, out: Any) -> Any:
+    """Return ``exp(x)`` by the normal density at ``out``, from the tail beyond it.
+
+    Exponentials of squares multiply the error of ``out``.
+    """
+    is_below = lt(out, 0)
+    odds = switch(is_below, 1, 1 / expm1(-switch(is_below, -1, x)))
+    return math.sqrt(math.pi / 2) * erfcx(math.sqrt(0.5) * abs(out)) * odds
+
+
 ndtri_exp = FloatRow(
     "ndtri_exp",
     "scipy.special:ndtri_exp",
@@ -194,5 +205,5 @@ ndtri_exp = FloatRow(
     example="[-1.0, -0.5]",
     intervals=((-4.0, -0.1),),
     external=True,
-    derivative=lambda x, out: (math.sqrt(2 * math.pi) * exp(0.5 * out * out + x),),
+    derivative=lambda x, out: (_slope_of_ndtri_exp(x, out),),
 )

@@ -64,6 +64,7 @@ __all__ = [
     "exp",
     "exp1",
     "exp2",
+    "exp_of_product",
     "expi",
     "expm1",
     "expn",
@@ -99,6 +100,7 @@ __all__ = [
     "hypot",
     "i0",
     "i0e",
+    "i0e_less_i1e",
     "i1",
     "i1e",
     "imag",
@@ -263,6 +265,7 @@ erfinv: Elemwise
 exp: Elemwise
 exp1: Elemwise
 exp2: Elemwise
+exp_of_product: Elemwise
 expi: Elemwise
 expm1: Elemwise
 expn: Elemwise
@@ -298,6 +301,7 @@ hyp2f1_by_c: Elemwise
 hypot: Elemwise
 i0: Elemwise
 i0e: Elemwise
+i0e_less_i1e: Elemwise
 i1: Elemwise
 i1e: Elemwise
 imag: Elemwise

@@ -47,6 +47,7 @@ __all__ = [
     "exp1_inplace",
     "exp2_inplace",
     "exp_inplace",
+    "exp_of_product_inplace",
     "expi_inplace",
     "expm1_inplace",
     "expn_inplace",
@@ -76,6 +77,7 @@ __all__ = [
     "hypot_inplace",
     "i0_inplace",
     "i0e_inplace",
+    "i0e_less_i1e_inplace",
     "i1_inplace",
     "i1e_inplace",
     "imag_inplace",
@@ -207,6 +209,7 @@ erfinv_inplace: Elemwise
 exp1_inplace: Elemwise
 exp2_inplace: Elemwise
 exp_inplace: Elemwise
+exp_of_product_inplace: Elemwise
 expi_inplace: Elemwise
 expm1_inplace: Elemwise
 expn_inplace: Elemwise
@@ -236,6 +239,7 @@ hyp2f1_inplace: Elemwise
 hypot_inplace: Elemwise
 i0_inplace: Elemwise
 i0e_inplace: Elemwise
+i0e_less_i1e_inplace: Elemwise
 i1_inplace: Elemwise
 i1e_inplace: Elemwise
 imag_inplace: Elemwise
