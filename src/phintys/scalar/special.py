@@ -144,7 +144,7 @@ def _density_of_normal(x: Any) -> Any:
     """Return ``exp(-x**2 / 2) / sqrt(2 pi)``, of real numbers with all digits of the square."""
     is_complex = dtype_of(x).kind == "c"
     power = exp(-0.5 * sqr(x)) if is_complex else exp_of_product(-0.5 * x, x)
-    return power / _ROOT_TWO_PI
+    return power * (1 / _ROOT_TWO_PI)
 
 
 _FAR_BELOW = -1e4
@@ -459,7 +459,7 @@ i1e = FloatRow(
     "i1e",
     "scipy.special:i1e",
     doc="i1(x) * exp(-\\|x\\|).",
-    derivative=lambda x, out: (i0e_less_i1e(x) - _i1e_by_x(x),),
+    derivative=lambda x, out: (_slope_of_i1e(x, out),),
 )
 
 i0e_less_i1e = FloatRow(
@@ -472,9 +472,16 @@ i0e_less_i1e = FloatRow(
 )
 
 
-def _i1e_by_x(x: Any) -> Any:
-    least = maximum(abs(x), 4 * float(np.finfo(dtype_of(x)).tiny))
-    return i1e(least) / least
+def _slope_of_i1e(x: Any, out: Any) -> Any:
+    """Return the derivative of i1e: ``(i0e + i2e) / 2 - i1e``, or that less ``i0e - i1e``.
+
+    The terms of the first form cancel for large x, and SciPy's ``i2e`` is NaN far out and next to
+    0. Those of the second, in ``i1e(x) / x``, have no derivatives near 0.
+    """
+    size, is_near = abs(x), lt(abs(x), 1)
+    inner, outer = minimum(size, 1), maximum(size, 1)
+    near = 0.5 * (i0e(inner) + ive(2, maximum(inner, 1e-300))) - switch(is_near, sign(x) * out, 0)
+    return switch(is_near, near, i0e_less_i1e(outer) - i1e(outer) / outer)
 
 
 iv = FloatRow(
