@@ -366,7 +366,7 @@ SLOPES += [
     Slope("logaddexp2", accuracy.PAIRS, exact=(lambda x, y: logistic((x - y) * mp.log(2)), lambda x, y: mp.log(2) / (2 + mp.mpf(2)**(x - y) + mp.mpf(2)**(y - x)))),
     Slope("gamma", {"[0, 20]": lambda t: uniform(0.1, 20), "[-5, 0]": lambda t: uniform(-5, 0)}, exact=(lambda x: mp.gamma(x) * mp.digamma(x), lambda x: mp.gamma(x) * (mp.digamma(x)**2 + mp.psi(1, x)))),
     Slope("gammaln", accuracy.GAMMA, exact=(accuracy.exact_digamma, accuracy.exact_trigamma), scales=(accuracy.reflected_digamma, None)),
-    Slope("digamma", accuracy.GAMMA, exact=(accuracy.exact_trigamma, psi2)),
+    Slope("digamma", {k: v for k, v in accuracy.GAMMA.items() if k != "near -3"}, exact=(accuracy.exact_trigamma, psi2)),
     Slope("trigamma", {"[0, 20]": lambda t: uniform(0.1, 20)}, exact=(lambda x: mp.psi(2, x), lambda x: mp.psi(3, x))),
     Slope("polygamma", orders(1, 5, (0.1, 20)), exact=(lambda n, x: mp.psi(int(n) + 1, x), lambda n, x: mp.psi(int(n) + 2, x)), by=1),
     Slope("beta", two((0.1, 9)) | {"far apart": lambda t: (magnitudes(1, 1e6), magnitudes(1e-6, 1))}, value=mp.beta),

@@ -17,7 +17,7 @@ from phintys.scalar.comparison import gt, lt
 from phintys.scalar.exponential import exp, expm1, log
 from phintys.scalar.row_kinds import FloatRow
 from phintys.scalar.selection import switch
-from phintys.scalar.special import digamma, erfcx, gamma, sinc
+from phintys.scalar.special import digamma, digamma_difference, erfcx, gamma, sinc
 from phintys.scalar.trigonometric import cos, sin
 
 _PARAMETER = (
@@ -73,12 +73,20 @@ def _part_of(name: str, position: int) -> Any:
     return lambda x: getattr(import_whole("scipy.special"), name)(x)[position]
 
 
+
+def _sine_by_argument(x: Any) -> Any:
+    """Return ``sin(x) / x``; far out x / pi would lose the digits of the phase."""
+    is_near = lt(abs(x), 1.5)
+    far = switch(is_near, 2, x)
+    return switch(is_near, sinc(switch(is_near, x, 0) / math.pi), sin(far) / far)
+
+
 sine_integral = FloatRow(
     "sine_integral",
     _part_of("sici", 0),
     doc="The integral of sin(t) / t from 0 to x.",
     intervals=((0.2, 5.0),),
-    derivative=lambda x, out: (sinc(x / math.pi),),
+    derivative=lambda x, out: (_sine_by_argument(x),),
 )
 
 cosine_integral = FloatRow(
@@ -158,8 +166,8 @@ binom = FloatRow(
     intervals=((4.1, 6.9), (0.3, 3.8)),
     external=True,
     derivative=lambda n, k, out: (
-        out * (digamma(n + 1) - digamma(n - k + 1)),
-        out * (digamma(n - k + 1) - digamma(k + 1)),
+        out * digamma_difference(n - k + 1, k),
+        out * digamma_difference(k + 1, n - 2 * k),
     ),
 )
 
@@ -172,7 +180,7 @@ poch = FloatRow(
     intervals=((0.5, 5.0), (0.2, 3.0)),
     external=True,
     derivative=lambda z, m, out: (
-        out * (digamma(z + m) - digamma(z)),
+        out * digamma_difference(z, m),
         out * digamma(z + m),
     ),
 )

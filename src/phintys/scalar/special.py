@@ -13,13 +13,14 @@ import numpy as np
 
 from phintys._base.apart import import_whole
 from phintys._base.late import LateModule
-from phintys.scalar.arithmetic import abs, sign, sqr, xlogy
+from phintys.scalar.arithmetic import abs, fmod, sign, sqr, xlogy
 from phintys.scalar.cancelling import pull_by_slope_of_log
 from phintys.scalar.comparison import gt, lt
 from phintys.scalar.exponential import exp, exp_of_product, log
 from phintys.scalar.gamma_slopes import slope_by_differences
 from phintys.scalar.log_gamma import log_gamma
 from phintys.scalar.logic import and_
+from phintys.scalar.rounding import rint
 from phintys.scalar.row import dtype_of
 from phintys.scalar.row_kinds import FloatRow
 from phintys.scalar.selection import maximum, minimum, switch
@@ -261,6 +262,17 @@ polygamma = FloatRow(
     undefined=_ORDER,
 )
 
+digamma_difference = FloatRow(
+    "digamma_difference",
+    "phintys.scalar.special_slopes:digamma_difference",
+    doc="digamma(a + b) - digamma(a), whose terms cancel for a small b.",
+    parameters=("a", "b"),
+    nin=2,
+    expansion=lambda a, b: slopes.difference_of_digammas(a, b, digamma),
+    intervals=((0.2, 5.0), (0.2, 5.0)),
+    special=False,
+)
+
 beta = FloatRow(
     "beta",
     "scipy.special:beta",
@@ -268,8 +280,8 @@ beta = FloatRow(
     parameters=("a", "b"),
     nin=2,
     derivative=lambda a, b, out: (
-        out * (digamma(a) - digamma(a + b)),
-        out * (digamma(b) - digamma(a + b)),
+        -out * digamma_difference(a, b),
+        -out * digamma_difference(b, a),
     ),
     commutative=True,
 )
@@ -280,7 +292,7 @@ betaln = FloatRow(
     doc="Logarithm of the absolute value of the beta function.",
     parameters=("a", "b"),
     nin=2,
-    derivative=lambda a, b, out: (digamma(a) - digamma(a + b), digamma(b) - digamma(a + b)),
+    derivative=lambda a, b, out: (-digamma_difference(a, b), -digamma_difference(b, a)),
     commutative=True,
 )
 
@@ -556,13 +568,31 @@ def _sinc(x: Any) -> Any:
     series: Any = 1.0
     for n in range(_SINC_TERMS, 0, -1):
         series = 1.0 - t * (series * (1 / (2 * n * (2 * n + 1))))
-    y = math.pi * switch(is_near, 1, x)
-    return switch(is_near, series, sin(y) / y)
+    far = switch(is_near, 1, x)
+    return switch(is_near, series, _sine_of_turns(far) / (math.pi * far))
+
+
+def _sine_of_turns(x: Any) -> Any:
+    """Return ``sin(pi x)``, of real numbers from the exact distance to the next whole number."""
+    if dtype_of(x).kind == "c":
+        return sin(math.pi * x)
+    whole = rint(x)
+    return (1 - 2 * abs(fmod(whole, 2))) * sin(math.pi * (x - whole))
+
+
+def _sinc_values(x: Any) -> Any:
+    """Return NumPy's values of complex numbers, and of real ones those of :func:`_sinc`."""
+    if x.dtype.kind == "c":
+        return np.sinc(x)
+    with np.errstate(all="ignore"):
+        whole = np.rint(x)
+        sine = (1 - 2 * np.abs(np.fmod(whole, 2))) * np.sin(np.pi * (x - whole))
+        return np.where(x == 0, x.dtype.type(1), sine / (np.pi * x))
 
 
 sinc = FloatRow(
     "sinc",
-    "numpy:sinc",
+    _sinc_values,
     doc="sin(pi x) / (pi x), and 1 for x = 0.",
     complex=True,
     expansion=_sinc,

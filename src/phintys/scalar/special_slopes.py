@@ -1,6 +1,6 @@
-"""Derivatives of special functions that have no formula without cancellation, by polynomials.
+"""Parts of derivatives of special functions, in forms that do not cancel.
 
-They multiply the derivative by a power of the argument, so that what is left tends to a constant,
+Polynomials stand where there is no formula. They multiply the derivative by a power of the argument, so that what is left tends to a constant,
 and give the rest as a polynomial, which ``benchmarks/minimax.py`` fits. Large arguments are mapped
 to an interval by ``(x - k) / (x + k)`` (Shepherd and Laframboise, "Chebyshev approximation of
 (1 + 2x) exp(x**2) erfc x in 0 <= x < infinity", 1981). The derivatives of these expressions have
@@ -13,9 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from phintys._base.apart import import_whole
 from phintys.scalar.arithmetic import abs
-from phintys.scalar.comparison import lt
-from phintys.scalar.exponential import sqrt
+from phintys.scalar.comparison import gt, lt
+from phintys.scalar.exponential import log1p, sqrt
+from phintys.scalar.logic import and_
 from phintys.scalar.row import dtype_of
 from phintys.scalar.selection import maximum, minimum, switch
 from phintys.scalar.slope_coefficients import (
@@ -29,6 +31,8 @@ from phintys.scalar.slope_coefficients import (
 __all__ = [
     "ERFCX_FROM",
     "bessel_difference",
+    "difference_of_digammas",
+    "digamma_difference",
     "i0e_less_i1e",
     "minus_slope_of_erfcx",
 ]
@@ -94,6 +98,59 @@ def _difference(dtype: np.dtype[Any], x: Any, root: Any) -> Any:
 
 def _difference_far(dtype: np.dtype[Any], x: Any, root: Any) -> Any:
     return _polynomial(BESSEL_TAIL, dtype, 16 / x - 1) / x / root
+
+
+_SHIFTS = 12
+# B(2 k) / (2 k): the asymptotic series of digamma (DLMF 5.11.2).
+_DIGAMMA = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12)
+
+
+def difference_of_digammas(a: Any, b: Any, digamma: Any) -> Any:
+    """Return ``digamma(a + b) - digamma(a)`` as an expression, given digamma."""
+    is_usual = and_(gt(a, 0), gt(a + b, 0))
+    inner, step = switch(is_usual, a, 1), switch(is_usual, b, 1)
+    others = digamma(switch(is_usual, 1, a + b)) - digamma(switch(is_usual, 1, a))
+    return switch(is_usual, _difference_of_positive(inner, step, log1p), others)
+
+
+def digamma_difference(a: Any, b: Any) -> Any:
+    """Return the numbers of :func:`difference_of_digammas`, of arrays of float32 or float64.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> digamma_difference(np.array([1.0, 1e5]), np.array([1.0, 1e-9])).round(20)
+    array([1.e+00, 1.e-14])
+    """
+    digamma = import_whole("scipy.special").psi
+    with np.errstate(all="ignore"):
+        is_usual = (a > 0) & (a + b > 0)
+        one = np.result_type(a, b).type(1)
+        usual = _difference_of_positive(
+            np.where(is_usual, a, one), np.where(is_usual, b, one), np.log1p
+        )
+        return np.where(is_usual, usual, digamma(a + b) - digamma(a))
+
+
+def _difference_of_positive(a: Any, b: Any, log1p: Any) -> Any:
+    """Return ``digamma(a + b) - digamma(a)`` of positive a and a + b, term by term.
+
+    Both are moved up by the recurrence (DLMF 5.5.2), and differences of powers of their inverses u
+    and v are multiples of ``u - v = b u v``.
+    """
+    total: Any = 0.0
+    for n in range(_SHIFTS):
+        total = total + 1 / ((a + n) * ((a + b) + n))
+    u, v = 1 / (a + _SHIFTS), 1 / ((a + b) + _SHIFTS)
+    p, q = u * u, v * v
+    series: Any = 0.0
+    sums: Any = 1.0  # of p**i q**j for i + j = n
+    power: Any = 1.0
+    for number in _DIGAMMA:
+        series = series + number * sums
+        power = power * q
+        sums = sums * p + power
+    return b * (total + u * v * (0.5 + (u + v) * series)) + log1p(b * u)
 
 
 def _polynomial(coefficients: Coefficients, dtype: np.dtype[Any], x: Any) -> Any:

@@ -52,6 +52,7 @@ __all__ = [
     "deg2rad",
     "degrees",
     "digamma",
+    "digamma_difference",
     "divide",
     "entr",
     "eq",
@@ -253,6 +254,7 @@ dawsn: Elemwise
 deg2rad: Elemwise
 degrees: Elemwise
 digamma: Elemwise
+digamma_difference: Elemwise
 divide: Elemwise
 entr: Elemwise
 eq: Elemwise

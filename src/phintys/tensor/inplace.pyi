@@ -36,6 +36,7 @@ __all__ = [
     "cosine_integral_inplace",
     "dawsn_inplace",
     "deg2rad_inplace",
+    "digamma_difference_inplace",
     "digamma_inplace",
     "entr_inplace",
     "eq_inplace",
@@ -198,6 +199,7 @@ cosh_inplace: Elemwise
 cosine_integral_inplace: Elemwise
 dawsn_inplace: Elemwise
 deg2rad_inplace: Elemwise
+digamma_difference_inplace: Elemwise
 digamma_inplace: Elemwise
 entr_inplace: Elemwise
 eq_inplace: Elemwise
