@@ -216,6 +216,14 @@ RECORDS = [
             "subnormal results": lambda t: uniform(t.exp_low / 0.6935, t.exp_low / 0.73),
         },
     ),
+    Record(
+        "exp_of_product",
+        lambda x, y: mp.exp(x * y),
+        {
+            "[-5, 5]": lambda t: (uniform(-5, 5), uniform(-5, 5)),
+            "all": lambda t: (uniform(0, -t.exp_low / 13), uniform(-13, t.exp_high * 13 / -t.exp_low)),
+        },
+    ),
     Record("expm1", mp.expm1, EXPONENTIAL),
     Record("log", mp.log, LOGARITHMIC),
     Record("log2", lambda x: mp.log(x, 2), LOGARITHMIC),

@@ -1,6 +1,7 @@
-"""Compute the polynomial coefficients of the native backend's vector math.
+"""Compute the polynomial coefficients of the native backend's vector math, and of derivatives.
 
     python benchmarks/minimax.py > src/phintys/backends/native/emit/math/coefficients.py
+    python benchmarks/minimax.py slopes > src/phintys/scalar/slope_coefficients.py
 
 Each polynomial interpolates its function at Chebyshev nodes of an interval, computed in 80 digits,
 which comes within a small factor of the best one of its degree. Coefficients are rounded to the
@@ -8,6 +9,7 @@ float type last. The column on the right of each polynomial is the error that in
 relative to the function that the polynomial is part of; rounding errors come on top.
 """
 
+import sys
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -239,6 +241,74 @@ FITS = [
     ),
 ]
 
+ROOT_PI = "0.5641895835477562869480794515607725858440506"  # 1 / sqrt(pi)
+
+
+def asymptotic_erfcx_slope(x):
+    """2 / sqrt(pi) - 2 x erfcx(x) of a large x (DLMF 7.12.1)."""
+    step, term, total = -1 / (2 * x * x), mp.mpf(1), mp.mpf(0)
+    for n in range(1, 30):
+        term *= (2 * n - 1) * step
+        total -= term
+    return 2 * mp.mpf(ROOT_PI) * total
+
+
+def erfcx_slope(x):
+    if x > 100:
+        return asymptotic_erfcx_slope(x)
+    return 2 * mp.mpf(ROOT_PI) - 2 * x * scaled_erfc(x)
+
+
+def bessel_difference(x):
+    """exp(-x) (I0(x) - I1(x)); for a large x by DLMF 10.40.1."""
+    if x < 300:
+        return mp.exp(-x) * (mp.besseli(0, x) - mp.besseli(1, x))
+    total, terms = mp.mpf(0), [mp.mpf(1), mp.mpf(1)]
+    for k in range(1, 40):
+        terms = [-t * (v - (2 * k - 1) ** 2) / (8 * k * x) for t, v in zip(terms, (0, 4))]
+        total += terms[0] - terms[1]
+    return total / mp.sqrt(2 * mp.pi * x)
+
+
+def of_ratio(function, middle):
+    """Return a function of x as one of (x - middle) / (x + middle)."""
+    return lambda u: function(middle * (1 + u) / (1 - u))
+
+
+FITS_OF_SLOPES = [
+    Fit(
+        "ERFCX",
+        "(2 / sqrt(pi) - 2 x erfcx(x)) (1 + x)**2 of (x - 4) / (x + 4), for x >= 1/2",
+        of_ratio(lambda x: erfcx_slope(x) * (1 + x) ** 2, 4),
+        ("-7/9", 1),
+        {"float64": 26, "float32": 14},
+    ),
+    Fit(
+        "BESSEL_NEAR",
+        "exp(-x) (I0(x) - I1(x)) for x in [0, 3/2]",
+        bessel_difference,
+        (0, "3/2"),
+        {"float64": 19, "float32": 11},
+        lambda x: 1 / bessel_difference(x),
+    ),
+    Fit(
+        "BESSEL",
+        "exp(-x) (I0(x) - I1(x)) (1 + x)**(3/2) of (x - 4) / (x + 4), for x in [3/2, 8]",
+        of_ratio(lambda x: bessel_difference(x) * (1 + x) ** mp.mpf(1.5), 4),
+        ("-5/11", "1/3"),
+        {"float64": 26, "float32": 14},
+        lambda u: mp.mpf(4),
+    ),
+    Fit(
+        "BESSEL_TAIL",
+        "exp(-x) (I0(x) - I1(x)) x**(3/2) of 16 / x - 1, for x >= 8",
+        lambda t: bessel_difference(16 / (1 + t)) * (16 / (1 + t)) ** mp.mpf(1.5),
+        (-1, 1),
+        {"float64": 30, "float32": 9},
+        lambda t: mp.mpf(5),
+    ),
+]
+
 
 def interpolate(function, a, b, count):
     """Return coefficients, lowest first, of the polynomial through Chebyshev nodes of [a, b]."""
@@ -297,11 +367,11 @@ def rounded(coefficients, dtype):
     return [float(kind(mp.nstr(c, 40))) for c in coefficients]
 
 
-def table():
+def table(fits=FITS):
     """Return {name: {dtype: coefficients}} and the same of errors."""
     with mp.workdps(DIGITS):
         coefficients, errors = {}, {}
-        for fit in FITS:
+        for fit in fits:
             for dtype, count in fit.counts.items():
                 a, b = fit.bounds(dtype)
                 exact = interpolate(fit.function, a, b, count)
@@ -319,11 +389,11 @@ Coefficients = dict[str, tuple[float, ...]]
 '''
 
 
-def source():
+def source(fits=FITS):
     """Return the text of the module of coefficients."""
-    coefficients, errors = table()
+    coefficients, errors = table(fits)
     parts = [HEADER]
-    for fit in FITS:
+    for fit in fits:
         rows = []
         for dtype, values in coefficients[fit.name].items():
             power = float(mp.log(errors[fit.name][dtype], 2))
@@ -335,4 +405,4 @@ def source():
 
 
 if __name__ == "__main__":
-    print(source(), end="")
+    print(source(FITS_OF_SLOPES if sys.argv[1:] == ["slopes"] else FITS), end="")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import log, sqrt
+from math import log, pi, sqrt
 from typing import TYPE_CHECKING, Any
 
 import phintys.scalar as ps
@@ -14,10 +14,11 @@ from phintys.passes._facts import (
     output_type,
     scalar_node,
     sizes_covered,
+    uniform_value,
 )
 from phintys.passes._forms import argument, factors, is_same
 from phintys.passes._quotients import times
-from phintys.rewriting import node_rewriter
+from phintys.rewriting import NOT_CONSTANT, node_rewriter
 from phintys.tensor import math
 from phintys.tensor.elemwise import elemwise
 
@@ -52,12 +53,63 @@ def log_of_erfc(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     return as_result(fgraph, node, math.add(as_value(_LOG_2, dtype), math.log_ndtr(scaled)))
 
 
-def _squared_in_exp(variable: Variable, negative: bool) -> Any:
-    """Return x where ``variable`` is exp(sqr(x)), or exp(-sqr(x)) if ``negative``."""
+def _squared_in_exp(variable: Variable) -> Any:
+    """Return x where ``variable`` is exp(sqr(x))."""
     power = None if variable.owner is None else argument(variable, ps.exp)
-    if power is not None and negative:
-        power = argument(power, ps.neg)
     return None if power is None else argument(power, ps.sqr)
+
+
+def _multiple(x: Any) -> tuple[float, Any]:
+    """Return c and y where x is ``c * y`` or ``-y``, for a number c; otherwise 1 and x."""
+    minus = argument(x, ps.neg)
+    if minus is not None:
+        factor, y = _multiple(minus)
+        return -factor, y
+    product = scalar_node(x, ps.mul)
+    if product is None or len(product.inputs) != 2:
+        return 1.0, x
+    for number, y in (product.inputs, reversed(product.inputs)):
+        value = uniform_value(number) if all(number.type.broadcastable) else NOT_CONSTANT
+        if value is not NOT_CONSTANT and y.dtype == x.dtype:
+            return float(value), y
+    return 1.0, x
+
+
+def _gaussian(variable: Any) -> tuple[float, Any] | None:
+    """Return c and x where ``variable`` is ``exp(c * x**2)``, as derivatives write it or users."""
+    product = scalar_node(variable, ps.exp_of_product)
+    if product is not None:
+        (factor, x), (other, y) = map(_multiple, product.inputs)
+        return (factor * other, x) if x is y else None
+    power = argument(variable, ps.exp)
+    if power is None:
+        return None
+    factor, square = _multiple(power)
+    x = argument(square, ps.sqr)
+    if x is None:
+        return None
+    other, y = _multiple(x)
+    return factor * other * other, y
+
+
+def _density_by_tail(above: Sequence[Any], density: Any, tail: Any) -> Any:
+    """Return the product of ``above`` and ``density / tail``, where the quotient is known.
+
+    It is known for ``exp(-x**2) / erfc(x)`` and ``exp(-x**2 / 2) / ndtr(x)``.
+    """
+    x = argument(tail, ps.erfc, ps.ndtr)
+    gaussian = None if x is None else _gaussian(density)
+    if gaussian is None or density.dtype != tail.dtype:
+        return None
+    factor, y = _multiple(x)
+    is_erfc = scalar_node(tail, ps.erfc) is not None
+    if gaussian[1] is not y or gaussian[0] != -factor * factor * (1.0 if is_erfc else 0.5):
+        return None
+    if is_erfc:
+        whole = math.mul(*above) if len(above) > 1 else (*above, as_value(1, tail.type))[0]
+        return math.true_div(whole, math.erfcx(x))
+    (slope,) = ps.log_ndtr.partials([x], math.log_ndtr(x))
+    return math.mul(*above, as_value(sqrt(2 * pi), tail.type), slope)
 
 
 @node_rewriter(
@@ -69,58 +121,59 @@ def scaled_erfc(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
         return None
     for power, tail in (node.inputs, reversed(node.inputs)):
         x = argument(tail, ps.erfc)
-        if x is not None and _squared_in_exp(power, negative=False) is x:
+        if x is not None and _squared_in_exp(power) is x:
             return as_result(fgraph, node, math.erfcx(x))
     return None
 
 
 @node_rewriter(
     [math.true_div],
-    operands=[math.erfc],
+    operands=[math.erfc, math.ndtr],
     depth=5,
-    examples=["pt.exp(-pt.sqr(x)) / pt.erfc(x)", "(2 * pt.exp(-pt.sqr(x))) / pt.erfc(x)"],
+    examples=[
+        "pt.exp(-pt.sqr(x)) / pt.erfc(x)",
+        "(2 * pt.exp(-pt.sqr(x))) / pt.erfc(x)",
+        "pt.exp(-0.5 * pt.sqr(x)) / pt.ndtr(-x)",
+    ],
 )
-def density_by_erfc(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
-    """exp(-sqr(x)) / erfc(x) -> 1 / erfcx(x), the derivative of log(erfc(x)); also with factors"""
+def density_by_tail(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+    """exp(-sqr(x)) / erfc(x) -> 1 / erfcx(x), the derivative of log(erfc(x)); also of ndtr"""
     power, tail = operands(node)
-    x = None if tail.owner is None else argument(tail, ps.erfc)
-    if x is None:
-        return None
     product = scalar_node(power, ps.mul)
-    factors = list(product.inputs) if product is not None else [power]
-    for position, factor in enumerate(factors):
-        if _squared_in_exp(factor, negative=True) is x:
-            rest = [y for i, y in enumerate(factors) if i != position]
-            above = as_value(1, output_type(node)) if not rest else rest[0]
-            above = math.mul(*rest) if len(rest) > 1 else above
-            return as_result(fgraph, node, math.true_div(above, math.erfcx(x)))
+    parts = [power] if product is None else factors(product)
+    for position, factor in enumerate(parts):
+        whole = _density_by_tail([y for i, y in enumerate(parts) if i != position], factor, tail)
+        if whole is not None:
+            return as_result(fgraph, node, whole)
     return None
-
-
-def _position(factors: Sequence[Variable], wanted: Callable[[Variable], bool]) -> int | None:
-    return next((place for place, factor in enumerate(factors) if wanted(factor)), None)
 
 
 @node_rewriter(
     [math.mul],
     operands=[math.true_div],
     depth=5,
-    examples=["pt.mul(y, pt.exp(-pt.sqr(x)), 2 / pt.erfc(x))"],
+    examples=[
+        "pt.mul(y, pt.exp(-pt.sqr(x)), 2 / pt.erfc(x))",
+        "pt.exp(-0.5 * pt.sqr(x)) * (y / pt.ndtr(x))",
+    ],
 )
 def density_times_reciprocal(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
-    """exp(-sqr(x)) * (y / erfc(x)) -> y / erfcx(x), also with factors"""
-    for place, quotient in enumerate(node.inputs):
+    """exp(-sqr(x)) * (y / erfc(x)) -> y / erfcx(x), also with factors; also of ndtr"""
+    parts = factors(node)
+    for place, quotient in enumerate(parts):
         inner = scalar_node(quotient, ps.true_div)
-        x = None if inner is None else argument(inner.inputs[1], ps.erfc)
-        if x is None or inner is None:
+        if inner is None or argument(inner.inputs[1], ps.erfc, ps.ndtr) is None:
             continue
-        density = _position(node.inputs, lambda y, x=x: _squared_in_exp(y, negative=True) is x)
-        if density is None:
-            continue
-        rest = [y for i, y in enumerate(node.inputs) if i not in (place, density)]
-        tail = math.true_div(inner.inputs[0], math.erfcx(x))
-        return as_result(fgraph, node, math.mul(*rest, tail) if rest else tail)
+        for other, factor in enumerate(parts):
+            rest = [y for i, y in enumerate(parts) if i not in (place, other)]
+            whole = _density_by_tail([*rest, inner.inputs[0]], factor, inner.inputs[1])
+            if whole is not None:
+                return as_result(fgraph, node, whole)
     return None
+
+
+def _position(factors: Sequence[Variable], wanted: Callable[[Variable], bool]) -> int | None:
+    return next((place for place, factor in enumerate(factors) if wanted(factor)), None)
 
 
 _POSITIVE = (ps.exp, ps.exp2, ps.sigmoid, ps.softplus, ps.cosh, ps.erfc, ps.ndtr)
@@ -203,7 +256,7 @@ def _times_all(term: Any, positive: Sequence[Any]) -> Any:
 STABILIZE_SPECIAL: tuple[NodeRewriter, ...] = (
     log_of_erfc,
     scaled_erfc,
-    density_by_erfc,
+    density_by_tail,
     density_times_reciprocal,
     cancel_positive,
     distribute_over_quotients,

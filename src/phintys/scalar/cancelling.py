@@ -23,9 +23,9 @@ from phintys.graph.variable import Constant, Variable
 from phintys.scalar.operators import OPERATORS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-__all__ = ["applied", "cancelled_product", "number_of", "product"]
+__all__ = ["applied", "cancelled_product", "number_of", "product", "pull_by_slope_of_log"]
 
 _MOST_FACTORS = 16
 _MOST_TERMS = 16
@@ -49,6 +49,19 @@ def cancelled_product(partial: Any, g: Any) -> Any:
         return None
     found = _of_monomials(partial, g)
     return _of_parts(partial, g) if found is None else found
+
+
+def pull_by_slope_of_log(slope: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    """f(x): h * slope where g is h / f(x), and the slope is the derivative of log(f(x))
+
+    It is finite where f is 0.
+    """
+
+    def pull(x: Any, out: Any, g: Any) -> tuple[Any] | None:
+        above = cancelled_product(out, g)
+        return None if above is None else (OPERATORS.mul(above, slope(x, out)),)
+
+    return pull
 
 
 # ---- what variables are made of ------------------------------------------------------------------

@@ -66,6 +66,43 @@ exp = UfuncRow(
     infinite_slope=True,
 )
 
+
+_SPLITTER = 2.0**27 + 1
+_MOST = 1000.0  # products beyond it have exponentials of 0 and infinity
+
+
+def _halves(x: Any) -> tuple[Any, Any]:
+    """Return the upper and the lower half of the bits of float64 numbers (Veltkamp)."""
+    scaled = _SPLITTER * x
+    upper = scaled - (scaled - x)
+    return upper, x - upper
+
+
+def _exp_of_product(x: Any, y: Any) -> Any:
+    """Return ``exp(x * y)`` with the rounding error of the product (Dekker 1971)."""
+    with np.errstate(all="ignore"):
+        if np.result_type(x, y) == np.float32:
+            return np.exp(x.astype(np.float64) * y).astype(np.float32)
+        product = x * y
+        (x_hi, x_lo), (y_hi, y_lo) = _halves(x), _halves(y)
+        error = ((x_hi * y_hi - product) + x_hi * y_lo + x_lo * y_hi) + x_lo * y_lo
+        is_known = (np.abs(product) < _MOST) & np.isfinite(error)
+        return np.exp(product) * (1 + np.where(is_known, error, 0))
+
+
+exp_of_product = FloatRow(
+    "exp_of_product",
+    _exp_of_product,
+    doc="exp(x * y) of the exact product: as accurate for large exponents as for small ones.",
+    parameters=("x", "y"),
+    nin=2,
+    intervals=((-5.0, 5.0), (-5.0, 5.0)),
+    derivative=lambda x, y, out: (y * out, x * out),
+    commutative=True,
+    cost=12,
+    special=False,
+)
+
 exp2 = UfuncRow(
     "exp2",
     np.exp2,
@@ -81,7 +118,8 @@ expm1 = UfuncRow(
     "expm1",
     np.expm1,
     doc="e ** x - 1, accurate near 0.",
-    derivative=lambda x, out: (out + 1,),
+    # out + 1 has lost the digits of a small exponential.
+    derivative=lambda x, out: (exp(x),),
     cost=14,
     special=True,
     infinite_slope=True,
@@ -228,7 +266,8 @@ log1mexp = FloatRow(
     doc="log(1 - exp(x)) for x < 0; NaN for x > 0.",
     domain="x < 0",
     example="[-1.0, -0.5]",
-    # -exp(x) / (1 - exp(x)); abs(x) is -x, except for the sign of zero: -infinity at 0
-    derivative=lambda x, out: (-1 / expm1(abs(x)),),
+    # -exp(x) / (1 - exp(x)), whose derivatives do not overflow; -abs(x) is x, except for the sign of
+    # zero: -infinity at 0
+    derivative=lambda x, out: (exp(-abs(x)) / expm1(-abs(x)),),
     cost=40,
 )

@@ -20,7 +20,7 @@ from phintys._base.apart import import_whole
 from phintys.scalar.arithmetic import xlog1py, xlogy
 from phintys.scalar.exponential import exp, log, log1p
 from phintys.scalar.row_kinds import FloatRow
-from phintys.scalar.special import betaln, digamma
+from phintys.scalar.special import betaln, digamma_difference
 
 _LARGEST = 1e6  # of the sum of the parameters; beyond it the derivatives are NaN
 _MOST_TERMS = 20_000
@@ -115,7 +115,7 @@ betainc_by_a = FloatRow(
     derivative=lambda a, b, x, out: (
         None,
         None,
-        _density(a, b, x) * (log(x) - digamma(a) + digamma(a + b)),
+        _density(a, b, x) * (log(x) + digamma_difference(a, b)),
     ),
     undefined=_SECOND,
     widened=True,
@@ -132,7 +132,7 @@ betainc_by_b = FloatRow(
     derivative=lambda a, b, x, out: (
         None,
         None,
-        _density(a, b, x) * (log1p(-x) - digamma(b) + digamma(a + b)),
+        _density(a, b, x) * (log1p(-x) + digamma_difference(b, a)),
     ),
     undefined=_SECOND,
     widened=True,

@@ -14,10 +14,10 @@ import numpy as np
 from phintys._base.apart import import_whole
 from phintys.scalar.arithmetic import abs, sqr
 from phintys.scalar.comparison import eq, gt, lt
-from phintys.scalar.exponential import exp, log
+from phintys.scalar.exponential import exp, expm1, log
 from phintys.scalar.row_kinds import FloatRow
 from phintys.scalar.selection import switch
-from phintys.scalar.special import digamma, gamma, sinc
+from phintys.scalar.special import digamma, digamma_difference, erfcx, gamma, sinc
 from phintys.scalar.trigonometric import cos, sin
 
 _PARAMETER = (
@@ -78,12 +78,19 @@ def _vanishing(x: Any, slope: Any) -> Any:
     return switch(eq(abs(x), math.inf), 0, slope)
 
 
+def _sine_by_argument(x: Any) -> Any:
+    """Return ``sin(x) / x``; far out x / pi would lose the digits of the phase."""
+    is_near = lt(abs(x), 1.5)
+    far = switch(is_near, 2, x)
+    return switch(is_near, sinc(switch(is_near, x, 0) / math.pi), sin(far) / far)
+
+
 sine_integral = FloatRow(
     "sine_integral",
     _part_of("sici", 0),
     doc="The integral of sin(t) / t from 0 to x.",
     intervals=((0.2, 5.0),),
-    derivative=lambda x, out: (_vanishing(x, sinc(x / math.pi)),),
+    derivative=lambda x, out: (_vanishing(x, _sine_by_argument(x)),),
 )
 
 cosine_integral = FloatRow(
@@ -163,8 +170,8 @@ binom = FloatRow(
     intervals=((4.1, 6.9), (0.3, 3.8)),
     external=True,
     derivative=lambda n, k, out: (
-        out * (digamma(n + 1) - digamma(n - k + 1)),
-        out * (digamma(n - k + 1) - digamma(k + 1)),
+        out * digamma_difference(n - k + 1, k),
+        out * digamma_difference(k + 1, n - 2 * k),
     ),
 )
 
@@ -177,7 +184,7 @@ poch = FloatRow(
     intervals=((0.5, 5.0), (0.2, 3.0)),
     external=True,
     derivative=lambda z, m, out: (
-        out * (digamma(z + m) - digamma(z)),
+        out * digamma_difference(z, m),
         out * digamma(z + m),
     ),
 )
@@ -191,6 +198,17 @@ factorial = FloatRow(
     expansion=lambda n: switch(lt(n, 0), 0.0, gamma(switch(lt(n, 0), 0, n) + 1)),
 )
 
+
+def _slope_of_ndtri_exp(x: Any, out: Any) -> Any:
+    """Return ``exp(x)`` by the normal density at ``out``, from the tail beyond it.
+
+    Exponentials of squares multiply the error of ``out``.
+    """
+    is_below = lt(out, 0)
+    odds = switch(is_below, 1, 1 / expm1(-switch(is_below, -1, x)))
+    return math.sqrt(math.pi / 2) * erfcx(math.sqrt(0.5) * abs(out)) * odds
+
+
 ndtri_exp = FloatRow(
     "ndtri_exp",
     "scipy.special:ndtri_exp",
@@ -199,5 +217,5 @@ ndtri_exp = FloatRow(
     example="[-1.0, -0.5]",
     intervals=((-4.0, -0.1),),
     external=True,
-    derivative=lambda x, out: (math.sqrt(2 * math.pi) * exp(0.5 * out * out + x),),
+    derivative=lambda x, out: (_slope_of_ndtri_exp(x, out),),
 )

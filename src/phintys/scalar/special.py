@@ -7,38 +7,54 @@ is cited where a rule is not obvious.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from phintys._base.apart import import_whole
-from phintys.scalar.arithmetic import abs, sign, sqr, xlogy
+from phintys._base.late import LateModule
+from phintys.scalar.arithmetic import abs, fmod, sign, sqr, xlogy
+from phintys.scalar.cancelling import pull_by_slope_of_log
 from phintys.scalar.comparison import gt, lt
-from phintys.scalar.exponential import exp, log
+from phintys.scalar.exponential import exp, exp_of_product, log
 from phintys.scalar.gamma_slopes import slope_by_differences
 from phintys.scalar.log_gamma import log_gamma
 from phintys.scalar.logic import and_
+from phintys.scalar.rounding import rint
 from phintys.scalar.row import dtype_of
 from phintys.scalar.row_kinds import FloatRow
 from phintys.scalar.selection import maximum, minimum, switch
 from phintys.scalar.trigonometric import sin
 
+if TYPE_CHECKING:
+    from phintys.scalar import special_slopes as slopes
+else:
+    slopes = LateModule("phintys.scalar.special_slopes")
+
 _TWO_BY_ROOT_PI = 2 / math.sqrt(math.pi)
 _ROOT_PI_BY_TWO = math.sqrt(math.pi) / 2
 _ROOT_TWO_PI = math.sqrt(2 * math.pi)
 _LOG_ROOT_TWO_PI = math.log(_ROOT_TWO_PI)
+_ROOT_HALF = math.sqrt(0.5)
+_ROOT_HALF_PI = math.sqrt(math.pi / 2)
 
 _ORDER = (
     "its derivative with respect to the order has no closed form. Use a constant order, or stop "
     "the gradient there with phintys.gradient.disconnected_grad(order)"
 )
 
+
+def _exp_of_minus_square(x: Any) -> Any:
+    """Return ``exp(-x**2)``, of real numbers with all digits of the square."""
+    return exp(-sqr(x)) if dtype_of(x).kind == "c" else exp_of_product(-x, x)
+
+
 erf = FloatRow(
     "erf",
     "scipy.special:erf",
     doc="Error function: 2/sqrt(pi) times the integral of exp(-t**2) from 0 to x.",
     complex=True,
-    derivative=lambda x, out: (_TWO_BY_ROOT_PI * exp(-sqr(x)),),
+    derivative=lambda x, out: (_TWO_BY_ROOT_PI * _exp_of_minus_square(x),),
 )
 
 erfc = FloatRow(
@@ -46,30 +62,21 @@ erfc = FloatRow(
     "scipy.special:erfc",
     doc="1 - erf(x), accurate for large x.",
     complex=True,
-    derivative=lambda x, out: (-_TWO_BY_ROOT_PI * exp(-sqr(x)),),
+    derivative=lambda x, out: (-_TWO_BY_ROOT_PI * _exp_of_minus_square(x),),
+    pullback=pull_by_slope_of_log(lambda x, out: -_TWO_BY_ROOT_PI / erfcx(x)),
     positive=True,
 )
 
-_FAR = 16.0
-_ERFCX_TERMS = 10
-
 
 def _erfcx_derivative(x: Any, out: Any) -> Any:
-    """Return ``2 x erfcx(x) - 2 / sqrt(pi)``.
-
-    The terms of the difference cancel as x grows. For large x it is replaced by its asymptotic
-    series, the sum of ``(2 n - 1)!! / (-2 x**2)**n`` over n >= 1, times ``2 / sqrt(pi)``
-    (DLMF 7.12.1).
-    """
+    """Return ``2 x erfcx(x) - 2 / sqrt(pi)``, whose terms cancel as x grows."""
     if dtype_of(x).kind == "c":
         return 2 * x * out - _TWO_BY_ROOT_PI
     # Each branch is evaluated only where it is finite, so that its own derivatives are finite too.
-    step = -0.5 / sqr(maximum(x, _FAR))
-    series: Any = 1.0
-    for n in range(_ERFCX_TERMS, 0, -1):
-        series = 1.0 + (2 * n + 1) * step * series
-    near = 2 * minimum(x, _FAR) * out - _TWO_BY_ROOT_PI
-    return switch(gt(x, _FAR), _TWO_BY_ROOT_PI * step * series, near)
+    start = slopes.ERFCX_FROM
+    is_near = lt(x, start)
+    near = 2 * minimum(x, start) * switch(is_near, out, 0) - _TWO_BY_ROOT_PI
+    return switch(is_near, near, -slopes.minus_slope_of_erfcx(maximum(x, start)))
 
 
 erfcx = FloatRow(
@@ -80,13 +87,36 @@ erfcx = FloatRow(
     derivative=lambda x, out: (_erfcx_derivative(x, out),),
 )
 
+_LARGEST_TAIL = 30.0  # erfc is 0 from here on
+
+
+def _by_tail(quantile: Any, tail: Any) -> Any:
+    """Return ``exp(quantile**2)``, where ``tail`` is ``erfc(abs(quantile))`` and has its digits.
+
+    Those of the square multiply the error of the quantile.
+    """
+    return erfcx(minimum(abs(quantile), _LARGEST_TAIL)) / tail
+
+
+def _slope_of_erfinv(x: Any, out: Any) -> Any:
+    is_near = lt(abs(x), 0.5)
+    near = exp(sqr(switch(is_near, out, 0)))
+    return _ROOT_PI_BY_TWO * switch(is_near, near, _by_tail(out, 1 - abs(x)))
+
+
+def _slope_of_erfcinv(x: Any, out: Any) -> Any:
+    is_near = lt(abs(x - 1), 0.5)
+    near = exp(sqr(switch(is_near, out, 0)))
+    return _ROOT_PI_BY_TWO * switch(is_near, near, _by_tail(out, minimum(x, 2 - x)))
+
+
 erfinv = FloatRow(
     "erfinv",
     "scipy.special:erfinv",
     doc="Inverse of erf.",
     domain="-1 < x < 1",
     example="[0.0, 0.5]",
-    derivative=lambda x, out: (_ROOT_PI_BY_TWO * exp(sqr(out)),),
+    derivative=lambda x, out: (_slope_of_erfinv(x, out),),
 )
 
 erfcinv = FloatRow(
@@ -94,25 +124,67 @@ erfcinv = FloatRow(
     "scipy.special:erfcinv",
     doc="Inverse of erfc.",
     domain="0 < x < 2",
-    derivative=lambda x, out: (-_ROOT_PI_BY_TWO * exp(sqr(out)),),
+    derivative=lambda x, out: (-_slope_of_erfcinv(x, out),),
 )
+
+
+def _slope_of_log_ndtr(x: Any, inverse: Any) -> Any:
+    """Return the density of the normal distribution by ndtr(x), of which the inverse is given.
+
+    Below 0 it is ``sqrt(2 / pi) / erfcx(-x / sqrt(2))`` (DLMF 7.2.3), from -10,000 down the start
+    of its asymptotic series (DLMF 7.8.4 and 7.12.1), since squares of larger numbers overflow.
+    """
+    is_far, is_below = lt(x, _FAR_BELOW), lt(x, 0)
+    shrinking = 1 / switch(is_far, x, 1)
+    far = -switch(is_far, x, 1) - shrinking * (1 - 2 * sqr(shrinking))
+    below = 1 / (_ROOT_HALF_PI * erfcx(-_ROOT_HALF * maximum(minimum(x, 0), _FAR_BELOW)))
+    above = _density_of_normal(maximum(x, 0)) * switch(is_below, 1, inverse)
+    return switch(is_far, far, switch(is_below, below, above))
+
+
+def _density_of_normal(x: Any) -> Any:
+    """Return ``exp(-x**2 / 2) / sqrt(2 pi)``, of real numbers with all digits of the square."""
+    is_complex = dtype_of(x).kind == "c"
+    power = exp(-0.5 * sqr(x)) if is_complex else exp_of_product(-0.5 * x, x)
+    return power * (1 / _ROOT_TWO_PI)
+
+
+_FAR_BELOW = -1e4
 
 ndtr = FloatRow(
     "ndtr",
     "scipy.special:ndtr",
     doc="Distribution function of the standard normal.",
     complex=True,
-    derivative=lambda x, out: (exp(-0.5 * sqr(x)) / _ROOT_TWO_PI,),
+    derivative=lambda x, out: (_density_of_normal(x),),
+    pullback=pull_by_slope_of_log(lambda x, out: _slope_of_log_ndtr(x, 1 / out)),
     positive=True,
 )
+
+
+def _derivative_of_log_ndtr(x: Any, out: Any) -> Any:
+    if dtype_of(x).kind == "c":
+        return exp(-0.5 * sqr(x) - out - _LOG_ROOT_TWO_PI)
+    return _slope_of_log_ndtr(x, exp(-maximum(out, -1)))
+
+
 
 log_ndtr = FloatRow(
     "log_ndtr",
     "scipy.special:log_ndtr",
     doc="log(ndtr(x)), accurate far below 0.",
     complex=True,
-    derivative=lambda x, out: (exp(-0.5 * sqr(x) - out - _LOG_ROOT_TWO_PI),),
+    derivative=lambda x, out: (_derivative_of_log_ndtr(x, out),),
 )
+
+
+
+def _slope_of_ndtri(x: Any, out: Any) -> Any:
+    is_near = lt(abs(x - 0.5), 0.25)
+    near = _ROOT_TWO_PI * exp(0.5 * sqr(switch(is_near, out, 0)))
+    far = _ROOT_HALF_PI * _by_tail(_ROOT_HALF * out, minimum(x, 1 - x))
+    return switch(is_near, near, far)
+
 
 ndtri = FloatRow(
     "ndtri",
@@ -120,15 +192,15 @@ ndtri = FloatRow(
     doc="Inverse of ndtr: quantile of the standard normal.",
     domain="0 < x < 1",
     example="[0.5, 0.9]",
-    derivative=lambda x, out: (_ROOT_TWO_PI * exp(0.5 * sqr(out)),),
+    derivative=lambda x, out: (_slope_of_ndtri(x, out),),
 )
 
 
 def _partials_of_owens_t(h: Any, a: Any, out: Any) -> tuple[Any, Any]:
-    half_square = -0.5 * sqr(h)
     spread = 1 + sqr(a)
-    dh = -exp(half_square) * erf(a * h * math.sqrt(0.5)) / (2 * _ROOT_TWO_PI)
-    return dh, exp(half_square * spread) / (2 * math.pi * spread)
+    power, turned = exp_of_product(-0.5 * h, h), a * h
+    dh = -0.5 * power * erf(turned * _ROOT_HALF) / _ROOT_TWO_PI
+    return dh, power * exp_of_product(-0.5 * turned, turned) / (2 * math.pi * spread)
 
 
 owens_t = FloatRow(
@@ -192,6 +264,17 @@ polygamma = FloatRow(
     undefined=_ORDER,
 )
 
+digamma_difference = FloatRow(
+    "digamma_difference",
+    "phintys.scalar.special_slopes:digamma_difference",
+    doc="digamma(a + b) - digamma(a), whose terms cancel for a small b.",
+    parameters=("a", "b"),
+    nin=2,
+    expansion=lambda a, b: slopes.difference_of_digammas(a, b, digamma),
+    intervals=((0.2, 5.0), (0.2, 5.0)),
+    special=False,
+)
+
 beta = FloatRow(
     "beta",
     "scipy.special:beta",
@@ -199,8 +282,8 @@ beta = FloatRow(
     parameters=("a", "b"),
     nin=2,
     derivative=lambda a, b, out: (
-        out * (digamma(a) - digamma(a + b)),
-        out * (digamma(b) - digamma(a + b)),
+        -out * digamma_difference(a, b),
+        -out * digamma_difference(b, a),
     ),
     commutative=True,
 )
@@ -211,7 +294,7 @@ betaln = FloatRow(
     doc="Logarithm of the absolute value of the beta function.",
     parameters=("a", "b"),
     nin=2,
-    derivative=lambda a, b, out: (digamma(a) - digamma(a + b), digamma(b) - digamma(a + b)),
+    derivative=lambda a, b, out: (-digamma_difference(a, b), -digamma_difference(b, a)),
     commutative=True,
 )
 
@@ -377,22 +460,45 @@ i1 = FloatRow(
     "i1",
     "scipy.special:i1",
     doc="Modified Bessel function of the first kind, order 1.",
-    derivative=lambda x, out: (0.5 * (i0(x) + iv(2, x)),),
+    # SciPy's I2 is NaN below.
+    derivative=lambda x, out: (0.5 * (i0(x) + iv(2, maximum(abs(x), 1e-300))),),
 )
 
 i0e = FloatRow(
     "i0e",
     "scipy.special:i0e",
     doc="i0(x) * exp(-\\|x\\|).",
-    derivative=lambda x, out: (i1e(x) - sign(x) * out,),
+    derivative=lambda x, out: (-sign(x) * i0e_less_i1e(x),),
 )
 
 i1e = FloatRow(
     "i1e",
     "scipy.special:i1e",
     doc="i1(x) * exp(-\\|x\\|).",
-    derivative=lambda x, out: (0.5 * (i0e(x) + ive(2, x)) - sign(x) * out,),
+    derivative=lambda x, out: (_slope_of_i1e(x, out),),
 )
+
+i0e_less_i1e = FloatRow(
+    "i0e_less_i1e",
+    "phintys.scalar.special_slopes:i0e_less_i1e",
+    doc="i0e(x) - \\|i1e(x)\\|, whose terms cancel for large x.",
+    expansion=lambda x: slopes.bessel_difference(x),
+    intervals=((0.1, 20.0),),
+    special=False,
+)
+
+
+def _slope_of_i1e(x: Any, out: Any) -> Any:
+    """Return the derivative of i1e: ``(i0e + i2e) / 2 - i1e``, or that less ``i0e - i1e``.
+
+    The terms of the first form cancel for large x, and SciPy's ``i2e`` is NaN far out and next to
+    0. Those of the second, in ``i1e(x) / x``, have no derivatives near 0.
+    """
+    size, is_near = abs(x), lt(abs(x), 1)
+    inner, outer = minimum(size, 1), maximum(size, 1)
+    near = 0.5 * (i0e(inner) + ive(2, maximum(inner, 1e-300))) - switch(is_near, sign(x) * out, 0)
+    return switch(is_near, near, i0e_less_i1e(outer) - i1e(outer) / outer)
+
 
 iv = FloatRow(
     "iv",
@@ -466,13 +572,31 @@ def _sinc(x: Any) -> Any:
     series: Any = 1.0
     for n in range(_SINC_TERMS, 0, -1):
         series = 1.0 - t * (series * (1 / (2 * n * (2 * n + 1))))
-    y = math.pi * switch(is_near, 1, x)
-    return switch(is_near, series, sin(y) / y)
+    far = switch(is_near, 1, x)
+    return switch(is_near, series, _sine_of_turns(far) / (math.pi * far))
+
+
+def _sine_of_turns(x: Any) -> Any:
+    """Return ``sin(pi x)``, of real numbers from the exact distance to the next whole number."""
+    if dtype_of(x).kind == "c":
+        return sin(math.pi * x)
+    whole = rint(x)
+    return (1 - 2 * abs(fmod(whole, 2))) * sin(math.pi * (x - whole))
+
+
+def _sinc_values(x: Any) -> Any:
+    """Return NumPy's values of complex numbers, and of real ones those of :func:`_sinc`."""
+    if x.dtype.kind == "c":
+        return np.sinc(x)
+    with np.errstate(all="ignore"):
+        whole = np.rint(x)
+        sine = (1 - 2 * np.abs(np.fmod(whole, 2))) * np.sin(np.pi * (x - whole))
+        return np.where(x == 0, x.dtype.type(1), sine / (np.pi * x))
 
 
 sinc = FloatRow(
     "sinc",
-    "numpy:sinc",
+    _sinc_values,
     doc="sin(pi x) / (pi x), and 1 for x = 0.",
     complex=True,
     expansion=_sinc,

@@ -7,9 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from phintys.scalar.arithmetic import sqr
+from phintys.scalar.arithmetic import abs, hypot, sqr
+from phintys.scalar.comparison import gt, lt
 from phintys.scalar.exponential import sqrt
+from phintys.scalar.row import dtype_of
 from phintys.scalar.row_kinds import UfuncRow
+from phintys.scalar.selection import switch
 
 sin = UfuncRow("sin", np.sin, doc="Sine.", derivative=lambda x, out: (cos(x),), cost=15)
 
@@ -17,13 +20,23 @@ cos = UfuncRow("cos", np.cos, doc="Cosine.", derivative=lambda x, out: (-sin(x),
 
 tan = UfuncRow("tan", np.tan, doc="Tangent.", derivative=lambda x, out: (1 + sqr(out),), cost=25)
 
-# (1 - x) (1 + x) keeps the digits that 1 - x * x loses near 1.
+
+def _one_less_square(x: Any) -> Any:
+    """Return ``1 - x**2``, whose digits and derivatives are exact near 0 and near 1."""
+    return switch(lt(abs(x), 0.5), 1 - sqr(x), (1 - x) * (1 + x))
+
+
+def _root_of_one_and_square(x: Any) -> Any:
+    """Return ``sqrt(1 + x**2)``; of real numbers without overflow."""
+    return sqrt(1 + sqr(x)) if dtype_of(x).kind == "c" else hypot(1, x)
+
+
 arcsin = UfuncRow(
     "arcsin",
     np.arcsin,
     doc="Inverse sine, in [-pi/2, pi/2].",
     domain="-1 <= x <= 1",
-    derivative=lambda x, out: (1 / sqrt((1 - x) * (1 + x)),),
+    derivative=lambda x, out: (1 / sqrt(_one_less_square(x)),),
     cost=25,
 )
 
@@ -32,23 +45,33 @@ arccos = UfuncRow(
     np.arccos,
     doc="Inverse cosine, in [0, pi].",
     domain="-1 <= x <= 1",
-    derivative=lambda x, out: (-1 / sqrt((1 - x) * (1 + x)),),
+    derivative=lambda x, out: (-1 / sqrt(_one_less_square(x)),),
     cost=25,
 )
+
+
+def _slope_of_arctan(x: Any) -> Any:
+    """Return ``1 / (1 + x**2)``; from 1e9 on the 1 makes no difference, and squares may overflow."""
+    if dtype_of(x).kind == "c":
+        return 1 / (1 + sqr(x))
+    is_far = gt(abs(x), 1e9)
+    inverse = 1 / switch(is_far, x, 1 + sqr(switch(is_far, 0, x)))
+    return switch(is_far, sqr(inverse), inverse)
+
 
 arctan = UfuncRow(
     "arctan",
     np.arctan,
     doc="Inverse tangent, in [-pi/2, pi/2].",
     example="[0.0, 1.0]",
-    derivative=lambda x, out: (1 / (1 + sqr(x)),),
+    derivative=lambda x, out: (_slope_of_arctan(x),),
     cost=20,
 )
 
 
 def _partials_of_arctan2(y: Any, x: Any, out: Any) -> tuple[Any, Any]:
-    square = sqr(x) + sqr(y)
-    return x / square, -y / square
+    distance = hypot(x, y)  # its square overflows or underflows where the partials do not
+    return x / distance / distance, -y / distance / distance
 
 
 arctan2 = UfuncRow(
@@ -87,7 +110,7 @@ arcsinh = UfuncRow(
     "arcsinh",
     np.arcsinh,
     doc="Inverse hyperbolic sine.",
-    derivative=lambda x, out: (1 / sqrt(1 + sqr(x)),),
+    derivative=lambda x, out: (1 / _root_of_one_and_square(x),),
     cost=30,
 )
 
@@ -109,7 +132,7 @@ arctanh = UfuncRow(
     doc="Inverse hyperbolic tangent.",
     domain="-1 < x < 1",
     example="[0.0, 0.5]",
-    derivative=lambda x, out: (1 / ((1 - x) * (1 + x)),),
+    derivative=lambda x, out: (1 / _one_less_square(x),),
     cost=30,
 )
 

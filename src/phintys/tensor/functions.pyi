@@ -52,6 +52,7 @@ __all__ = [
     "deg2rad",
     "degrees",
     "digamma",
+    "digamma_difference",
     "divide",
     "entr",
     "eq",
@@ -64,6 +65,7 @@ __all__ = [
     "exp",
     "exp1",
     "exp2",
+    "exp_of_product",
     "expi",
     "expm1",
     "expn",
@@ -99,6 +101,7 @@ __all__ = [
     "hypot",
     "i0",
     "i0e",
+    "i0e_less_i1e",
     "i1",
     "i1e",
     "imag",
@@ -251,6 +254,7 @@ dawsn: Elemwise
 deg2rad: Elemwise
 degrees: Elemwise
 digamma: Elemwise
+digamma_difference: Elemwise
 divide: Elemwise
 entr: Elemwise
 eq: Elemwise
@@ -263,6 +267,7 @@ erfinv: Elemwise
 exp: Elemwise
 exp1: Elemwise
 exp2: Elemwise
+exp_of_product: Elemwise
 expi: Elemwise
 expm1: Elemwise
 expn: Elemwise
@@ -298,6 +303,7 @@ hyp2f1_by_c: Elemwise
 hypot: Elemwise
 i0: Elemwise
 i0e: Elemwise
+i0e_less_i1e: Elemwise
 i1: Elemwise
 i1e: Elemwise
 imag: Elemwise

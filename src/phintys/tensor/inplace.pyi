@@ -36,6 +36,7 @@ __all__ = [
     "cosine_integral_inplace",
     "dawsn_inplace",
     "deg2rad_inplace",
+    "digamma_difference_inplace",
     "digamma_inplace",
     "entr_inplace",
     "eq_inplace",
@@ -47,6 +48,7 @@ __all__ = [
     "exp1_inplace",
     "exp2_inplace",
     "exp_inplace",
+    "exp_of_product_inplace",
     "expi_inplace",
     "expm1_inplace",
     "expn_inplace",
@@ -76,6 +78,7 @@ __all__ = [
     "hypot_inplace",
     "i0_inplace",
     "i0e_inplace",
+    "i0e_less_i1e_inplace",
     "i1_inplace",
     "i1e_inplace",
     "imag_inplace",
@@ -196,6 +199,7 @@ cosh_inplace: Elemwise
 cosine_integral_inplace: Elemwise
 dawsn_inplace: Elemwise
 deg2rad_inplace: Elemwise
+digamma_difference_inplace: Elemwise
 digamma_inplace: Elemwise
 entr_inplace: Elemwise
 eq_inplace: Elemwise
@@ -207,6 +211,7 @@ erfinv_inplace: Elemwise
 exp1_inplace: Elemwise
 exp2_inplace: Elemwise
 exp_inplace: Elemwise
+exp_of_product_inplace: Elemwise
 expi_inplace: Elemwise
 expm1_inplace: Elemwise
 expn_inplace: Elemwise
@@ -236,6 +241,7 @@ hyp2f1_inplace: Elemwise
 hypot_inplace: Elemwise
 i0_inplace: Elemwise
 i0e_inplace: Elemwise
+i0e_less_i1e_inplace: Elemwise
 i1_inplace: Elemwise
 i1e_inplace: Elemwise
 imag_inplace: Elemwise

@@ -113,6 +113,16 @@ def exp(b: Builder, x: Value) -> Value:
     return exp_of_sum(b, x)
 
 
+@float_function("exp_of_product", 2)
+def exp_of_product(b: Builder, x: Value, y: Value) -> Value:
+    """e**(x * y), of the product with its rounding error."""
+    product, error = two_prod(b, x, y)
+    # Elsewhere the exponential is 0 or infinite, and the error may be too.
+    low, high = limits(x.type)
+    is_known = (product > low) & (product < high) & (fabs(b, error) < 1.0)
+    return exp_of_sum(b, product, b.select(is_known, error, b.constant(x.type, 0.0)))
+
+
 @float_function("exp2")
 def exp2(b: Builder, x: Value) -> Value:
     """2**x."""

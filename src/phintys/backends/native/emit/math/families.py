@@ -44,7 +44,7 @@ FLOAT_FUNCTIONS.late(
             spacing sqr sub true_div
             """,
         _error_function: "erf erfc ndtr",
-        _exponential: "exp exp2 expm1 sigmoid",
+        _exponential: "exp exp2 exp_of_product expm1 sigmoid",
         _gamma: "trigamma",
         _gamma_slopes: "log_gamma_slope",
         _hyperbolic: "arccosh arcsinh arctanh cosh sinh tanh",
