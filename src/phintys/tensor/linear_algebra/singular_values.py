@@ -84,11 +84,13 @@ class SVD(FailingMatrixOp):
         if not a.size:
             square = (np.eye(m), np.zeros(0), np.eye(n))
             return square if self.full_matrices else (np.zeros((m, 0)), square[1], np.zeros((0, n)))
+        if not np.isfinite(a).all():  # of which LAPACK complains on the standard output
+            raise MatrixError("has an element that is not finite: no convergence")
         # The transposed matrix, as in native code, where rows are LAPACK's columns: so the vectors
         # have the same phases.
         gesdd = lapack_function("gesdd", a)
         v, s, uh, info = gesdd(a.T, full_matrices=self.full_matrices)
-        if info != 0:  # negative for NaN
+        if info != 0:
             raise MatrixError("has singular values that LAPACK does not find: no convergence")
         return uh.T, s, v.T
 
