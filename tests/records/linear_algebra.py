@@ -11,6 +11,7 @@ from phintys.tensor.linear_algebra.cholesky import Cholesky
 from phintys.tensor.linear_algebra.cholesky_adjoint import CholeskyAdjoint, CholeskyInverse
 from phintys.tensor.linear_algebra.determinants import Det, SlogDet
 from phintys.tensor.linear_algebra.eigen import Eigh
+from phintys.tensor.linear_algebra.least_squares import Lstsq, Pinv
 from phintys.tensor.linear_algebra.lu import LUFactor, PermuteRows, PivotToPermutation
 from phintys.tensor.linear_algebra.powers import Expm, ExpmDerivative
 from phintys.tensor.linear_algebra.qr_op import QR
@@ -502,13 +503,13 @@ DETERMINANTS = [
 # ---- decompositions by iterations, of which products are compared that are unique ----------------
 
 
-def draw_rectangles(*rights, params=None, least=0):
+def draw_rectangles(*rights, params=None, least=0, make=lambda draw, x: spread(x)):
     def draw_example(draw, smooth):
         kinds = DTYPES[:4:2] if smooth else DTYPES[:5]
         rows, columns = draw(st.integers(least, 3)), draw(st.integers(least, 3))
         leading = tuple(draw(st.lists(st.sampled_from([2, 1, 0]), max_size=1)))
         dtype = draw(st.sampled_from(kinds))
-        values = [spread(numbers(draw, dtype, (*leading, rows, columns)))]
+        values = [make(draw, numbers(draw, dtype, (*leading, rows, columns)))]
         if rights:
             values.append(numbers(draw, dtype, (*leading, rows, draw(st.integers(0, 2)))))
         return Example(tuple(values), params(draw) if params else {})
@@ -520,6 +521,21 @@ def spread(x):
     """Matrices of full rank whose singular values differ."""
     m, n = x.shape[-2:]
     return (x + np.eye(m, n) * (np.arange(n) + 1) * 4).astype(x.dtype)
+
+
+def repeated(draw, x):
+    """The same, or matrices some or all of whose singular values are equal."""
+    kind = draw(st.sampled_from(["spread", "identity", "design", "rotation", "some"]))
+    m, n = x.shape[-2:]
+    if kind == "identity":
+        return np.broadcast_to(np.eye(m, n, dtype=x.dtype), x.shape).copy()
+    if kind == "design" and m >= n > 0:  # each row is of one of some groups of equal sizes
+        return np.broadcast_to(np.eye(n, dtype=x.dtype)[np.arange(m) % n], x.shape).copy()
+    if kind in {"spread", "design"} or x.dtype.kind not in "fc":
+        return spread(x)
+    u, s, vh = np.linalg.svd(x, full_matrices=False)
+    s = np.ones_like(s) if kind == "rotation" else np.minimum(np.arange(s.shape[-1]) + 1, 2)
+    return ((u * s[..., None, :]) @ vh).astype(x.dtype)
 
 
 def _eigh(a, **how):
@@ -565,6 +581,10 @@ def _lstsq_reference(a, b):
 
 def _pinv(a):
     return np.linalg.pinv(a) if a.size else a.T
+
+
+def _cut(draw):
+    return {"rcond": draw(st.sampled_from([None, 1e-3]))}
 
 
 def _power(draw):
@@ -621,15 +641,36 @@ ITERATED = [
     ),
     _record("qr", lambda a: list(pt.linalg.qr(a)), _each(_qr, 2), draw_rectangles(), QR),
     _record(
-        "pinv", pt.linalg.pinv, _each(_pinv, 2), draw_rectangles(least=1), SVD, differentiable=()
+        "pinv",
+        lambda a, rcond: pt.linalg.pinv(a, rcond),
+        _each(lambda a, rcond: _pinv(a), 2),
+        draw_rectangles(least=1, make=repeated, params=_cut),
+        Pinv,
+        second=True,
+    ),
+    _record(
+        "pinv, Hermitian",
+        lambda a: pt.linalg.pinv(a, hermitian=True),
+        _each(_pinv, 2),
+        draw_matrices(positive),
+        Pinv,
+        second=True,
     ),
     _record(
         "lstsq",
         _lstsq,
         _each(_lstsq_reference, 2, 2),
-        draw_rectangles("b", least=1),
-        SVD,
-        differentiable=(),
+        draw_rectangles("b", least=1, make=repeated),
+        Lstsq,
+        differentiable=(),  # equal singular values, which are outputs, have no derivatives
+    ),
+    _record(
+        "lstsq, solution",
+        lambda a, b, rcond: pt.linalg.lstsq(a, b, rcond).x,
+        _each(lambda a, b, rcond: _lstsq_reference(a, b)[0], 2, 2),
+        draw_rectangles("b", least=1, make=repeated, params=_cut),
+        Lstsq,
+        second=True,
     ),
     _record(
         "matrix_rank",

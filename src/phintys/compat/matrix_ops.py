@@ -12,6 +12,7 @@ from phintys.tensor.linear_algebra import (
     determinants,
     eigen,
     general_eigen,
+    least_squares,
     powers,
     qr_op,
     singular_values,
@@ -122,8 +123,7 @@ Eigh = _old_class("Eigh", eigen.Eigh, _eigh)
 Eigvalsh = _old_class("Eigvalsh", eigen.Eigh, _eigvalsh)
 Expm = _old_class("Expm", powers.Expm, _expm)
 MatrixInverse = _old_class("MatrixInverse", solving.Inv, _inverse)
-# A pseudo-inverse is computed from singular values.
-MatrixPinv = _old_class("MatrixPinv", singular_values.SVD, _pinv)
+MatrixPinv = _old_class("MatrixPinv", least_squares.Pinv, _pinv)
 QRFull = _old_class("QRFull", qr_op.QR, _qr)
 QRIncomplete = _old_class("QRIncomplete", qr_op.QR, _qr)
 SVD = _old_class("SVD", singular_values.SVD, _svd)

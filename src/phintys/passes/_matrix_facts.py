@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import phintys.scalar as ps
+from phintys._base.origin import inherit_origin
+from phintys.passes._facts import kind, scalar_node
 from phintys.tensor.dim_shuffle import DimShuffle, dimshuffle
 
-__all__ = ["OF_NAME", "SIGNS", "Fact", "closed", "only_item", "turned"]
+if TYPE_CHECKING:
+    from phintys.graph.apply import Apply
+
+__all__ = [
+    "OF_NAME",
+    "SIGNS",
+    "Fact",
+    "closed",
+    "only_item",
+    "steps_of",
+    "turned",
+    "unturned",
+    "without_adjoint",
+]
 
 
 class Fact:
@@ -106,3 +122,28 @@ def only_item(x: Any, count: int = 1) -> Any:
         order, x = node.op.new_order, node.inputs[0]
     kept = order[count:]
     return x if kept == tuple(range(x.ndim)) else dimshuffle(x, *kept)
+
+
+def unturned(a: Any) -> tuple[Any, int]:
+    """Return B and 0 if A is B, 1 if it is its transpose, 2 if it is its adjoint."""
+    inner = turned(a)
+    if inner is not None:
+        node = scalar_node(inner, ps.conj)
+        return (inner, 1) if node is None else (node.inputs[0], 2)
+    node = scalar_node(a, ps.conj)
+    if node is not None and (inner := turned(node.inputs[0])) is not None:
+        return inner, 2
+    return a, 0
+
+
+def without_adjoint(a: Any) -> tuple[Any, bool]:
+    """Return B and ``True`` if A is the adjoint of B, and A and ``False`` otherwise."""
+    inner, how = unturned(a)
+    is_adjoint = how == 2 or (how == 1 and kind(a) != "c")
+    return (inner, True) if is_adjoint else (a, False)
+
+
+def steps_of(node: Apply) -> inherit_origin:
+    """Let new nodes name the function that they are steps of, in errors."""
+    op: Any = node.op
+    return inherit_origin(node.origin.as_step_of(op.called))

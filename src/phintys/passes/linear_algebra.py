@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import phintys.scalar as ps
-from phintys._base.origin import inherit_origin
 from phintys.passes._facts import as_result, fits, has_one_client, kind, operands, scalar_node
-from phintys.passes._matrix_facts import turned
+from phintys.passes._matrix_facts import steps_of, turned, unturned, without_adjoint
 from phintys.passes._structure import triangle_of
 from phintys.passes.matrices import LATE_MATRICES, MATRICES, SHARED_FACTORS
 from phintys.rewriting import node_rewriter
@@ -50,12 +49,6 @@ def _factor_of(fgraph: FunctionGraph, x: Any) -> Any:
     return left if same and triangle_of(fgraph, left) is not None else None
 
 
-def _steps_of(node: Apply) -> inherit_origin:
-    """Let new nodes name the function that they are steps of, in errors."""
-    op: Any = node.op
-    return inherit_origin(node.origin.as_step_of(op.called))
-
-
 def _diagonal(x: Any) -> Any:
     return diagonal(x, 0, x.ndim - 2, x.ndim - 1)
 
@@ -76,7 +69,7 @@ def inv_times(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     if inner is None or not isinstance(inner.op, Inv) or not has_one_client(fgraph, inverse):
         return None
     solve = Solve("gen", inner.op.on_error)
-    with _steps_of(inner):
+    with steps_of(inner):
         if b.ndim == 1:
             return as_result(fgraph, node, squeeze(solve(inner.inputs[0], expand_dims(b, -1)), -1))
         return as_result(fgraph, node, solve(inner.inputs[0], b))
@@ -96,7 +89,7 @@ def times_inv(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
         return None
     solve = Solve("gen", inner.op.on_error)
     a: Any = matrix_transpose(inner.inputs[0])
-    with _steps_of(inner):
+    with steps_of(inner):
         if b.ndim == 1:
             return as_result(fgraph, node, squeeze(solve(a, expand_dims(b, -1)), -1))
         return as_result(fgraph, node, matrix_transpose(solve(a, matrix_transpose(b))))
@@ -124,7 +117,7 @@ def solve_with_triangle(fgraph: FunctionGraph, node: Apply) -> list[Variable] | 
     if isinstance(op, Inv) and a.ndim > 2:
         b = expand_dims(b, tuple(range(a.ndim - 2)))
     solve = SolveTriangular(found != "upper", unit_diagonal=False, on_error=op.on_error)
-    with _steps_of(node):
+    with steps_of(node):
         return as_result(fgraph, node, solve(a, b))
 
 
@@ -255,18 +248,6 @@ def _both(node: Apply, values: list[Any]) -> list[Variable] | None:
     return values if fit else None
 
 
-def _unturned(a: Any) -> tuple[Any, int]:
-    """Return B and 0 if A is B, 1 if it is its transpose, 2 if it is its adjoint."""
-    inner = turned(a)
-    if inner is not None:
-        node = scalar_node(inner, ps.conj)
-        return (inner, 1) if node is None else (node.inputs[0], 2)
-    node = scalar_node(a, ps.conj)
-    if node is not None and (inner := turned(node.inputs[0])) is not None:
-        return inner, 2
-    return a, 0
-
-
 @node_rewriter(
     [Solve],
     tags=["extremes"],
@@ -282,8 +263,8 @@ def solve_by_factors(fgraph: FunctionGraph, node: Apply) -> list[Variable] | Non
     a, b = operands(node)
     kind = 0
     if op.assume_a == "gen":
-        a, kind = _unturned(a)
-    with _steps_of(node):
+        a, kind = unturned(a)
+    with steps_of(node):
         return as_result(fgraph, node, op.expanded(a, b, kind))
 
 
@@ -291,7 +272,7 @@ def solve_by_factors(fgraph: FunctionGraph, node: Apply) -> list[Variable] | Non
 def inv_by_factors(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """inv(A) -> the identity solved with the LU factors of A, which others may share"""
     op: Any = node.op
-    with _steps_of(node):
+    with steps_of(node):
         return as_result(fgraph, node, op.expanded(operands(node)[0]))
 
 
@@ -299,7 +280,7 @@ def inv_by_factors(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
 def det_by_factors(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """det(A) -> prod(diag(U)) and its sign, by the LU factors of A, which others may share"""
     op: Any = node.op
-    with _steps_of(node):
+    with steps_of(node):
         return as_result(fgraph, node, op.expanded(operands(node)[0]))
 
 
@@ -307,7 +288,7 @@ def det_by_factors(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
 def slogdet_by_factors(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """slogdet(A) -> signs and logarithms of diag(U), by the LU factors of A"""
     op: Any = node.op
-    with _steps_of(node):
+    with steps_of(node):
         return _both(node, list(op.expanded(operands(node)[0])))
 
 
@@ -323,16 +304,9 @@ def sylvester_by_schur_forms(fgraph: FunctionGraph, node: Apply) -> list[Variabl
     """solve_sylvester(A, B, Q) -> by the Schur forms of A and B, which others may share"""
     op: Any = node.op
     *matrices, q = operands(node)
-    given: list[Any] = []
-    turns: list[bool] = []
-    for matrix in matrices:
-        inner, how = _unturned(matrix)
-        is_adjoint = bool(how == 2 or (how and kind(matrix) != "c"))
-        given.append(inner if is_adjoint else matrix)
-        turns.append(is_adjoint)
-    with _steps_of(node):
-        found = op.expanded(*given, q, turn_a=turns[0], turn_b=turns[1])
-        return as_result(fgraph, node, found)
+    (a, turn_a), (b, turn_b) = (without_adjoint(matrix) for matrix in matrices)
+    with steps_of(node):
+        return as_result(fgraph, node, op.expanded(a, b, q, turn_a=turn_a, turn_b=turn_b))
 
 
 STABILIZE_LINEAR_ALGEBRA: tuple[NodeRewriter, ...] = (

@@ -64,6 +64,7 @@ _fences = LateModule("phintys.passes.fences")
 _gradient = LateModule("phintys.passes.gradient")
 _indexing = LateModule("phintys.passes.indexing")
 _joining = LateModule("phintys.passes.joining")
+_least_squares = LateModule("phintys.passes.least_squares")
 _linear_algebra = LateModule("phintys.passes.linear_algebra")
 _loop_arguments = LateModule("phintys.passes.loop_arguments")
 _loop_merging = LateModule("phintys.passes.loop_merging")
@@ -160,6 +161,7 @@ _SPECIALIZE = Pass(
         (
             *SIZES,
             LateRules(_linear_algebra, "EXPAND_LINEAR_ALGEBRA", needs=f"{_MATRICES} Sylvester"),
+            LateRules(_least_squares, "EXPAND_LEAST_SQUARES", needs="Lstsq Pinv"),
             LateRules(_factors, "EXPAND_FACTORS", needs="CholeskyAdjoint"),
             *SPECIALIZE,
             LateRules(_scattered, "sum_of_scattered", needs="AdvancedIncSubtensor IncSubtensor"),

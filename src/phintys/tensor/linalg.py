@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from phintys.tensor.linear_algebra.determinants import det, slogdet
     from phintys.tensor.linear_algebra.eigen import eigh, eigvalsh
     from phintys.tensor.linear_algebra.general_eigen import eig, eigvals
+    from phintys.tensor.linear_algebra.least_squares import lstsq, pinv
     from phintys.tensor.linear_algebra.lu import lu, lu_factor, lu_solve, pivot_to_permutation
     from phintys.tensor.linear_algebra.matrix_equations import (
         solve_continuous_are,
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from phintys.tensor.linear_algebra.powers import expm, matrix_dot, matrix_power, multi_dot
     from phintys.tensor.linear_algebra.qr import qr
     from phintys.tensor.linear_algebra.schur import ordqz, qz, schur
-    from phintys.tensor.linear_algebra.singular_values import lstsq, matrix_rank, pinv, svd, svdvals
+    from phintys.tensor.linear_algebra.singular_values import matrix_rank, svd, svdvals
     from phintys.tensor.linear_algebra.solving import inv, matrix_inverse, solve
     from phintys.tensor.linear_algebra.sylvester import solve_sylvester
     from phintys.tensor.linear_algebra.tensors import tensorinv, tensorsolve
@@ -59,6 +60,7 @@ else:
             "phintys.tensor.linear_algebra.determinants": "det slogdet",
             "phintys.tensor.linear_algebra.eigen": "eigh eigvalsh",
             "phintys.tensor.linear_algebra.general_eigen": "eig eigvals",
+            "phintys.tensor.linear_algebra.least_squares": "lstsq pinv",
             "phintys.tensor.linear_algebra.lu": "lu lu_factor lu_solve pivot_to_permutation",
             "phintys.tensor.linear_algebra.matrix_equations": (
                 "solve_continuous_are solve_continuous_lyapunov "
@@ -70,7 +72,7 @@ else:
             "phintys.tensor.linear_algebra.powers": "expm matrix_dot matrix_power multi_dot",
             "phintys.tensor.linear_algebra.qr": "qr",
             "phintys.tensor.linear_algebra.schur": "ordqz qz schur",
-            "phintys.tensor.linear_algebra.singular_values": ("lstsq matrix_rank pinv svd svdvals"),
+            "phintys.tensor.linear_algebra.singular_values": "matrix_rank svd svdvals",
             "phintys.tensor.linear_algebra.solving": "inv matrix_inverse solve",
             "phintys.tensor.linear_algebra.sylvester": "solve_sylvester",
             "phintys.tensor.linear_algebra.tensors": "tensorinv tensorsolve",

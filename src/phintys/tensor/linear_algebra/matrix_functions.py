@@ -65,6 +65,7 @@ def _logarithm(a: Any) -> Any:
     into a sum of solutions: a Pade approximant (Higham, "Functions of Matrices", 2008, chapter 11).
     """
     form, unitary = linalg.schur(a.astype(complex), "complex")
+    _require_no_overflow(form)
     entries = np.diagonal(form)
     if not entries.all():
         raise MatrixError("has no logarithm: it is singular")
@@ -72,6 +73,7 @@ def _logarithm(a: Any) -> Any:
     while np.linalg.norm(root - one, 1) > NEAR and halvings < MOST_HALVINGS:
         # Old releases of SciPy return long complex numbers, which its solvers round to short ones.
         root, halvings = linalg.sqrtm(root).astype(form.dtype), halvings + 1
+        _require_no_overflow(root)
     nodes, weights = np.polynomial.legendre.leggauss(NODES)
     rest, total = root - one, np.zeros_like(form)
     for node, weight in zip((nodes + 1) / 2, weights / 2, strict=True):
@@ -79,6 +81,11 @@ def _logarithm(a: Any) -> Any:
     total *= 2.0**halvings
     np.fill_diagonal(total, np.log(entries))
     return unitary @ total @ unitary.conj().T
+
+
+def _require_no_overflow(step: Any) -> None:
+    if not np.isfinite(step).all():
+        raise MatrixError("has no logarithm that can be computed: its elements are too large")
 
 
 class Sqrtm(FailingMatrixOp):

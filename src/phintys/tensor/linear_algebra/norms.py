@@ -106,6 +106,11 @@ def _squares(x: Any) -> Any:
     return math.sqr(math.cast(x, "float64") if is_discrete(x) else x)
 
 
+def _largest(x: Any, axis: Axis, keepdims: bool = False) -> Any:
+    """Return the largest of the lengths of a matrix, 0 if there are none."""
+    return max(x, axis, keepdims, initial=0.0)
+
+
 def matrix_norm(
     x: Any, ord: Any = "fro", axis: tuple[int, int] = (-2, -1), keepdims: bool = False
 ) -> TensorVariable:
@@ -118,7 +123,8 @@ def matrix_norm(
     ord
         ``"fro"`` for the root of the sum of squares; 1 and -1 for the largest and smallest absolute
         column sum, ``inf`` and ``-inf`` for the largest and smallest absolute row sum; 2 and -2 for
-        the largest and smallest singular value, ``"nuc"`` for the sum of the singular values.
+        the largest and smallest singular value, ``"nuc"`` for the sum of the singular values. The
+        largest of nothing is 0, as in NumPy.
     axis
         The axes of the rows and columns.
     keepdims
@@ -153,15 +159,15 @@ def matrix_norm(
         return vector_norm(x, 2, axes, keepdims)
     if ord in {2, -2, "nuc"}:
         values = svdvals(moveaxis(x, (rows, columns), (-2, -1)))
-        found = {2: max, -2: min, "nuc": sum}[ord](values, -1)
+        found = {2: _largest, -2: min, "nuc": sum}[ord](values, -1)
         return expand_dims(found, tuple(sorted(axes))) if keepdims else found
-    reduce_sums = {1: max, -1: min, np.inf: max, -np.inf: min}.get(ord)
+    reduce_sums = {1: _largest, -1: min, np.inf: _largest, -np.inf: min}.get(ord)
     if reduce_sums is None:
         msg = f"The order of a matrix norm is 'fro', 'nuc', 1, -1, 2, -2, inf or -inf; got {ord!r}."
         raise OpContractError(msg)
     summed, kept = (rows, columns) if abs(ord) == 1 else (columns, rows)
     sums = sum(_magnitudes(x), summed, keepdims=True)
-    extreme = reduce_sums(sums, kept, keepdims=True)
+    extreme: Any = reduce_sums(sums, kept, keepdims=True)
     return extreme if keepdims else squeeze(extreme, axes)
 
 

@@ -1,4 +1,4 @@
-"""Singular values, and what is defined by them: pseudo-inverses, ranks, least squares."""
+"""Singular values and vectors, and ranks."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SVD",
-    "LstsqResult",
     "SVDResult",
-    "lstsq",
+    "default_fraction",
+    "epsilon_of",
     "matrix_rank",
-    "pinv",
     "svd",
     "svdvals",
+    "threshold",
 ]
 
 
@@ -84,11 +84,13 @@ class SVD(FailingMatrixOp):
         if not a.size:
             square = (np.eye(m), np.zeros(0), np.eye(n))
             return square if self.full_matrices else (np.zeros((m, 0)), square[1], np.zeros((0, n)))
+        if not np.isfinite(a).all():  # of which LAPACK complains on the standard output
+            raise MatrixError("has an element that is not finite: no convergence")
         # The transposed matrix, as in native code, where rows are LAPACK's columns: so the vectors
         # have the same phases.
         gesdd = lapack_function("gesdd", a)
         v, s, uh, info = gesdd(a.T, full_matrices=self.full_matrices)
-        if info != 0:  # negative for NaN
+        if info != 0:
             raise MatrixError("has singular values that LAPACK does not find: no convergence")
         return uh.T, s, v.T
 
@@ -257,64 +259,23 @@ def svdvals(x: Any, *, on_error: OnError = "raise") -> TensorVariable:
     return _svd(full_matrices=False, on_error=on_error)(as_matrices(x, "svdvals"))[1]
 
 
-def _epsilon(x: Any) -> Any:
-    return np.finfo(x.dtype).eps
+def epsilon_of(dtype: str) -> Any:
+    """Return the machine epsilon of a real dtype."""
+    return np.finfo(dtype).eps
 
 
-def _threshold(s: Any, rcond: Any) -> Any:
-    """Return the least singular value that counts, for each matrix."""
-    rcond = math.cast(as_tensor_variable(rcond), s.dtype)
-    return expand_dims(rcond * max(s, axis=-1, initial=0.0), -1)  # there may be none
+def threshold(s: Any, fraction: Any) -> Any:
+    """Return the largest singular value that counts as 0, for each matrix."""
+    fraction = math.cast(as_tensor_variable(fraction), s.dtype)
+    return expand_dims(fraction * max(s, axis=-1, initial=0.0), -1)  # there may be none
 
 
-def _longest(x: Any) -> Any:
+def default_fraction(x: Any, dtype: str) -> Any:
+    """Return the fraction of the largest singular value up to which others are rounding errors."""
     rows, columns = x.type.shape[-2:]
     if rows is not None and columns is not None:
-        return np.maximum(rows, columns)
-    return math.maximum(*sizes_of(x)[-2:])
-
-
-@in_steps
-def pinv(x: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None) -> TensorVariable:
-    """Return the Moore-Penrose inverse of matrices.
-
-    Parameters
-    ----------
-    x
-        A matrix, or a stack of them.
-    rcond
-        Singular values up to this fraction of the largest one count as 0. By default it is the
-        larger size times the machine epsilon.
-    hermitian
-        Take the matrices to be Hermitian, of which the lower triangle is read.
-    rtol
-        Another name of ``rcond``, that of the array API.
-
-    Returns
-    -------
-    TensorVariable
-        Matrices of the shape of ``x``, transposed.
-
-    Examples
-    --------
-    >>> import phintys.tensor as pt
-    >>> pt.linalg.pinv(pt.constant([[2.0, 0.0], [0.0, 0.0]])).eval() + 0.0
-    array([[0.5, 0. ],
-           [0. , 0. ]])
-    """
-    x = as_matrices(x, "pinv")
-    rcond = rtol if rcond is None else rcond
-    if hermitian:
-        values, vectors = eigh(x)
-        u, vh, sizes = vectors, adjoint(vectors), math.abs(values)
-    else:
-        u, values, vh = _svd(full_matrices=False, on_error="raise")(x)
-        sizes = values
-    if rcond is None:
-        rcond = _longest(x) * _epsilon(sizes)
-    counts = math.gt(sizes, _threshold(sizes, rcond))
-    inverse = math.switch(counts, 1 / math.switch(counts, values, 1), 0)
-    return matmul(adjoint(vh) * _row(inverse, u), adjoint(u))
+        return np.maximum(rows, columns) * epsilon_of(dtype)
+    return math.maximum(*sizes_of(x)[-2:]) * epsilon_of(dtype)
 
 
 @in_steps
@@ -351,65 +312,6 @@ def matrix_rank(
     if tol is not None:
         least = expand_dims(as_tensor_variable(tol), -1)
     else:
-        least = _threshold(values, _longest(x) * _epsilon(values) if rtol is None else rtol)
+        fraction = default_fraction(x, values.dtype) if rtol is None else rtol
+        least = threshold(values, fraction)
     return sum(math.gt(values, least), axis=-1)
-
-
-class LstsqResult(NamedTuple):
-    """The result of :func:`lstsq`."""
-
-    x: Any
-    residuals: Any
-    rank: Any
-    s: Any
-
-
-@in_steps
-def lstsq(a: Any, b: Any, rcond: Any = None, *, b_ndim: int | None = None) -> LstsqResult:
-    """Return the least-squares solution of ``a x = b`` that has the least norm.
-
-    Parameters
-    ----------
-    a
-        A matrix, or a stack of them.
-    b
-        A vector, a matrix, or a stack of them.
-    rcond
-        Singular values up to this fraction of the largest one count as 0. By default it is the
-        larger size times the machine epsilon. As in LAPACK, a fraction of
-        0 or less, or of 1 or more, is the unit roundoff.
-    b_ndim
-        1 if ``b`` is a stack of vectors, 2 for one of matrices. By default a vector is one, and all
-        else are matrices.
-
-    Returns
-    -------
-    LstsqResult
-        The solution ``x``; ``residuals``, the sums of squares of ``b - a x`` (also where the rank
-        is not full, where NumPy returns nothing); the ``rank``, and the singular values ``s``.
-
-    Examples
-    --------
-    >>> import phintys.tensor as pt
-    >>> a = pt.constant([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]])
-    >>> pt.linalg.lstsq(a, pt.constant([1.0, 3.0, 5.0])).x.eval().round(6)
-    array([1., 2.])
-    """
-    a, b = as_matrices(a, "lstsq"), as_tensor_variable(b)
-    is_vector = b_ndim == 1 or b.ndim == 1
-    right = expand_dims(b, -1) if is_vector else b
-    u, s, vh = _svd(full_matrices=False, on_error="raise")(a)
-    if rcond is None:
-        rcond = _longest(a) * _epsilon(s)
-    else:
-        rcond = as_tensor_variable(rcond)
-        rcond = math.switch(math.gt(rcond, 0) & math.lt(rcond, 1), rcond, _epsilon(s) / 2)
-    counts = math.gt(s, _threshold(s, rcond))
-    inverse = math.switch(counts, 1 / math.switch(counts, s, 1), 0)
-    x = matmul(adjoint(vh), expand_dims(_as_type(inverse, u), -1) * matmul(adjoint(u), right))
-    rest = right - matmul(a, x)
-    squares = math.real(rest * conjugate(rest)) if is_complex(rest) else math.sqr(rest)
-    residuals = sum(squares, axis=-2)
-    if is_vector:
-        x, residuals = squeeze(x, -1), squeeze(residuals, -1)
-    return LstsqResult(x, residuals, sum(counts, axis=-1), s)

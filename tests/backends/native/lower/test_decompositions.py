@@ -1,5 +1,7 @@
 """Singular values and QR factors are calls of LAPACK."""
 
+import subprocess
+
 import numpy as np
 import pytest
 
@@ -102,3 +104,58 @@ def test_a_matrix_without_singular_values():
         s = pt.linalg.svdvals(a, on_error="nan")
         found = phintys.function([a], s, mode=mode)(value)
         np.testing.assert_array_equal(found, [[1, 1, 1], [np.nan] * 3])
+
+
+QUIET = """
+    import sys
+    import numpy as np
+    import phintys, phintys.tensor as pt
+
+    mode, dtype = sys.argv[1:]
+    a = pt.tensor("a", shape=(None, None), dtype=dtype)
+    linalg = pt.linalg
+    outputs = [
+        linalg.svdvals(a), *linalg.svd(a), *linalg.eigh(a), *linalg.eig(a), linalg.pinv(a),
+        linalg.lstsq(a, a).x, *linalg.qr(a), *linalg.qr(a, pivoting=True), linalg.det(a),
+        linalg.cholesky(a, on_error="nan"), linalg.inv(a, on_error="nan"), *linalg.schur(a),
+        *linalg.qz(a, a), linalg.sqrtm(a, on_error="nan"), linalg.logm(a, on_error="nan"),
+        linalg.solve_sylvester(a, a, a, on_error="nan"),
+    ]
+    for y in outputs:
+        f = phintys.function([a], y, mode=mode)
+        for bad in (np.nan, np.inf, np.finfo(dtype).max):
+            for n in (1, 3, 30):
+                for whole in (False, True):
+                    value = np.random.default_rng(n).normal(size=(n, n)).astype(dtype)
+                    value[... if whole else -1] = bad
+                    try:
+                        with np.errstate(all="ignore"):
+                            f(value)
+                    except (np.linalg.LinAlgError, ValueError):
+                        pass
+"""
+
+
+@pytest.mark.parametrize("mode", ["native", "reference"])
+@pytest.mark.parametrize("dtype", ["float64", "complex64"])
+def test_decompositions_of_what_is_not_finite_print_nothing(mode, dtype, python_command):
+    done = subprocess.run(
+        python_command(QUIET, mode, dtype),
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@pytest.mark.parametrize("mode", ["native", "reference"])
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_singular_values_of_what_is_not_finite_are_errors_or_nan(mode, bad):
+    a = pt.tensor3("a", dtype="float64")
+    value = np.stack([np.eye(3), np.diag([1.0, bad, 1.0])])
+    with pytest.raises(np.linalg.LinAlgError, match="no convergence|not finite"):
+        phintys.function([a], pt.linalg.svdvals(a), mode=mode)(value)
+    found = phintys.function([a], pt.linalg.svdvals(a, on_error="nan"), mode=mode)(value)
+    np.testing.assert_array_equal(found[0], np.ones(3))
+    assert np.isnan(found[1]).all()

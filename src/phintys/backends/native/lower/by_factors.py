@@ -16,6 +16,7 @@ from phintys.graph.apply import Apply
 from phintys.graph.fgraph import FunctionGraph
 from phintys.tensor import math
 from phintys.tensor.linear_algebra.determinants import Det, SlogDet
+from phintys.tensor.linear_algebra.least_squares import Lstsq, Pinv
 from phintys.tensor.linear_algebra.solving import Inv, Solve
 from phintys.tensor.linear_algebra.sylvester import Sylvester
 
@@ -30,6 +31,8 @@ __all__: list[str] = []
 @lowers(Det)
 @lowers(SlogDet)
 @lowers(Sylvester)
+@lowers(Pinv)
+@lowers(Lstsq)
 def lower_by_factors(op: Any, node: Apply, lowering: Lowering) -> None:
     """The steps of the expression by factors."""
     views = [lowering.view(variable) for variable in node.inputs]

@@ -54,7 +54,7 @@ LOWERINGS: OpRules[Callable[[Any, Apply, Lowering], None]] = OpRules(
     "native code",
     late={
         _banded: "SolveBanded SolveTridiagonalLU TridiagonalLU",
-        _by_factors: "Det Inv SlogDet Solve Sylvester",
+        _by_factors: "Det Inv Lstsq Pinv SlogDet Solve Sylvester",
         _convolution: "Convolve",
         _counting: "Nonzero RepeatIndex",
         _creation: "Alloc AllocEmpty",

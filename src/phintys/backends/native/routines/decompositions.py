@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 __all__ = ["GEQP3", "GEQRF", "GESDD", "ORGQR"]
 
 
+_NOT_FINITE = -4
+"""The status that LAPACK has for a matrix with NaN, after words on the standard output."""
+
+
 class _Rectangular(StackRoutine):
     """A decomposition, which overwrites the first output."""
 
@@ -76,7 +80,11 @@ class _Gesdd(_Rectangular):
         def write(index: Value) -> Value | None:
             place, left, values, right = (address(index) for address in addresses)
             arguments = [job, rows, columns, place, wide, values, right, wide, left, narrow]
-            status = code.lapack("gesdd", [*arguments, *rooms])
+            kept = b.slot(INT64)
+            b.store(b.constant(INT64, _NOT_FINITE), kept)
+            with when(b, code.are_finite(place, m * n)):
+                b.store(code.lapack("gesdd", [*arguments, *rooms]), kept)
+            status = b.load(INT64, kept)
             if is_full:
                 with when(b, b.eq(k, 0)):  # LAPACK leaves the vectors of nothing as they are
                     code.fill_with_identity(left, m)

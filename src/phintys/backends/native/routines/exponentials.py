@@ -71,6 +71,9 @@ _DEGREES = {
 _LARGEST_EXPONENT = 20
 """Matrices of larger norms are first divided by a power of two: their powers could overflow."""
 
+_NORM_EXPONENT = 40
+"""Lengths are divided by two to this power before they are summed, so that no sum overflows."""
+
 
 class _Expm(StackRoutine):
     """``a -> exp(a)`` in place.
@@ -137,7 +140,9 @@ class _Exponential:
     def write(self, a: Value) -> None:
         """Replace a matrix by its exponential."""
         b, final = self.b, self.degrees[-1]
-        before, norm = self._halved(self._norm(a), 2.0**_LARGEST_EXPONENT)
+        small = self._norm(a, 2.0**-_NORM_EXPONENT)
+        before, rest = self._halved(small, 2.0 ** (_LARGEST_EXPONENT - _NORM_EXPONENT))
+        norm = rest * 2.0**_NORM_EXPONENT
         self._prepare(a, self._power_of_half(before))
         squarings = b.slot(INT64)
         after = b.new_block("solve")
@@ -183,13 +188,13 @@ class _Exponential:
 
     # ---- norms and halvings
 
-    def _norm(self, a: Value) -> Value:
-        """Return the largest sum of lengths in a column."""
+    def _norm(self, a: Value, scale: float = 1.0) -> Value:
+        """Return the largest sum of lengths in a column, times a scale."""
         b, zero = self.b, self.b.constant(self.part, 0.0)
         with loop(b, 0, self.n, carried=[zero]) as column:
             with loop(b, 0, self.n, carried=[zero]) as row:
                 place = b.offset(a, column.index * self.n + row.index, self.code.type)
-                row.next(row.carried[0] + self._length(place))
+                row.next(row.carried[0] + self._length(place) * scale)
             column.next(b.maximum_number(row.results[0], column.carried[0]))
         return column.results[0]
 
@@ -201,13 +206,16 @@ class _Exponential:
         return first + others[0] if others else first
 
     def _halved(self, number: Value, most: float, by: float = 0.5) -> tuple[Value, Value]:
-        """Return how often a number is divided until it is at most some number, and the result."""
+        """Return how often a number is divided until it is at most some number, and the result.
+
+        An infinite number is not divided: that would never end.
+        """
         b, before = self.b, self.b.block
         head, body, after = (b.new_block(name) for name in ("head", "halve", "after"))
         b.jump(head)
         b.begin(head)
         count, rest = b.phi(INT64), b.phi(number.type)
-        b.branch(rest.value > most, body, after)
+        b.branch((rest.value > most) & (rest.value < float("inf")), body, after)
         b.begin(body)
         more, less = count.value + 1, rest.value * by
         b.jump(head)
@@ -239,7 +247,9 @@ class _Exponential:
             error = large * degree.of_error / (norm * scale)
             rounding = 2.0**-53 if self.part.name == "float64" else 2.0**-24
             more, _ = self._halved(error, rounding, 0.25**degree.degree)
-            b.store(found + more, kept)
+            # The error may overflow though the powers do not; norms are a bound that always holds.
+            most, _ = self._halved(norm * scale, degree.of_norm)
+            b.store(found + b.select(error < float("inf"), more, most), kept)
         return b.load(INT64, kept)
 
     def _norm_of_power(self, a: Value, scale: Value, exponent: int) -> Value:
