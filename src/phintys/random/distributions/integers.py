@@ -57,6 +57,9 @@ class _Range(DiscreteDistribution, Multivariate):
     def _about(self, q: Any) -> Any:
         return self.support()[0] + math.ceil(q * self._count()) - 1
 
+    def _about_above(self, q: Any) -> Any:
+        return self.support()[1] - math.floor(q * self._count())
+
     def mean(self) -> Any:
         first, last = self.support()
         return 0.5 * (first + last)
