@@ -278,21 +278,6 @@ def _exgaussian(x, mu, sigma, nu):
     return waiting / nu, ndtr(z) - waiting, ndtr(-z) + waiting
 
 
-def owens_t(h, a):
-    """By its integral, with the density at 0 taken out."""
-
-    def height(t):
-        return mp.exp(-h * h * t * t / 2) / (1 + t * t)
-
-    return mp.exp(-h * h / 2) / (2 * mp.pi) * _integral(height, abs(a), abs(h)) * mp.sign(a)
-
-
-def _integral(function, end, rate):
-    """Integrate from 0 to an end a function that falls as ``exp(-(rate * t)**2 / 2)``."""
-    last = min(end, 40 / rate) if rate else end
-    return mp.quad(function, mp.linspace(0, last, 9))
-
-
 def _skewnormal(x, loc, scale, alpha):
     """By integrals of the density from the value to the end of the thinner tail."""
     z = (x - loc) / scale
@@ -319,8 +304,9 @@ def _skew_tails(z, alpha):
 
 def _falling(function, width):
     """Integrate from 0 to infinity a function that falls within some width."""
-    ends = [width * end for end in (0, 1, 2, 4, 8, 16, 32, 64, 128, 256)]
-    return mp.quad(function, ends)
+    ends = [width * end for end in (0, 1, 2, 4, 8, 16, 32, 64, 128)]
+    height = function(0)  # the quadrature ends when its absolute error is small
+    return height * mp.quad(lambda t: function(t) / height, ends)
 
 
 # ---- integers ------------------------------------------------------------------------------------
