@@ -174,3 +174,37 @@ betaincinv = FloatRow(
     derivative=_partials_of_inverse,
     widened=True,
 )
+
+betaincc = FloatRow(
+    "betaincc",
+    "scipy.special:betaincc",
+    doc="1 - betainc(a, b, x), accurate where that is near 1.",
+    example="2.0, 3.0, [0.2, 0.5]",
+    intervals=((0.5, 5.0), (0.5, 5.0), (0.05, 0.95)),
+    nin=3,
+    external=True,
+    derivative=lambda a, b, x, out: (
+        -betainc_by_a(a, b, x),
+        -betainc_by_b(a, b, x),
+        -_density(a, b, x),
+    ),
+    widened=True,
+    **_PARAMETERS,
+)
+
+betainccinv = FloatRow(
+    "betainccinv",
+    "scipy.special:betainccinv",
+    doc="Inverse of betaincc in x, accurate for small y.",
+    parameters=("a", "b", "y"),
+    domain="a > 0 and b > 0 and 0 <= y <= 1",
+    example="2.0, 3.0, [0.2, 0.5]",
+    intervals=((0.5, 5.0), (0.5, 5.0), (0.05, 0.95)),
+    nin=3,
+    external=True,
+    derivative=lambda a, b, y, out: tuple(
+        sign * partial
+        for sign, partial in zip((1, 1, -1), _partials_of_inverse(a, b, y, out), strict=True)
+    ),
+    widened=True,
+)

@@ -330,6 +330,16 @@ class Distribution:
         """Return draws, an expression of as many arrays of random bits as ``words`` says."""
         return self._icdf(open_uniform(bits[0], self.dtype))
 
+    def within(self, dtype: str) -> Any:
+        """Return this distribution, which refuses ends of its integers that a dtype lacks.
+
+        Parameters
+        ----------
+        dtype
+            The dtype of integers.
+        """
+        return self
+
     def draw(self, rng: Any, size: Any = None) -> tuple[Variable, Any]:
         """Return the next state and draws.
 

@@ -9,8 +9,14 @@ import numpy as np
 
 from phintys.random.distributions.base import Distribution, same
 from phintys.random.distributions.checks import positive
-from phintys.random.distributions.location_scale import LocationScale
+from phintys.random.distributions.location_scale import LocationScale, log1p_square
 from phintys.random.distributions.positive import Positive
+from phintys.random.distributions.tails import (
+    beta_below,
+    beta_quantile,
+    beta_quantile_above,
+    log_beta_below,
+)
 from phintys.random.exact.functions import exact_normal
 from phintys.random.samplers.gamma import (
     gamma_of_bits,
@@ -64,13 +70,21 @@ class Beta(Distribution, method="beta"):
         return special.betainc(self.alpha, self.beta, value)
 
     def _sf(self, value: Any) -> Any:
-        return special.betainc(self.beta, self.alpha, 1 - value)
+        return special.betaincc(self.alpha, self.beta, value)
+
+    def _logcdf(self, value: Any) -> Any:
+        logs = math.log(value), math.log1p(-value)
+        return log_beta_below(self.alpha, self.beta, value, 1 - value, *logs)
+
+    def _logsf(self, value: Any) -> Any:
+        logs = math.log1p(-value), math.log(value)
+        return log_beta_below(self.beta, self.alpha, 1 - value, value, *logs)
 
     def _icdf(self, q: Any) -> Any:
-        return special.betaincinv(self.alpha, self.beta, q)
+        return beta_quantile(self.alpha, self.beta, q)[0]
 
     def _isf(self, q: Any) -> Any:
-        return 1 - special.betaincinv(self.beta, self.alpha, q)
+        return beta_quantile_above(self.alpha, self.beta, q)[0]
 
     def mean(self) -> Any:
         return self.alpha / (self.alpha + self.beta)
@@ -122,10 +136,11 @@ class F(Positive, method="f"):
     def _halves(self) -> tuple[Any, Any]:
         return 0.5 * self.dfnum, 0.5 * self.dfden
 
-    def _share(self, value: Any) -> tuple[Any, Any]:
-        """Return the numerator's share of all squares, and the denominator's."""
-        numerator, total = self.dfnum * value, self.dfnum * value + self.dfden
-        return numerator / total, self.dfden / total
+    def _shares(self, value: Any) -> tuple[Any, Any, Any, Any]:
+        """Return the shares of numerator and denominator in all squares, and their logarithms."""
+        odds = self.dfnum / self.dfden * value
+        rest = 1 / (1 + odds)
+        return odds * rest, rest, -math.log1p(1 / odds), -math.log1p(odds)
 
     def _logp(self, value: Any) -> Any:
         a, b = self._halves()
@@ -135,21 +150,33 @@ class F(Positive, method="f"):
 
     def _cdf(self, value: Any) -> Any:
         a, b = self._halves()
-        return special.betainc(a, b, self._share(value)[0])
+        share, rest, log_share, _ = self._shares(value)
+        return beta_below(a, b, share, rest, log_share)
 
     def _sf(self, value: Any) -> Any:
         a, b = self._halves()
-        return special.betainc(b, a, self._share(value)[1])
+        share, rest, _, log_rest = self._shares(value)
+        return beta_below(b, a, rest, share, log_rest)
+
+    def _logcdf(self, value: Any) -> Any:
+        return log_beta_below(*self._halves(), *self._shares(value))
+
+    def _logsf(self, value: Any) -> Any:
+        a, b = self._halves()
+        share, rest, log_share, log_rest = self._shares(value)
+        return log_beta_below(b, a, rest, share, log_rest, log_share)
 
     def _icdf(self, q: Any) -> Any:
         a, b = self._halves()
-        share = special.betaincinv(a, b, q)
-        return self.dfden / self.dfnum * share / (1 - share)
+        return self._of_shares(beta_quantile(a, b, q), beta_quantile_above(b, a, q))
 
     def _isf(self, q: Any) -> Any:
         a, b = self._halves()
-        share = special.betaincinv(b, a, q)
-        return self.dfden / self.dfnum * (1 - share) / share
+        return self._of_shares(beta_quantile_above(a, b, q), beta_quantile(b, a, q))
+
+    def _of_shares(self, share: tuple[Any, Any], rest: tuple[Any, Any]) -> Any:
+        """Return the value of two shares, each with its logarithm, as both may underflow."""
+        return self.dfden / self.dfnum * _ratio(share, rest)
 
     def mean(self) -> Any:
         return math.switch(self.dfden > 2, self.dfden / (self.dfden - 2), np.inf)
@@ -171,18 +198,39 @@ def _log_constant(df: Any) -> Any:
     return -special.betaln(0.5 * df, 0.5) - 0.5 * math.log(df)
 
 
+def _ratio(share: tuple[Any, Any], rest: tuple[Any, Any]) -> Any:
+    """Return the quotient of two shares, each with its logarithm, as both may underflow."""
+    (x, log_x), (y, log_y) = share, rest
+    is_tiny = math.minimum(x, y) < numbers.exp(-50)
+    tiny = math.exp(math.switch(is_tiny, log_x - log_y, 0.0))
+    return math.switch(is_tiny, tiny, x / math.switch(is_tiny, 1, y))
+
+
+def _shares_of(df: Any, z: Any) -> tuple[Any, Any, Any, Any]:
+    """Return the shares of df and of ``z**2`` in their sum, and their logarithms."""
+    ratio = abs(z) / math.sqrt(df)
+    length = math.hypot(1, ratio)
+    log_share = -log1p_square(ratio)
+    shares = math.sqr(1 / length), math.sqr(ratio / length)
+    return (*shares, log_share, log_share + 2 * math.log(ratio))
+
+
 def _tail(df: Any, z: Any) -> Any:
-    """Return the probability of numbers above a positive one."""
-    return 0.5 * special.betainc(0.5 * df, 0.5, df / (df + math.sqr(z)))
+    """Return the probability of numbers beyond z, on both sides."""
+    share, rest, log_share, _ = _shares_of(df, z)
+    return beta_below(0.5 * df, 0.5, share, rest, log_share)
 
 
-def _above_tail(df: Any, q: Any) -> Any:
-    """Return the number above which numbers have a probability of at most 1/2."""
-    # Of the two shares of df and z**2 the smaller one is found, so that both ends keep digits.
-    is_far = q < 0.25
-    far = special.betaincinv(0.5 * df, 0.5, math.switch(is_far, 2 * q, 0.5))
-    near = special.betaincinv(0.5, 0.5 * df, math.switch(is_far, 0.5, 1 - 2 * q))
-    return math.sqrt(df * math.switch(is_far, (1 - far) / far, near / (1 - near)))
+def _log_tail(df: Any, z: Any) -> Any:
+    """Return the logarithm of the probability of numbers beyond z, on both sides."""
+    share, rest, log_share, log_rest = _shares_of(df, z)
+    return log_beta_below(0.5 * df, 0.5, share, rest, log_share, log_rest)
+
+
+def _beyond(df: Any, q: Any) -> Any:
+    """Return the number beyond which numbers have the probability q, on both sides."""
+    share, rest = beta_quantile(0.5 * df, 0.5, q), beta_quantile_above(0.5, 0.5 * df, q)
+    return math.sqrt(df) * math.sqrt(_ratio(rest, share))
 
 
 def _quotient(bits: tuple[Any, ...], df: Any) -> Any:
@@ -223,14 +271,18 @@ class StudentT(LocationScale, method="t"):
         return self._at(_quotient(bits, self.df))
 
     def _standard_logp(self, z: Any) -> Any:
-        return _log_constant(self.df) - 0.5 * (self.df + 1) * math.log1p(math.sqr(z) / self.df)
+        return _log_constant(self.df) - 0.5 * (self.df + 1) * log1p_square(z / math.sqrt(self.df))
 
     def _standard_cdf(self, z: Any) -> Any:
-        tail = _tail(self.df, z)
+        tail = 0.5 * _tail(self.df, z)
         return math.switch(z < 0, tail, 1 - tail)
 
+    def _standard_logcdf(self, z: Any) -> Any:
+        tail = _log_tail(self.df, z) - numbers.log(2)
+        return math.switch(z < 0, tail, math.log1p(-math.exp(tail)))
+
     def _standard_icdf(self, q: Any) -> Any:
-        away = _above_tail(self.df, math.minimum(q, 1 - q))
+        away = _beyond(self.df, 2 * math.minimum(q, 1 - q))
         return math.switch(q < 0.5, -away, away)
 
     def _standard_mean(self) -> Any:
@@ -278,22 +330,31 @@ class HalfStudentT(Positive, method="halfstudentt"):
         return self.scale * abs(_quotient(bits, self.df))
 
     def _logp(self, value: Any) -> Any:
-        z = value / self.scale
-        density = _log_constant(self.df) - 0.5 * (self.df + 1) * math.log1p(math.sqr(z) / self.df)
+        slope = log1p_square(value / self.scale / math.sqrt(self.df))
+        density = _log_constant(self.df) - 0.5 * (self.df + 1) * slope
         return numbers.log(2) + density - math.log(self.scale)
 
     def _cdf(self, value: Any) -> Any:
-        square = math.sqr(value / self.scale)
-        return special.betainc(0.5, 0.5 * self.df, square / (self.df + square))
+        share, rest, _, log_rest = _shares_of(self.df, value / self.scale)
+        return beta_below(0.5, 0.5 * self.df, rest, share, log_rest)
 
     def _sf(self, value: Any) -> Any:
-        return 2 * _tail(self.df, value / self.scale)
+        return _tail(self.df, value / self.scale)
+
+    def _logcdf(self, value: Any) -> Any:
+        share, rest, log_share, log_rest = _shares_of(self.df, value / self.scale)
+        return log_beta_below(0.5, 0.5 * self.df, rest, share, log_rest, log_share)
+
+    def _logsf(self, value: Any) -> Any:
+        return _log_tail(self.df, value / self.scale)
 
     def _icdf(self, q: Any) -> Any:
-        return self._isf(1 - q)
+        share = beta_quantile_above(0.5 * self.df, 0.5, q)
+        rest = beta_quantile(0.5, 0.5 * self.df, q)
+        return self.scale * math.sqrt(self.df) * math.sqrt(_ratio(rest, share))
 
     def _isf(self, q: Any) -> Any:
-        return self.scale * _above_tail(self.df, 0.5 * q)
+        return self.scale * _beyond(self.df, q)
 
     def mean(self) -> Any:
         at_zero = math.exp(_log_constant(self.df))

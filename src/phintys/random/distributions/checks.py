@@ -38,6 +38,8 @@ __all__ = [
     "probabilities",
     "probability",
     "unit_length",
+    "up_to_integer",
+    "with_domains",
 ]
 
 
@@ -130,6 +132,27 @@ def checked(distribution: Any, *, is_drawn: bool = False) -> Any:
     twin = copy.copy(distribution)
     twin.parameters = found
     twin.checks_made = made
+    return twin
+
+
+def up_to_integer(dtype: str, beyond: int = 0) -> Domain:
+    """Return the domain of integers of a dtype, and of some beyond its largest."""
+    info = np.iinfo(dtype)
+    least, most = max(info.min, -(2**63)), min(info.max + beyond, 2**63 - 1)
+    return Domain(
+        f"must be from {least} to {most} for draws of {dtype}",
+        lambda x, _: (x < least) | (x > most),
+    )
+
+
+def with_domains(distribution: Any, domains: Mapping[str, Domain]) -> Any:
+    """Return a distribution whose parameters are checked for further domains."""
+    given: dict[str, Any] = distribution.parameters
+    twin = copy.copy(distribution)
+    twin.parameters = dict(given)
+    for name, domain in domains.items():
+        subject = f"{type(distribution).__name__}: {name} {domain.text}"
+        twin.parameters[name] = _checked(name, domain, given, subject)
     return twin
 
 

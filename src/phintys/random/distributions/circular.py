@@ -58,12 +58,22 @@ von_mises_slope = FloatRow(
 )
 
 
+_LEAST = {"float64": 1e-12, "float32": 1e-6}  # nothing is less uniform
+_LARGE = {"float64": 1e9, "float32": 1e5}  # 1 is no digit of the square
+_MOST = {"float64": 1e305, "float32": 1e35}  # the widths of the peak of greater ones are nothing
+
+
 def _prepare(kappa: Any) -> tuple[Any, ...]:
-    least = 1e-12 if kappa.dtype == "float64" else 1e-6
-    kappa = ps.switch(ps.lt(kappa, least), least, kappa)
-    root = ps.sqrt(1.0 + ps.sqrt(1.0 + (4.0 * kappa) * kappa))
-    rho = (2.0 * kappa) / (root * (root + numbers.sqrt(2)))
-    return kappa, ((1.0 - rho) * (1.0 - rho)) / (2.0 * rho)
+    kappa = ps.switch(ps.lt(kappa, _LEAST[kappa.dtype]), _LEAST[kappa.dtype], kappa)
+    kappa = ps.switch(ps.gt(kappa, _MOST[kappa.dtype]), _MOST[kappa.dtype], kappa)
+    double = 2.0 * kappa
+    is_large = ps.gt(kappa, _LARGE[kappa.dtype])
+    length = ps.switch(is_large, double, ps.sqrt(1.0 + double * double))
+    root = ps.sqrt(1.0 + length)
+    denominator = root * (root + numbers.sqrt(2))
+    rho = double / denominator
+    rest = (numbers.sqrt(2) * root + (1.0 + 1.0 / (length + double))) / denominator  # 1 - rho
+    return kappa, (rest * rest) / (2.0 * rho)
 
 
 def _attempt(first: Any, second: Any, kappa: Any, excess: Any) -> tuple[Any, Any]:

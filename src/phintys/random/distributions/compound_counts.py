@@ -9,10 +9,10 @@ import numpy as np
 from phintys._base.errors import ArgumentError
 from phintys.random.distributions.base import as_parameter, same
 from phintys.random.distributions.checks import nonnegative, positive
-from phintys.random.distributions.counts import binomial_logp
 from phintys.random.distributions.discrete import positive_probability
 from phintys.random.distributions.searching import SearchedCounts
 from phintys.random.distributions.summing import SummedCounts
+from phintys.random.distributions.tails import binomial_logp, log_beta_below
 from phintys.random.exact.functions import exact_exp
 from phintys.random.samplers.counts import binomial_number, poisson_number
 from phintys.random.samplers.gamma import gamma_of_bits, log_gamma_of_bits
@@ -76,7 +76,15 @@ class NegativeBinomial(SearchedCounts, method="negative_binomial"):
         return special.betainc(self.n, value + 1, self.p)
 
     def _sf(self, value: Any) -> Any:
-        return special.betainc(value + 1, self.n, 1 - self.p)
+        return special.betaincc(self.n, value + 1, self.p)
+
+    def _logcdf(self, value: Any) -> Any:
+        logs = math.log(self.p), math.log1p(-self.p)
+        return log_beta_below(self.n, value + 1, self.p, 1 - self.p, *logs)
+
+    def _logsf(self, value: Any) -> Any:
+        logs = math.log1p(-self.p), math.log(self.p)
+        return log_beta_below(value + 1, self.n, 1 - self.p, self.p, *logs)
 
     def mean(self) -> Any:
         return self.n * (1 - self.p) / self.p

@@ -11,6 +11,13 @@ from phintys.random.distributions.checks import Domain, nonnegative, probability
 from phintys.random.distributions.discrete import probability_below_one
 from phintys.random.distributions.searching import SearchedCounts
 from phintys.random.distributions.summing import SummedCounts
+from phintys.random.distributions.tails import (
+    binomial_logp,
+    log_beta_below,
+    log_gamma_above,
+    log_gamma_below,
+    poisson_logp,
+)
 from phintys.random.exact.functions import exact_exp, exact_log
 from phintys.random.exact.uniform import open_uniform
 from phintys.random.samplers.counts import (
@@ -22,46 +29,7 @@ from phintys.random.samplers.counts import (
 )
 from phintys.tensor import math, special
 
-__all__ = ["Binomial", "Hypergeometric", "LogSeries", "Poisson", "binomial_logp", "log_peak"]
-
-_SERIES = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680)
-_LARGE = 16.0
-
-
-def log_peak(k: Any) -> Any:
-    """Return the log-probability that a Poisson number of mean k is k.
-
-    For large k by Stirling's series, as the terms ``k log(k) - k - log(k!)`` cancel.
-    """
-    is_large = k > _LARGE
-    large = math.switch(is_large, k, _LARGE)
-    square = 1 / (large * large)
-    rest: Any = _SERIES[-1]
-    for coefficient in _SERIES[-2::-1]:
-        rest = coefficient + square * rest
-    small = math.switch(is_large, 1.0, k)
-    of_small = special.xlogx(small) - small - special.gammaln(small + 1)
-    return math.switch(is_large, -0.5 * math.log(2 * np.pi * large) - rest / large, of_small)
-
-
-def poisson_logp(k: Any, mean: Any) -> Any:
-    """Return the log-probability of Poisson numbers, without cancellation for large means."""
-    return log_peak(k) - special.kl_div(k, mean)
-
-
-def binomial_logp(k: Any, n: Any, p: Any, rest: Any, others: Any = None) -> Any:
-    """Return the log-probability of binomial numbers; ``rest`` is ``1 - p``.
-
-    ``others`` is ``n - k``, for callers that have it: where it is 0, the derivatives of a
-    difference would be infinite.
-
-    It is that of two Poisson numbers with the sum n, divided by that of the sum, so that only small
-    terms are subtracted. n need not be an integer.
-    """
-    others = n - k if others is None else others
-    peaks = log_peak(k) + log_peak(others) - log_peak(n)
-    return peaks - special.kl_div(k, n * p) - special.kl_div(others, n * rest)
-
+__all__ = ["Binomial", "Hypergeometric", "LogSeries", "Poisson"]
 
 class Poisson(SearchedCounts, method="poisson"):
     """How many events there are, if they occur independently and ``lam`` is the mean.
@@ -98,6 +66,12 @@ class Poisson(SearchedCounts, method="poisson"):
 
     def _sf(self, value: Any) -> Any:
         return special.gammainc(value + 1, self.lam)
+
+    def _logcdf(self, value: Any) -> Any:
+        return log_gamma_above(value + 1, self.lam)
+
+    def _logsf(self, value: Any) -> Any:
+        return log_gamma_below(value + 1, self.lam, math.log(self.lam))
 
     def mean(self) -> Any:
         return self.lam
@@ -138,11 +112,21 @@ class Binomial(SearchedCounts, method="binomial"):
     def _logp(self, value: Any) -> Any:
         return binomial_logp(value, self.n, self.p, 1 - self.p)
 
+    def _logs(self) -> tuple[Any, Any]:
+        """Return the logarithms of the probabilities of success and failure."""
+        return math.log(self.p), math.log1p(-self.p)
+
     def _cdf(self, value: Any) -> Any:
-        return special.betainc(self.n - value, value + 1, 1 - self.p)
+        return special.betaincc(value + 1, self.n - value, self.p)
 
     def _sf(self, value: Any) -> Any:
         return special.betainc(value + 1, self.n - value, self.p)
+
+    def _logcdf(self, value: Any) -> Any:
+        return log_beta_below(self.n - value, value + 1, 1 - self.p, self.p, *reversed(self._logs()))
+
+    def _logsf(self, value: Any) -> Any:
+        return log_beta_below(value + 1, self.n - value, self.p, 1 - self.p, *self._logs())
 
     def mean(self) -> Any:
         return self.n * self.p

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -123,12 +124,22 @@ class DiscreteDistribution(Distribution):
         """Return the quantile of ``q``, or a number next to it."""
         raise self._lacks("quantile function")
 
+    def _about_above(self, q: Any) -> Any:
+        """Return the number above which the probability is ``q``, or one next to it."""
+        raise self._lacks("quantile function")
+
     def _icdf(self, q: Any) -> Any:
-        low, high = self.support()
-        found = math.clip(self._about(q), low, high)
-        found = math.switch(self.cdf(found) < q, found + 1, found)
+        return self._next_to(self._about(q), lambda k: self.cdf(k) >= q)
+
+    def _isf(self, q: Any) -> Any:
+        return self._next_to(self._about_above(q), lambda k: self.sf(k) <= q)
+
+    def _next_to(self, near: Any, holds: Callable[[Any], Any]) -> Any:
+        """Return the first number for which a condition holds, which is next to another one."""
+        found = math.clip(near, *self.support())
+        found = math.switch(holds(found), found, found + 1)
         before = found - 1
-        return math.switch(self.cdf(before) >= q, before, found)
+        return math.switch(holds(before), before, found)
 
 
 class Bernoulli(DiscreteDistribution, method="bernoulli"):
@@ -179,6 +190,9 @@ class Bernoulli(DiscreteDistribution, method="bernoulli"):
 
     def _icdf(self, q: Any) -> Any:
         return math.cast(q > 1 - self.p, "float64")
+
+    def _isf(self, q: Any) -> Any:
+        return math.cast(q < self.p, "float64")
 
     def mean(self) -> Any:
         return self.p
@@ -240,6 +254,9 @@ class Geometric(DiscreteDistribution, method="geometric"):
     def _about(self, q: Any) -> Any:
         return math.ceil(math.log1p(-q) / math.log1p(-self.p))
 
+    def _about_above(self, q: Any) -> Any:
+        return math.ceil(math.log(q) / math.log1p(-self.p))
+
     def mean(self) -> Any:
         return 1 / self.p
 
@@ -299,3 +316,6 @@ class DiscreteWeibull(DiscreteDistribution, method="discrete_weibull"):
 
     def _about(self, q: Any) -> Any:
         return math.ceil(math.power(math.log1p(-q) / math.log(self.q), 1 / self.beta)) - 1
+
+    def _about_above(self, q: Any) -> Any:
+        return math.ceil(math.power(math.log(q) / math.log(self.q), 1 / self.beta)) - 1

@@ -9,6 +9,14 @@ from phintys.random.distributions.base import reciprocal, same
 from phintys.random.distributions.checks import positive
 from phintys.random.distributions.location_scale import EULER
 from phintys.random.distributions.positive import Positive
+from phintys.random.distributions.tails import (
+    gamma_below,
+    gamma_quantile,
+    gamma_quantile_above,
+    log_gamma_above,
+    log_gamma_below,
+    log_of_hazard,
+)
 from phintys.random.samplers.gamma import gamma_of_bits
 from phintys.tensor import math, special
 from phintys.tensor.creation import zeros_like
@@ -64,6 +72,9 @@ class PowerOfGamma(Positive):
             return {1.0: same, -1.0: math.reciprocal, 2.0: math.sqr}[power](z)
         return math.power(z, power)
 
+    def _log_gamma_of(self, value: Any) -> Any:
+        return self._power() * math.log(value / self._scale())
+
     def _logp(self, value: Any) -> Any:
         shape, power, z = self._shape(), self._power(), value / self._scale()
         density = special.xlogy(shape * power - 1, z) - self._gamma_of(value)
@@ -72,20 +83,49 @@ class PowerOfGamma(Positive):
         return density - special.gammaln(shape) + math.log(abs(power)) - math.log(self._scale())
 
     def _cdf(self, value: Any) -> Any:
-        below = special.gammaincc if self.is_falling else special.gammainc
-        return below(self._shape(), self._gamma_of(value))
+        return self._above(value) if self.is_falling else self._below(value)
 
     def _sf(self, value: Any) -> Any:
-        above = special.gammainc if self.is_falling else special.gammaincc
-        return above(self._shape(), self._gamma_of(value))
+        return self._below(value) if self.is_falling else self._above(value)
+
+    def _below(self, value: Any) -> Any:
+        """Return the probability of gamma numbers below that of a value."""
+        number, power = self._gamma_of(value), self._power()
+        if isinstance(power, float) and abs(power) == 1:
+            return special.gammainc(self._shape(), number)
+        return gamma_below(self._shape(), number, self._log_gamma_of(value))
+
+    def _above(self, value: Any) -> Any:
+        return special.gammaincc(self._shape(), self._gamma_of(value))
+
+    def _logcdf(self, value: Any) -> Any:
+        return self._log_above(value) if self.is_falling else self._log_below(value)
+
+    def _logsf(self, value: Any) -> Any:
+        return self._log_below(value) if self.is_falling else self._log_above(value)
+
+    def _log_below(self, value: Any) -> Any:
+        """Return the logarithm of the probability of gamma numbers below that of a value."""
+        logarithm = self._log_gamma_of(value)
+        return log_gamma_below(self._shape(), self._gamma_of(value), logarithm)
+
+    def _log_above(self, value: Any) -> Any:
+        return log_gamma_above(self._shape(), self._gamma_of(value))
 
     def _icdf(self, q: Any) -> Any:
-        quantile = special.gammainccinv if self.is_falling else special.gammaincinv
-        return self._of_gamma(quantile(self._shape(), q))
+        quantile = gamma_quantile_above if self.is_falling else gamma_quantile
+        return self._of_quantile(*quantile(self._shape(), q))
 
     def _isf(self, q: Any) -> Any:
-        quantile = special.gammaincinv if self.is_falling else special.gammainccinv
-        return self._of_gamma(quantile(self._shape(), q))
+        quantile = gamma_quantile if self.is_falling else gamma_quantile_above
+        return self._of_quantile(*quantile(self._shape(), q))
+
+    def _of_quantile(self, number: Any, logarithm: Any) -> Any:
+        """Return the value of a gamma number, by its logarithm if it may have underflowed."""
+        is_tiny = number < numbers.exp(-50)
+        usual = self._of_gamma(math.switch(is_tiny, 1, number))
+        tiny = self._scale() * math.exp(math.switch(is_tiny, logarithm, 0) / self._power())
+        return math.switch(is_tiny, tiny, usual)
 
     def _moment(self, n: int) -> Any:
         """Return the mean of the n-th power."""
@@ -343,6 +383,10 @@ class Rayleigh(Positive, method="rayleigh"):
 
     def _sf(self, value: Any) -> Any:
         return math.exp(self._logsf(value))
+
+    def _logcdf(self, value: Any) -> Any:
+        # The square of a small number may underflow.
+        return log_of_hazard(self._logsf(value), 2 * math.log(value / self.scale) - numbers.log(2))
 
     def _logsf(self, value: Any) -> Any:
         return -0.5 * math.sqr(value / self.scale)

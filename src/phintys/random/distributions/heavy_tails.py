@@ -9,8 +9,9 @@ import numpy as np
 
 from phintys.random.distributions.base import Distribution, same
 from phintys.random.distributions.checks import positive
-from phintys.random.distributions.location_scale import EULER, LocationScale
+from phintys.random.distributions.location_scale import EULER, LocationScale, log1p_square
 from phintys.random.distributions.positive import Positive
+from phintys.random.distributions.tails import log_beyond, log_of_hazard, log_quotient
 from phintys.random.exact.functions import exact_normal
 from phintys.tensor import math, special
 from phintys.tensor.creation import zeros_like
@@ -48,16 +49,16 @@ class Pareto(Distribution, method="pareto"):
         return 2 * self.scale
 
     def _logp(self, value: Any) -> Any:
-        return math.log(self.b / self.scale) - (self.b + 1) * math.log(value / self.scale)
+        return math.log(self.b / self.scale) - (self.b + 1) * log_quotient(value, self.scale)
 
     def _cdf(self, value: Any) -> Any:
         return -math.expm1(self._logsf(value))
 
     def _sf(self, value: Any) -> Any:
-        return math.power(self.scale / value, self.b)
+        return math.exp(self._logsf(value))
 
     def _logsf(self, value: Any) -> Any:
-        return -self.b * math.log(value / self.scale)
+        return -self.b * log_quotient(value, self.scale)
 
     def _icdf(self, q: Any) -> Any:
         return self.scale * math.exp(-math.log1p(-q) / self.b)
@@ -165,7 +166,7 @@ class HalfCauchy(Distribution, method="halfcauchy"):
 
     def _logp(self, value: Any) -> Any:
         z = self._standardized(value)
-        return numbers.log(2 / numbers.pi) - math.log(self.scale) - math.log1p(math.sqr(z))
+        return numbers.log(2 / numbers.pi) - math.log(self.scale) - log1p_square(z)
 
     def _cdf(self, value: Any) -> Any:
         return 2 / numbers.pi * math.arctan(self._standardized(value))
@@ -216,12 +217,12 @@ class LogLogistic(Positive, method="loglogistic"):
     alternatives: ClassVar[Any] = {"scale": ("alpha", same), "c": ("beta", same)}
 
     def _log_odds(self, value: Any) -> Any:
-        return self.beta * math.log(value / self.alpha)
+        return self.beta * log_quotient(value, self.alpha)
 
     def _logp(self, value: Any) -> Any:
         inside = special.xlogy(self.beta - 1, value / self.alpha)
-        odds = math.power(value / self.alpha, self.beta)
-        return inside + math.log(self.beta / self.alpha) - 2 * math.log1p(odds)
+        constant = math.log(self.beta / self.alpha)
+        return inside + constant - 2 * special.softplus(self._log_odds(value))
 
     def _cdf(self, value: Any) -> Any:
         return math.sigmoid(self._log_odds(value))
@@ -281,7 +282,12 @@ class Burr12(Positive, method="burr12"):
     domains: ClassVar[dict[str, Any]] = {"c": positive, "d": positive}
 
     def _log1p_power(self, value: Any) -> Any:
-        return math.log1p(math.power(value / self.scale, self.c))
+        log_power = self.c * log_quotient(value, self.scale)
+        return special.softplus(log_power)
+
+    def _logcdf(self, value: Any) -> Any:
+        log_power = self.c * log_quotient(value, self.scale)
+        return log_of_hazard(self._logsf(value), math.log(self.d) + log_power)
 
     def _logp(self, value: Any) -> Any:
         inside = special.xlogy(self.c - 1, value / self.scale)
@@ -361,6 +367,9 @@ class Levy(LocationScale, method="levy"):
 
     def _standard_sf(self, z: Any) -> Any:
         return special.erf(math.sqrt(0.5 / z))
+
+    def _standard_logcdf(self, z: Any) -> Any:
+        return log_beyond(math.sqrt(1 / z))
 
     def _standard_icdf(self, q: Any) -> Any:
         return 0.5 / math.sqr(special.erfcinv(q))

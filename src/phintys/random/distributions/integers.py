@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from phintys._base.errors import DtypeError
-from phintys.random.distributions.checks import above, at_least, nonnegative, positive
+from phintys.random.distributions.checks import (
+    above,
+    at_least,
+    nonnegative,
+    positive,
+    up_to_integer,
+    with_domains,
+)
 from phintys.random.distributions.discrete import DiscreteDistribution, without_derivatives
 from phintys.random.distributions.multivariate import Multivariate, Source
 from phintys.random.samplers.counts import integer_below
@@ -32,6 +39,16 @@ class _Range(DiscreteDistribution, Multivariate):
         """Return the first and the last integer."""
         raise NotImplementedError
 
+    def within(self, dtype: str) -> Any:
+        first, *last = self.parameters
+        beyond = self._beyond()
+        domains = {one: up_to_integer(dtype, beyond) for one in last or [first]}
+        return with_domains(self, {first: up_to_integer(dtype), **domains})
+
+    def _beyond(self) -> int:
+        """Return how far the second end is beyond the last integer."""
+        return 0
+
     def support(self) -> tuple[Any, Any]:
         first, last = self._ends()
         return math.cast(first, "float64"), math.cast(last, "float64")
@@ -56,6 +73,9 @@ class _Range(DiscreteDistribution, Multivariate):
 
     def _about(self, q: Any) -> Any:
         return self.support()[0] + math.ceil(q * self._count()) - 1
+
+    def _about_above(self, q: Any) -> Any:
+        return self.support()[1] - math.floor(q * self._count())
 
     def mean(self) -> Any:
         first, last = self.support()
@@ -98,6 +118,9 @@ class Integers(_Range, method="integers"):
         least = nonnegative if self.options["endpoint"] else positive
         bound = at_least("low") if self.options["endpoint"] else above("low")
         self.domains = {"high": bound} if "high" in self.parameters else {"low": least}  # pyright: ignore[reportAttributeAccessIssue]
+
+    def _beyond(self) -> int:
+        return 0 if self.options["endpoint"] else 1
 
     def _ends(self) -> tuple[Any, Any]:
         if "high" in self.parameters:

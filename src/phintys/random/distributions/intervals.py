@@ -10,6 +10,7 @@ import numpy as np
 from phintys.random.distributions.base import Distribution, same
 from phintys.random.distributions.checks import at_least, positive
 from phintys.random.distributions.location_scale import EULER, Normal
+from phintys.random.distributions.tails import log_of_hazard, log_quotient
 from phintys.tensor import math, special
 from phintys.tensor.creation import zeros_like
 
@@ -60,26 +61,31 @@ class Triangular(Distribution, method="triangular"):
         return numbers.log(2) + math.log(height) - math.log(width)
 
     def _cdf(self, value: Any) -> Any:
-        width, rise, fall = self._sides()
-        below = math.sqr(value - self.left) / (width * rise)
-        above = math.sqr(self.right - value) / (width * fall)
-        return math.switch(value < self.parameters["mode"], below, 1 - above)
+        is_rising, below, above = self._tails(value)
+        return math.switch(is_rising, below, 1 - above)
 
     def _sf(self, value: Any) -> Any:
+        is_rising, below, above = self._tails(value)
+        return math.switch(is_rising, 1 - below, above)
+
+    def _tails(self, value: Any) -> tuple[Any, Any, Any]:
+        """Return on which side a value is, and the probabilities beyond it on each side."""
         width, rise, fall = self._sides()
-        below = math.sqr(value - self.left) / (width * rise)
-        above = math.sqr(self.right - value) / (width * fall)
-        return math.switch(value < self.parameters["mode"], 1 - below, above)
+        low, high = value - self.left, self.right - value
+        is_rising = value < self.parameters["mode"]
+        return is_rising, low / width * (low / rise), high / width * (high / fall)
 
     def _icdf(self, q: Any) -> Any:
         width, rise, fall = self._sides()
-        low = self.left + math.sqrt(q * width * rise)
-        return math.switch(q * width < rise, low, self.right - math.sqrt((1 - q) * width * fall))
+        low = self.left + math.sqrt(q * width) * math.sqrt(rise)
+        high = self.right - math.sqrt((1 - q) * width) * math.sqrt(fall)
+        return math.switch(q * width < rise, low, high)
 
     def _isf(self, q: Any) -> Any:
         width, rise, fall = self._sides()
-        high = self.right - math.sqrt(q * width * fall)
-        return math.switch(q * width < fall, high, self.left + math.sqrt((1 - q) * width * rise))
+        low = self.left + math.sqrt((1 - q) * width) * math.sqrt(rise)
+        high = self.right - math.sqrt(q * width) * math.sqrt(fall)
+        return math.switch(q * width < fall, high, low)
 
     def mean(self) -> Any:
         return (self.left + self.parameters["mode"] + self.right) / 3
@@ -120,8 +126,13 @@ class Kumaraswamy(Distribution, method="kumaraswamy"):
 
     def _logp(self, value: Any) -> Any:
         inside = special.xlogy(self.a - 1, value)
-        outer = special.xlog1py(self.b - 1, -math.power(value, self.a))
+        # At 1 the logarithm of 1 - value**a is -infinity, which b = 1 takes away.
+        outer = math.switch(math.eq(self.b, 1), 0, (self.b - 1) * self._log_rest(value))
         return math.log(self.a * self.b) + inside + outer
+
+    def _log_rest(self, value: Any) -> Any:
+        """Return the logarithm of ``1 - value**a``."""
+        return special.log1mexp(self.a * math.log(value))
 
     def _cdf(self, value: Any) -> Any:
         return -math.expm1(self._logsf(value))
@@ -130,7 +141,11 @@ class Kumaraswamy(Distribution, method="kumaraswamy"):
         return math.exp(self._logsf(value))
 
     def _logsf(self, value: Any) -> Any:
-        return self.b * special.log1mexp(self.a * math.log(value))
+        return self.b * self._log_rest(value)
+
+    def _logcdf(self, value: Any) -> Any:
+        log_power = self.a * math.log(value)
+        return log_of_hazard(self._logsf(value), math.log(self.b) + log_power)
 
     def _icdf(self, q: Any) -> Any:
         return math.power(-math.expm1(math.log1p(-q) / self.b), 1 / self.a)
@@ -285,35 +300,38 @@ class LogUniform(Distribution, method="loguniform"):
         return self.low, self.high
 
     def _width(self) -> Any:
-        return math.log(self.high / self.low)
+        return log_quotient(self.high, self.low)
 
     def _logp(self, value: Any) -> Any:
         return -math.log(value) - math.log(self._width())
 
     def _cdf(self, value: Any) -> Any:
-        return math.log(value / self.low) / self._width()
+        return log_quotient(value, self.low) / self._width()
 
     def _sf(self, value: Any) -> Any:
-        return math.log(self.high / value) / self._width()
+        return log_quotient(self.high, value) / self._width()
 
     def _icdf(self, q: Any) -> Any:
-        return self.low * math.exp(q * self._width())
+        # In two factors, as each is at most the root of the quotient of the ends, which may overflow.
+        root = math.exp((0.5 * q) * self._width())
+        return math.clip((self.low * root) * root, self.low, self.high)
 
     def _isf(self, q: Any) -> Any:
-        return self.high * math.exp(-q * self._width())
+        root = math.exp((-0.5 * q) * self._width())
+        return math.clip((self.high * root) * root, self.low, self.high)
 
     def mean(self) -> Any:
         return (self.high - self.low) / self._width()
 
     def variance(self) -> Any:
-        squares = (math.sqr(self.high) - math.sqr(self.low)) / (2 * self._width())
+        squares = (self.high - self.low) * (0.5 * (self.high + self.low)) / self._width()
         return squares - math.sqr(self.mean())
 
     def mode(self) -> Any:
         return self.low + zeros_like(self.high)
 
     def entropy(self) -> Any:
-        return 0.5 * math.log(self.low * self.high) + math.log(self._width())
+        return 0.5 * (math.log(self.low) + math.log(self.high)) + math.log(self._width())
 
 
 class TruncExpon(Distribution, method="truncexpon"):
@@ -357,11 +375,25 @@ class TruncExpon(Distribution, method="truncexpon"):
         z = self._standardized(value)
         return math.exp(-z) * math.expm1(z - self.b) / math.expm1(-self.b)
 
+    def _logcdf(self, value: Any) -> Any:
+        z = self._standardized(value)
+        below = special.log1mexp(-z) - self._log_total()
+        return math.switch(z < 0.5 * self.b, below, math.log1p(-self._sf(value)))
+
+    def _logsf(self, value: Any) -> Any:
+        z = self._standardized(value)
+        above = special.log1mexp(z - self.b) - z - self._log_total()
+        return math.switch(z < 0.5 * self.b, math.log1p(-self._cdf(value)), above)
+
     def _icdf(self, q: Any) -> Any:
         return self.loc - self.scale * math.log1p(q * math.expm1(-self.b))
 
     def _isf(self, q: Any) -> Any:
-        return self.loc + self.scale * (self.b - math.log1p(q * math.expm1(self.b)))
+        # log(exp(-b) + q * (1 - exp(-b))), of its smaller deviation from 1.
+        fall = -math.expm1(-self.b)
+        near = math.log1p((q - 1) * fall)
+        far = math.log(math.exp(-self.b) + q * fall)
+        return self.loc - self.scale * math.switch((1 - q) * fall < 0.5, near, far)
 
     def mean(self) -> Any:
         return self.loc + self.scale * (1 - self.b / math.expm1(self.b))

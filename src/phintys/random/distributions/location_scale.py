@@ -10,7 +10,17 @@ from phintys.random.exact.functions import exact_normal
 from phintys.tensor import math, special
 from phintys.tensor.creation import zeros_like
 
-__all__ = ["Cauchy", "Gumbel", "Laplace", "LocationScale", "Logistic", "Normal"]
+__all__ = ["Cauchy", "Gumbel", "Laplace", "LocationScale", "Logistic", "Normal", "log1p_square"]
+
+
+def log1p_square(z: Any) -> Any:
+    """Return ``log(1 + z**2)``, also where the square overflows."""
+    is_large = abs(z) > _LARGE
+    logarithm = math.log1p(math.switch(is_large, abs(z), math.sqr(z)))
+    return math.switch(is_large, 2, 1) * logarithm
+
+
+_LARGE = 1e17  # of which 1 is no digit of the square, nor of the number
 
 
 class LocationScale(Distribution):
@@ -257,6 +267,11 @@ class Gumbel(LocationScale, method="gumbel"):
     def _standard_logcdf(self, z: Any) -> Any:
         return -math.exp(-z)
 
+    def _standard_logsf(self, z: Any) -> Any:
+        is_far = z > _FAR  # exp(-z) may underflow there, and is the probability
+        near = special.log1mexp(-math.exp(-math.switch(is_far, 0, z)))
+        return math.switch(is_far, -z, near)
+
     def _standard_icdf(self, q: Any) -> Any:
         return -math.log(-math.log(q))
 
@@ -272,6 +287,8 @@ class Gumbel(LocationScale, method="gumbel"):
     def _standard_entropy(self) -> Any:
         return 1 + EULER
 
+
+_FAR = 40.0
 
 EULER = 0.5772156649015328606
 """Euler's constant."""
@@ -297,7 +314,7 @@ class Cauchy(LocationScale, method="cauchy"):
     alternatives: ClassVar[Any] = {"alpha": ("loc", same), "beta": ("scale", same)}
 
     def _standard_logp(self, z: Any) -> Any:
-        return -math.log1p(z * z) - numbers.log(numbers.pi)
+        return -log1p_square(z) - numbers.log(numbers.pi)
 
     def _standard_cdf(self, z: Any) -> Any:
         # atan2 keeps the digits of both tails.

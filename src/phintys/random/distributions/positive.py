@@ -10,6 +10,7 @@ import numpy as np
 from phintys.random.distributions.base import Distribution, reciprocal, same
 from phintys.random.distributions.checks import positive
 from phintys.random.distributions.location_scale import EULER, Normal
+from phintys.random.distributions.tails import log_beyond, log_of_hazard, log_quotient
 from phintys.random.exact.functions import exact_exponential
 from phintys.tensor import math, special
 from phintys.tensor.creation import zeros_like
@@ -121,7 +122,7 @@ class HalfNormal(Positive, method="halfnormal"):
         return special.erfc(self._standardized(value) / numbers.sqrt(2))
 
     def _logsf(self, value: Any) -> Any:
-        return numbers.log(2) + special.log_ndtr(-self._standardized(value))
+        return log_beyond(self._standardized(value))
 
     def _icdf(self, q: Any) -> Any:
         return self.loc + self.scale * numbers.sqrt(2) * special.erfinv(q)
@@ -237,6 +238,9 @@ class Weibull(Positive, method="weibull"):
 
     def _sf(self, value: Any) -> Any:
         return math.exp(self._logsf(value))
+
+    def _logcdf(self, value: Any) -> Any:
+        return log_of_hazard(self._logsf(value), self.a * log_quotient(value, self.scale))
 
     def _logsf(self, value: Any) -> Any:
         return -math.power(value / self.scale, self.a)

@@ -79,7 +79,6 @@ class SearchedCounts(DiscreteDistribution):
         return self.mean() + self.stddev() * special.ndtri(q)
 
     def _about_above(self, q: Any) -> Any:
-        """Return the number above which the probability is ``q``, or one next to it."""
         return self.mean() - self.stddev() * special.ndtri(q)
 
     def _icdf(self, q: Any) -> Any:

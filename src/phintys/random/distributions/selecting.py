@@ -7,10 +7,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from phintys._base.errors import ArgumentError, ShapeError
-from phintys.random.distributions.base import Distribution
+from phintys.random.distributions.base import Distribution, as_parameter
 from phintys.random.distributions.bounded import Uniform
 from phintys.random.distributions.categorical import places_among
-from phintys.random.distributions.checks import positive, probabilities
+from phintys.random.distributions.checks import (
+    positive,
+    probabilities,
+    up_to_integer,
+    with_domains,
+)
 from phintys.random.distributions.discrete import ParameterOfDiscrete
 from phintys.random.distributions.multivariate import Source
 from phintys.random.distributions.positive import Exponential
@@ -31,14 +36,6 @@ if TYPE_CHECKING:
 __all__ = ["Choice", "Permutation", "Permuted", "Shuffle"]
 
 
-def _elements(x: Any, axis: int) -> tuple[Any, Any]:
-    """Return the array to select from, ``None`` for the integers below ``x``, and their number."""
-    x = as_tensor_variable(x)
-    if x.ndim == 0:
-        return None, fold(as_size(x, "The number of integers to select from"))
-    return x, sizes_of(x)[normalize_axis(axis, x.ndim)]
-
-
 def random_order(source: Source, *lengths: Any) -> Any:
     """Return random orders along the last axis."""
     return RandomOrder()(source.bits(*lengths))
@@ -53,6 +50,23 @@ class Selection(Distribution):
     def __init__(self, *values: Any, **named: Any) -> None:
         self.arguments: dict[str, Any] = {**self.defaults, **self._named(values, named)}
         self.parameters: dict[str, Any] = {}
+        self._source = next(iter(self.defaults))
+        count = as_tensor_variable(self.arguments[self._source])
+        if count.ndim == 0:  # the integers below it
+            self.parameters[self._source] = count
+
+    def _elements(self) -> tuple[Any, Any]:
+        """Return the array to select from, ``None`` for integers below a number, and its length."""
+        if self._source in self.parameters:
+            count = self.parameters[self._source]
+            return None, fold(as_size(count, "The number of integers to select from"))
+        x = as_tensor_variable(self.arguments[self._source])
+        return x, sizes_of(x)[normalize_axis(self.arguments["axis"], x.ndim)]
+
+    def within(self, dtype: str) -> Any:
+        if self._source not in self.parameters:
+            return self
+        return with_domains(self, {self._source: up_to_integer(dtype, beyond=1)})
 
     def draw(self, rng: Any, size: Any = None) -> tuple[Variable, Any]:
         source = Source(rng)
@@ -94,7 +108,7 @@ class Permutation(Selection, method="permutation"):
 
     def selected(self, source: Source, size: Any) -> Any:
         self.without_size(size)
-        x, count = _elements(self.arguments["x"], self.arguments["axis"])
+        x, count = self._elements()
         order = random_order(source, count)
         return order if x is None else x.take(order, axis=self.arguments["axis"])
 
@@ -196,23 +210,21 @@ class Choice(Selection, method="choice"):
         "shuffle": True,
     }
     domains: ClassVar[dict[str, Any]] = {"a": positive, "p": probabilities}
+    is_discrete: bool = True  # what is drawn are places
 
     def __init__(self, *values: Any, **named: Any) -> None:
         super().__init__(*values, **named)
-        count = as_tensor_variable(self.arguments["a"])
-        if count.ndim == 0:
-            self.parameters["a"] = count
         if self.arguments["p"] is not None:
             p = as_tensor_variable(self.arguments["p"])
             if p.ndim != 1:
                 msg = f"choice: p is a vector with a probability for each element, got {p.type}."
                 raise ShapeError(msg)
-            self.parameters["p"] = math.cast(p, "float64")
+            self.parameters["p"] = as_parameter(p)
 
     def selected(self, source: Source, size: Any) -> Any:
         size = self.arguments["size"] if size is None else size
         lengths = () if size is None else tuple(as_sizes(size, "The size of a choice"))
-        a, count = _elements(self.parameters.get("a", self.arguments["a"]), self.arguments["axis"])
+        a, count = self._elements()
         places = self._places(source, count, lengths)
         return places if a is None else a.take(places, axis=self.arguments["axis"])
 
@@ -237,5 +249,5 @@ class Choice(Selection, method="choice"):
         return places_among(self._weights(count), uniform)
 
     def _weights(self, count: Any) -> Any:
-        weights = ParameterOfDiscrete("Choice", "p")(self.p)
+        weights = ParameterOfDiscrete("Choice", "p")(math.cast(self.p, "float64"))
         return specify_shape(weights, (count,))

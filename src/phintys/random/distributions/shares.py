@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from phintys.control.loop_forms.scanning import scan
 from phintys.random.distributions.checks import nonnegative, positive, probabilities
-from phintys.random.distributions.counts import log_peak
+from phintys.random.distributions.tails import log_peak
 from phintys.random.distributions.discrete import log_if, without_derivatives
 from phintys.random.distributions.gaussian import unit_tolerance
 from phintys.random.distributions.multivariate import Multivariate, Source

@@ -10,10 +10,17 @@ import numpy as np
 from phintys.random.distributions.base import Distribution, same
 from phintys.random.distributions.checks import positive
 from phintys.random.distributions.location_scale import EULER, LocationScale
+from phintys.random.distributions.normal_integrals import (
+    log_skew_ndtr,
+    log_sum_cdf,
+    log_waiting,
+)
 from phintys.random.distributions.positive import Positive
+from phintys.random.distributions.tails import log_beyond
 from phintys.random.exact.functions import exact_exponential, exact_normal
 from phintys.random.exact.uniform import open_uniform
 from phintys.tensor import math, special
+from phintys.tensor.elemwise import elemwise
 
 __all__ = ["AsymmetricLaplace", "ExGaussian", "Moyal", "SkewNormal", "Wald"]
 
@@ -21,6 +28,7 @@ LOG_ROOT_TWO_PI = 0.5 * numbers.log(2 * numbers.pi)
 
 
 _MANY = 40.0
+_FAR = 40.0
 
 
 def _scaled_exp1(x: Any) -> Any:
@@ -84,9 +92,9 @@ class Wald(Positive, method="wald"):
         return math.logaddexp(special.log_ndtr(low), 2 * ratio + special.log_ndtr(-high))
 
     def _logsf(self, value: Any) -> Any:
-        low, high, ratio = self._ends(value)
-        above = special.log_ndtr(-low)
-        return above + special.log1mexp(2 * ratio + special.log_ndtr(-high) - above)
+        # With z = -low and the rate high - low, exp(2 * ratio) is that of the sum.
+        low, _, _ = self._ends(value)
+        return elemwise(log_sum_cdf)(-low, 2 * math.sqrt(self.scale / value))
 
     def _cdf(self, value: Any) -> Any:
         return math.exp(self._logcdf(value))
@@ -143,11 +151,17 @@ class SkewNormal(LocationScale, method="skewnormal"):
         normal = -0.5 * math.sqr(z) - LOG_ROOT_TWO_PI
         return numbers.log(2) + normal + special.log_ndtr(self.alpha * z)
 
+    def _standard_logcdf(self, z: Any) -> Any:
+        return elemwise(log_skew_ndtr)(z, self.alpha)
+
+    def _standard_logsf(self, z: Any) -> Any:
+        return elemwise(log_skew_ndtr)(-z, -self.alpha)
+
     def _standard_cdf(self, z: Any) -> Any:
-        return math.clip(special.ndtr(z) - 2 * special.owens_t(z, self.alpha), 0, 1)
+        return math.exp(self._standard_logcdf(z))
 
     def _standard_sf(self, z: Any) -> Any:
-        return math.clip(special.ndtr(-z) + 2 * special.owens_t(z, self.alpha), 0, 1)
+        return math.exp(self._standard_logsf(z))
 
     def _standard_mean(self) -> Any:
         return numbers.sqrt(2 / numbers.pi) * self.alpha / math.sqrt(1 + math.sqr(self.alpha))
@@ -188,15 +202,11 @@ class ExGaussian(Distribution, method="exgaussian"):
         return self.mu + self.sigma * normal + self.nu * wait
 
     def _parts(self, value: Any) -> tuple[Any, Any]:
-        """Return the standard normal number of a value, and the logarithm of the waiting part.
-
-        That is ``log(exp(r**2 / 2 - r z) ndtr(z - r))`` for ``r = sigma / nu``.
-        """
-        z, ratio = (value - self.mu) / self.sigma, self.sigma / self.nu
-        return z, 0.5 * math.sqr(ratio) - ratio * z + special.log_ndtr(z - ratio)
+        """Return the standard normal number of a value, and the rate in its unit."""
+        return (value - self.mu) / self.sigma, self.sigma / self.nu
 
     def _logp(self, value: Any) -> Any:
-        return self._parts(value)[1] - math.log(self.nu)
+        return log_waiting(*self._parts(value)) - math.log(self.nu)
 
     def _cdf(self, value: Any) -> Any:
         return math.exp(self._logcdf(value))
@@ -205,13 +215,13 @@ class ExGaussian(Distribution, method="exgaussian"):
         return math.exp(self._logsf(value))
 
     def _logcdf(self, value: Any) -> Any:
-        z, waiting = self._parts(value)
-        below = special.log_ndtr(z)
-        return below + special.log1mexp(math.minimum(waiting - below, 0))
+        return elemwise(log_sum_cdf)(*self._parts(value))
 
     def _logsf(self, value: Any) -> Any:
-        z, waiting = self._parts(value)
-        return math.logaddexp(special.log_ndtr(-z), waiting)
+        z, rate = self._parts(value)
+        above = math.logaddexp(special.log_ndtr(-z), log_waiting(z, rate))
+        cdf = self._cdf(value)
+        return math.switch(cdf < 0.5, math.log1p(-math.minimum(cdf, 0.5)), above)
 
     def mean(self) -> Any:
         return self.mu + self.nu + 0 * self.sigma
@@ -247,24 +257,32 @@ class AsymmetricLaplace(LocationScale, method="asymmetriclaplace"):
     alternatives: ClassVar[Any] = {"mu": ("loc", same)}
     is_symmetric: ClassVar[bool] = False
 
-    def _below(self) -> Any:
-        """Return the probability of numbers below ``loc``."""
-        square = math.sqr(self.kappa)
-        return square / (1 + square)
+    def _sides(self) -> tuple[Any, Any]:
+        """Return the probabilities of numbers below ``loc``, and above it."""
+        return 1 / (1 + math.sqr(1 / self.kappa)), 1 / (1 + math.sqr(self.kappa))
 
     def _standard_logp(self, z: Any) -> Any:
         slope = math.switch(z < 0, 1 / self.kappa, -self.kappa)
         return z * slope - math.log(self.kappa + 1 / self.kappa)
 
     def _standard_logcdf(self, z: Any) -> Any:
-        below = math.log(self._below()) + math.minimum(z, 0) / self.kappa
-        above = math.exp(-self.kappa * math.maximum(z, 0)) / (1 + math.sqr(self.kappa))
-        return math.switch(z < 0, below, math.log1p(-above))
+        return self._log_side(z / self.kappa, z * self.kappa, *self._sides())
 
     def _standard_logsf(self, z: Any) -> Any:
-        above = -self.kappa * math.maximum(z, 0) - math.log1p(math.sqr(self.kappa))
-        below = self._below() * math.exp(math.minimum(z, 0) / self.kappa)
-        return math.switch(z < 0, math.log1p(-below), above)
+        return self._log_side(-z * self.kappa, -z / self.kappa, *reversed(self._sides()))
+
+    def _log_side(self, inside: Any, beyond: Any, share: Any, rest: Any) -> Any:
+        """Return the logarithm of the probability of a side, which has a share of all numbers.
+
+        It falls as ``exp(inside)`` on that side, and rises by ``rest * (1 - exp(-beyond))`` after.
+        """
+        is_inside = inside < 0
+        log_share = math.switch(share < 0.5, math.log(share), math.log1p(-math.minimum(rest, 0.5)))
+        tail = log_share + math.minimum(inside, 0)
+        left = rest * math.exp(-math.maximum(beyond, 0))
+        whole = share - rest * math.expm1(-math.maximum(beyond, 0))
+        after = math.switch(left < 0.5, math.log1p(-math.minimum(left, 0.5)), math.log(whole))
+        return math.switch(is_inside, tail, after)
 
     def _standard_cdf(self, z: Any) -> Any:
         return math.exp(self._standard_logcdf(z))
@@ -273,14 +291,17 @@ class AsymmetricLaplace(LocationScale, method="asymmetriclaplace"):
         return math.exp(self._standard_logsf(z))
 
     def _standard_icdf(self, q: Any) -> Any:
-        low = self.kappa * math.log(q / self._below())
-        high = -(math.log1p(-q) + math.log1p(math.sqr(self.kappa))) / self.kappa
-        return math.switch(q < self._below(), low, high)
+        return self._quantile(q, self.kappa, 1 / self.kappa, *self._sides())
 
     def _standard_isf(self, q: Any) -> Any:
-        low = self.kappa * (math.log1p(-q) - math.log(self._below()))
-        high = -(math.log(q) + math.log1p(math.sqr(self.kappa))) / self.kappa
-        return math.switch(1 - q < self._below(), low, high)
+        return -self._quantile(q, 1 / self.kappa, self.kappa, *reversed(self._sides()))
+
+    def _quantile(self, q: Any, below: Any, above: Any, share: Any, rest: Any) -> Any:
+        """Return a quantile, by the widths and the shares of numbers below 0 and above it."""
+        gap = math.switch(share < 0.5, share - q, (1 - q) - rest) / rest
+        near = math.log1p(math.maximum(gap, -0.5))
+        away = math.switch(gap > -0.5, near, math.log1p(-q) - math.log(rest))
+        return math.switch(q < share, below * math.log(q / share), -above * away)
 
     def _standard_mean(self) -> Any:
         return 1 / self.kappa - self.kappa
@@ -323,6 +344,14 @@ class Moyal(LocationScale, method="moyal"):
 
     def _standard_sf(self, z: Any) -> Any:
         return special.erf(math.exp(-0.5 * z) / numbers.sqrt(2))
+
+    def _standard_logcdf(self, z: Any) -> Any:
+        return log_beyond(math.exp(-0.5 * z))
+
+    def _standard_logsf(self, z: Any) -> Any:
+        is_far = z > _FAR  # the root of the density, which may underflow, is that of a uniform one
+        near = super()._standard_logsf(math.switch(is_far, 0, z))
+        return math.switch(is_far, 0.5 * numbers.log(2 / numbers.pi) - 0.5 * z, near)
 
     def _standard_icdf(self, q: Any) -> Any:
         return -2 * math.log(numbers.sqrt(2) * special.erfcinv(q))

@@ -90,7 +90,8 @@ class Zipf(SearchedCounts, method="zipf"):
         return -self.a * math.log(value) - math.log(zeta(self.a, 1.0))
 
     def _cdf(self, value: Any) -> Any:
-        return 1 - self._sf(value)
+        # Up to 1 it is the probability of 1, which is far above that of all others if a is large.
+        return math.switch(value < 2, 1 / zeta(self.a, 1.0), 1 - self._sf(value))
 
     def _sf(self, value: Any) -> Any:
         return zeta(self.a, value + 1) / zeta(self.a, 1.0)

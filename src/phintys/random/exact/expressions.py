@@ -37,6 +37,7 @@ def _tan(x: Any) -> Any:
 
 
 _EXACT = {
+    ps.arcsin: exact.exact_arcsin,
     ps.cos: lambda x: exact.exact_cos_pi(x * (1 / math.pi)),
     ps.erfcinv: exact.exact_erfcinv,
     ps.erfinv: exact.exact_erfinv,

@@ -17,6 +17,7 @@ from phintys.random.exact.normal_coefficients import CENTRAL, CENTRE, TAILS
 from phintys.random.exact.steps import RareCase, bits_float, exact_function, float_bits
 
 __all__ = [
+    "exact_arcsin",
     "exact_cos_pi",
     "exact_erfcinv",
     "exact_erfinv",
@@ -217,6 +218,48 @@ def exact_sin_pi(x: Any) -> Any:
 def exact_cos_pi(x: Any) -> Any:
     """cos(pi * x), in exact steps."""
     return _of_quarter_turns(x, 1)
+
+
+# (arcsin(x) / x - 1) / x**2 in powers of x**2, for x up to 1/2
+_ARCSIN = {
+    "float64": (
+        0.16666666666666669,
+        0.07499999999998433,
+        0.04464285714635543,
+        0.030381944138531247,
+        0.02237217294214989,
+        0.017352392720869973,
+        0.013971212973552933,
+        0.011479177415184906,
+        0.01032281435018578,
+        0.005457506718640358,
+        0.01740087944269402,
+        -0.014851887071247204,
+        0.028757851367421566,
+    ),
+    "float32": (
+        0.16666666337430908,
+        0.07500094543497424,
+        0.04459940152851218,
+        0.03110066273549457,
+        0.017149238357677253,
+        0.03369084720283012,
+    ),
+}
+
+
+@exact_function(derivative=lambda x, out: (1 / ps.sqrt((1 - x) * (1 + x)),))
+def exact_arcsin(x: Any) -> Any:
+    """arcsin(x), in exact steps."""
+    dtype = x.dtype
+    size = ps.abs(x)
+    is_small = ps.le(size, 0.5)
+    # arcsin(x) = pi / 2 - 2 arcsin(sqrt((1 - x) / 2))
+    square = ps.switch(is_small, x * x, (1.0 - size) * 0.5)
+    y = ps.switch(is_small, size, ps.sqrt(square))
+    near = y + y * (square * _polynomial(square, _ARCSIN[dtype]))
+    value = ps.switch(is_small, near, (0.5 * math.pi) - 2.0 * near)
+    return ps.switch(ps.lt(x, 0.0), -value, value)
 
 
 # ---- normal and exponential numbers --------------------------------------------------------------

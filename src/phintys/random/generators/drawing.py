@@ -69,7 +69,8 @@ class InDtype:
     ----------
     distribution
         The distribution. Floating parameters take the dtype, so that a float32 draw is computed in
-        float32; integers are cast.
+        float32. Integers beyond a narrower dtype become its nearest end; where all of them are
+        known to be between two ends, as those of ``integers`` are, such ends are refused.
     dtype
         The dtype.
     """
@@ -88,19 +89,50 @@ class InDtype:
 
     def draw(self, rng: Any, size: Any = None) -> tuple[Variable, Any]:
         """Return the next state and draws."""
-        after, numbers = draw_from(self._distribution, rng, size)
+        drawn: Any = self._distribution
+        is_integer = np.dtype(self.dtype).kind in "iu"
+        if is_integer and isinstance(drawn, Distribution):
+            drawn = drawn.within(self.dtype)
+        after, numbers = draw_from(drawn, rng, size)
         if numbers.dtype in _FLOATS and self.dtype not in _FLOATS:
-            is_integer = np.dtype(self.dtype).kind in "biu"
-            converted = f"draw{'.round()' if is_integer else ''}.astype({self.dtype!r})"
+            is_rounded = np.dtype(self.dtype).kind in "biu"
+            converted = f"draw{'.round()' if is_rounded else ''}.astype({self.dtype!r})"
             msg = (
                 f"Draws from {type(self._distribution).__name__} are floats of 32 or 64 bits, so "
                 f"their dtype cannot be {self.dtype}. Convert them: {converted}."
             )
             raise DtypeError(msg)
+        if is_integer and isinstance(drawn, Distribution) and _is_integer(numbers):
+            numbers = _saturated(numbers, self.dtype, drawn)
         return after, numbers if numbers.dtype == self.dtype else math.cast(numbers, self.dtype)
 
 
 _FLOATS = {"float32", "float64"}
+
+
+def _is_integer(numbers: Any) -> bool:
+    return np.dtype(numbers.dtype).kind in "iu"
+
+
+def _saturated(numbers: Any, dtype: str, distribution: Distribution) -> Any:
+    """Return integers of which those beyond a dtype are replaced by its ends.
+
+    An end is left out if the numbers are known not to be beyond it.
+    """
+    given, wanted = np.iinfo(numbers.dtype), np.iinfo(dtype)
+    ends = (0.0, np.inf) if distribution.event_ndim else distribution.support()
+    low, high = map(_known_end, ends, (given.min, given.max))
+    if low < wanted.min:
+        numbers = math.maximum(numbers, np.array(wanted.min, numbers.dtype))
+    if high > wanted.max:
+        numbers = math.minimum(numbers, np.array(wanted.max, numbers.dtype))
+    return numbers
+
+
+def _known_end(end: Any, unknown: int) -> int:
+    """Return an end of a support, another number if it is not known or infinite."""
+    is_known = isinstance(end, float) and abs(end) < np.inf
+    return int(end) if is_known else unknown
 
 
 def asked_for(

@@ -42,7 +42,8 @@ def _none(*arguments: Any) -> tuple[Any, ...]:
 def exact_log1m(p: Any) -> Any:
     """log(1 - p), in exact steps."""
     rest = 1.0 - p
-    return exact_log(rest) - (p - (1.0 - rest)) / rest
+    lost = ps.switch(ps.gt(rest, 0.0), (p - (1.0 - rest)) / rest, 0.0)
+    return exact_log(rest) - lost
 
 
 def to_int64(x: Any) -> Any:
