@@ -171,6 +171,41 @@ def test_a_start_without_density_names_the_terms():
         bridge.compile_logp_dlogp(model).check_start()
 
 
+def test_a_start_without_gradient_names_the_variables():
+    with pm.Model() as model:
+        pm.Normal("fine")
+        x = pm.Normal("x", shape=2, initval=[1.0, 0.0])
+        pm.Potential("root", -pm.math.sqrt(pm.math.abs(x)).sum())
+        pm.Potential("cusp", (x**2) ** 0.25 @ [1.0, 1.0])
+    density = bridge.compile_logp_dlogp(model)
+    with pytest.raises(ArgumentError, match=r"gradient with respect to \['x'\] is not"):
+        density.check_start()
+
+
+FROM_PYTENSOR_ALONE = """
+import numpy as np
+import pymc as pm
+import pytensor
+import phintys.bridge.pytensor as bridge
+
+with pm.Model() as model:
+    x = pm.VonMises("x", 0.3, 2.0)
+    pm.Interpolated("y", np.linspace(0, 1, 5), np.array([0.1, 1, 2, 1, 0.1]))
+f = model.compile_fn([model.logp(), *model.dlogp()], mode="PHINTYS", point_fn=False)
+program = f.f.vm.jit_fn if hasattr(f.f.vm, "jit_fn") else f.f.vm
+print(bridge.callbacks(bridge.from_pytensor(model.logp())))
+"""
+
+
+def test_conversions_of_pymc_are_found_where_only_the_bridge_of_pytensor_is_imported(
+    python_command,
+):
+    result = subprocess.run(
+        python_command(FROM_PYTENSOR_ALONE), capture_output=True, text=True, check=True, timeout=300
+    )
+    assert result.stdout.split("\n")[0] == "[]"
+
+
 def test_missing_and_old_packages_are_named(monkeypatch):
     monkeypatch.setattr(requirement, "version", lambda package: "5.9.1")
     with pytest.raises(ImportError, match=r"needs PyMC 6.0 or newer, found 5.9.1.*pip install"):
