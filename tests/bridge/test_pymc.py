@@ -3,6 +3,7 @@
 # pyright: reportMissingImports=false
 
 import gc
+import subprocess
 import threading
 
 import numpy as np
@@ -191,8 +192,6 @@ import phintys.bridge.pytensor as bridge
 with pm.Model() as model:
     x = pm.VonMises("x", 0.3, 2.0)
     pm.Interpolated("y", np.linspace(0, 1, 5), np.array([0.1, 1, 2, 1, 0.1]))
-f = model.compile_fn([model.logp(), *model.dlogp()], mode="PHINTYS", point_fn=False)
-program = f.f.vm.jit_fn if hasattr(f.f.vm, "jit_fn") else f.f.vm
 print(bridge.callbacks(bridge.from_pytensor(model.logp())))
 """
 

@@ -265,7 +265,7 @@ class LogDensity:
             return
         msg = (
             f"The log-density is finite at the initial point {self.unravel(self._start)}, but its "
-            f"gradient with respect to {bad} is not. Look for functions without a derivative there, "
-            "such as sqrt at 0, or give initval= for other initial values."
+            f"gradient with respect to {bad} is not. Look for functions without a derivative "
+            "there, such as sqrt at 0, or give initval= for other initial values."
         )
         raise ArgumentError(msg)
