@@ -5,6 +5,7 @@
 import gc
 import subprocess
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,6 +23,8 @@ import phintys.bridge.pymc as bridge  # noqa: E402
 import phintys.tensor  # noqa: E402
 from phintys.bridge.pymc import requirement, sampling  # noqa: E402
 from phintys.bridge.pytensor import to_pytensor  # noqa: E402
+
+ROOT = Path(__file__).parents[2]
 
 
 def schools():
@@ -183,26 +186,33 @@ def test_a_start_without_gradient_names_the_variables():
         density.check_start()
 
 
-FROM_PYTENSOR_ALONE = """
+COUNT_CALLBACKS = """
 import numpy as np
 import pymc as pm
-import pytensor
-import phintys.bridge.pytensor as bridge
+import {imported}
+from benchmarks.pymc_models import MODELS
+from phintys.bridge.pytensor import callbacks, from_pytensor
 
-with pm.Model() as model:
-    x = pm.VonMises("x", 0.3, 2.0)
+def directions(pm, rng):
+    pm.VonMises("x", 0.3, 2.0)
     pm.Interpolated("y", np.linspace(0, 1, 5), np.array([0.1, 1, 2, 1, 0.1]))
-print(bridge.callbacks(bridge.from_pytensor(model.logp())))
+
+for make in [*MODELS, directions]:
+    with pm.Model() as model:
+        make(pm, np.random.default_rng(1))
+    print(make.__name__, dict(callbacks(from_pytensor(model.logp()))))
 """
 
 
-def test_conversions_of_pymc_are_found_where_only_the_bridge_of_pytensor_is_imported(
-    python_command,
-):
+@pytest.mark.parametrize("imported", ["phintys.bridge.pytensor", "phintys.bridge.pymc"])
+def test_models_have_no_callbacks_whichever_bridge_is_imported(imported, python_command):
+    program = COUNT_CALLBACKS.format(imported=imported)
     result = subprocess.run(
-        python_command(FROM_PYTENSOR_ALONE), capture_output=True, text=True, check=True, timeout=300
+        python_command(program), capture_output=True, text=True, check=True, timeout=300, cwd=ROOT
     )
-    assert result.stdout.split("\n")[0] == "[]"
+    lines = result.stdout.splitlines()
+    assert len(lines) == 15
+    assert [line for line in lines if not line.endswith(" {}")] == []
 
 
 def test_missing_and_old_packages_are_named(monkeypatch):
