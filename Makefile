@@ -15,7 +15,7 @@ export PYTHONHASHSEED ?= 0
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all test-seeds test-optimized test-lowest test-wheel stress \
+.PHONY: help setup demo check durations test test-all test-seeds test-optimized test-lowest test-wheel stress \
         reference pytensor-tests bridge-tests bridge-page array-api fuzz quality debug lint stubs docs distributions \
         types bench peers clean
 
@@ -44,6 +44,9 @@ setup: $(READY) ## create .venv with everything that the other targets need
 
 demo: $(READY) ## train a classifier of handwritten digits
 	$(BIN)/python examples/digits.py
+
+check: $(READY) ## lint, types and the nearest tests of what has changed (a minute)
+	$(BIN)/python -m tools.check $(CHECK)
 
 test: $(READY) ## run all tests; the same cases on every run
 	$(BIN)/python -m pytest $(PYTEST)
@@ -86,6 +89,11 @@ test-wheel: $(READY) ## run the tests of the sdist with the wheel installed
 	build/wheel/.venv/bin/python -m pip install --quiet --disable-pip-version-check \
 	  "phintys[examples,dev] @ file://$$(ls $(CURDIR)/build/wheel/phintys-*.whl)"
 	cd build/wheel && .venv/bin/python -m pytest $(PYTEST)
+
+durations: $(READY) ## run all tests, and write how long those of each file take
+	mkdir -p build
+	$(BIN)/python -m pytest $(PYTEST) --junitxml=build/durations.xml
+	$(BIN)/python -m tools.check.durations build/durations.xml
 
 stress: $(READY) ## run the long forms of tests: many signals, forks, threads (several minutes)
 	$(BIN)/python -m pytest -m stress

@@ -8,7 +8,7 @@ a path of somebody's machine.
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property
@@ -16,6 +16,8 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
+
+from tools.imports import Import, Module, read_modules, walk
 
 PROJECT = Path(__file__).resolve().parent.parent
 PACKAGE = "phintys"
@@ -135,79 +137,6 @@ class Violation:
         return f"{self.path}:{self.line}: [{self.rule}] {self.message}"
 
 
-@dataclass(frozen=True)
-class Import:
-    """One imported module, named in full, and where the statement stands."""
-
-    target: str
-    line: int
-    in_function: bool = False
-    for_types: bool = False
-    is_late: bool = False
-
-
-@dataclass(frozen=True)
-class Module:
-    name: str
-    path: Path
-    tree: ast.Module
-
-    @property
-    def room(self):
-        return room_of(self.name)
-
-    @property
-    def package(self):
-        """The package that relative imports start from."""
-        return self.name if self.path.stem == "__init__" else self.name.rpartition(".")[0]
-
-    def imports(self, known):
-        """Yield the imports of this module; ``known`` names all modules of the tree."""
-        for node, in_function, for_types in statements(self.tree):
-            match node:
-                case ast.Import():
-                    targets = [alias.name for alias in node.names]
-                case ast.ImportFrom():
-                    base = node.module or ""
-                    if node.level:
-                        parts = self.package.split(".")
-                        start = ".".join(parts[: len(parts) - node.level + 1])
-                        base = f"{start}.{base}".rstrip(".")
-                    inside = [f"{base}.{alias.name}" for alias in node.names]
-                    targets = [name if name in known else base for name in inside]
-                case ast.Call(func=ast.Name(id="LateModule" | "late_names")):
-                    for target in late_targets(node):
-                        yield Import(target, node.lineno, in_function, for_types, is_late=True)
-                    continue
-                case _:
-                    continue
-            for target in dict.fromkeys(targets):
-                yield Import(target, node.lineno, in_function, for_types)
-
-
-def statements(node, in_function=False, for_types=False) -> Iterator[tuple[ast.AST, bool, bool]]:
-    """Yield (node, whether in a function, whether for type checkers only), depth first."""
-    for child in ast.iter_child_nodes(node):
-        yield child, in_function, for_types
-        if isinstance(child, ast.If) and ast.unparse(child.test).endswith("TYPE_CHECKING"):
-            yield from statements(ast.Module(child.body, []), in_function, True)
-            yield from statements(ast.Module(child.orelse, []), in_function, for_types)
-        else:
-            is_function = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
-            yield from statements(child, in_function or is_function, for_types)
-
-
-def late_targets(call: ast.Call) -> list[str]:
-    """Return the modules that a call of ``LateModule`` or ``late_names`` names."""
-    match call.args:
-        case [ast.Constant(value=str(name))]:
-            return [name]
-        case [ast.Name(id="__name__"), ast.Dict(keys=keys), *_]:
-            return [ast.literal_eval(key) for key in keys]
-    msg = f"line {call.lineno}: {ast.unparse(call)}: name the modules, each as a str"
-    raise AssertionError(msg)
-
-
 def is_ours(name):
     return name == PACKAGE or name.startswith(f"{PACKAGE}.")
 
@@ -239,13 +168,7 @@ class Project:
 
     @cached_property
     def modules(self):
-        modules = {}
-        source = self.root / "src"
-        for path in sorted((source / PACKAGE).rglob("*.py")):
-            parts = path.relative_to(source).with_suffix("").parts
-            name = ".".join(parts).removesuffix(".__init__")
-            modules[name] = Module(name, path, ast.parse(path.read_text(encoding="utf-8")))
-        return modules
+        return read_modules(self.root)
 
     @cached_property
     def imports(self) -> list[tuple[Module, Import]]:
@@ -258,11 +181,11 @@ class Project:
     def rooms(self):
         """A module imports from its own room and from those before it, even for types only."""
         for module in self.modules.values():
-            if module.room is None:
+            if room_of(module.name) is None:
                 message = f"{module.name} belongs to no room; add its room to ROOMS"
                 yield Violation(module.path, 1, "rooms", message)
         for module, imported in self.imports:
-            here, there = module.room, room_of(imported.target)
+            here, there = room_of(module.name), room_of(imported.target)
             if not is_ours(imported.target) or here is None:
                 continue
             if there is None or ROOMS.index(there) > ROOMS.index(here):
@@ -327,11 +250,11 @@ class Project:
                 if not isinstance(node, ast.Call):
                     continue
                 called = getattr(node.func, "attr", getattr(node.func, "id", ""))
-                if called not in {"import_module", "__import__"} or module.room == "":
+                if called not in {"import_module", "__import__"} or room_of(module.name) == "":
                     continue
                 if id(node) in in_lazy:
                     message = "late_names() is what makes names load lazily"
-                elif module.room == "compat" or module.name == LATE or may_hide(node):
+                elif room_of(module.name) == "compat" or module.name == LATE or may_hide(node):
                     continue
                 else:
                     message = f"{ast.unparse(node)} hides an import; write an import statement"
@@ -343,7 +266,7 @@ class Project:
             for call in (node for node in ast.walk(module.tree) if is_late_names(node)):
                 promised = {home: names.split() for home, names in literal_names(call).items()}
                 told = {home: set() for home in promised}
-                for node, _, for_types in statements(module.tree):
+                for node, _, for_types in walk(module.tree):
                     if for_types and isinstance(node, ast.ImportFrom) and node.module in told:
                         told[node.module].update(self.imported_names(node))
                 for home, names in promised.items():
@@ -366,7 +289,7 @@ class Project:
         """What a room calls ``_private`` is imported only inside that room."""
         for module, imported in self.imports:
             room = room_of(imported.target)
-            if not is_ours(imported.target) or room in {None, module.room}:
+            if not is_ours(imported.target) or room in {None, room_of(module.name)}:
                 continue
             inside = imported.target.removeprefix(f"{PACKAGE}.{room}").split(".")
             if any(part.startswith("_") and not part.endswith("__") for part in inside):

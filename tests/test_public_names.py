@@ -4,12 +4,13 @@ import importlib
 import pkgutil
 import subprocess
 import sys
+from pathlib import Path
 from types import ModuleType
 
 import pytest
 
 import phintys
-from phintys._base.not_offered import NOT_OFFERED
+from phintys._base.not_offered import NOT_OFFERED, NOT_OFFERED_MODULES
 
 HOMES = {
     "phintys": """
@@ -18,7 +19,7 @@ HOMES = {
         MonitorMode clone_replace graph_replace rewrite_graph Type Variable Constant Apply Op
         FunctionGraph PhintysError
         tensor scalar gradient graph rewriting compile testing passes Profile print_profiles
-        wrap_py contrib control ifelse scan until OpFromGraph random
+        wrap_py save load contrib control ifelse scan until OpFromGraph random
         """,
     "phintys.graph": """
         Type Variable Constant Apply Op FunctionGraph Feature SharedVariable NullType
@@ -71,7 +72,10 @@ HOMES = {
         RandomStream rng shared_rng state Distribution Normal Uniform logp cdf icdf normal uniform
         bernoulli exponential
         """,
-    "phintys.contrib": "sgd momentum adagrad adam",
+    "phintys.contrib": """
+        sgd momentum adagrad adam adamw averaged clip_by_norm warmup cosine_decay exponential_decay
+        piecewise save load
+        """,
     "phintys.contrib.optimisers": "sgd momentum adagrad adam",
     "phintys.optimize": "minimize",
     "phintys.tree": "flatten leaves leaves_with_paths map ravel",
@@ -237,10 +241,62 @@ def test_what_is_offered_is_not_said_to_be_missing(home):
         ("phintys.tensor", "conv2d", "phintys.tensor.signal"),
         ("phintys.tensor", "rfft", "phintys.tensor.fft"),
         ("phintys.tensor.linalg", "polar", "phintys.wrap_py"),
+        ("phintys", "vmap", "pt.vectorize"),
+        ("phintys", "jit", "phintys.function"),
+        ("phintys", "jvp", "phintys.Rop"),
+        ("phintys.tensor", "one_hot", "pt.to_one_hot"),
+        ("phintys.tensor", "vertcat", "pt.concatenate"),
+        ("phintys.tensor", "as_tensor", "pt.asarray"),
+        ("phintys.random", "key", "phintys.random.default_rng"),
+        ("phintys.tensor", "scan", "phintys.scan"),
+        ("phintys", "tanh", "phintys.tensor.tanh"),
+        ("phintys.tensor", "sigmoyd", "Did you mean 'sigmoid'"),
+        ("phintys.random", "RandomStraem", "Did you mean 'RandomStream'"),
     ],
 )
 def test_what_is_not_offered_yet_says_what_to_use(home, name, instead):
     module = importlib.import_module(home)
     assert not hasattr(module, name)
-    with pytest.raises(AttributeError, match=f"{name} is not offered yet. .*{instead}"):
+    with pytest.raises(AttributeError, match=f"{name}'.*{instead}"):
         getattr(module, name)
+
+
+@pytest.mark.parametrize(
+    ("module", "instead"),
+    [
+        ("phintys.scan", "from phintys import scan"),
+        ("phintys.tensor.random", "phintys.random"),
+        ("phintys.graph.replace", "clone_replace"),
+        ("phintys.sparse", "dense arrays"),
+    ],
+)
+def test_imports_of_modules_that_are_elsewhere_say_where(module, instead):
+    with pytest.raises(ModuleNotFoundError, match=f"no module {module}.*{instead}") as raised:
+        importlib.import_module(module)
+    assert raised.value.name == module
+
+
+def test_other_modules_are_missing_as_ever():
+    with pytest.raises(ModuleNotFoundError, match=r"No module named 'phintys\.nothing'"):
+        importlib.import_module("phintys.nothing")
+
+
+@pytest.mark.parametrize("module", NOT_OFFERED_MODULES)
+def test_no_module_is_said_to_be_missing_that_is_there(module):
+    assert module not in sys.modules
+    parts = module.split(".")
+    assert not any(
+        (Path(home, *parts[1:])).with_suffix(".py").exists() for home in phintys.__path__
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "instead"),
+    [("at", "pt.set_subtensor"), ("detach", "disconnected_grad"), ("unsqueeze", "pt.expand_dims")],
+)
+def test_attributes_of_other_libraries_say_what_to_write(name, instead):
+    x = phintys.tensor.dvector("x")
+    assert not hasattr(x, name)
+    assert name not in dir(x)
+    with pytest.raises(AttributeError, match=f"no attribute '{name}'. .*{instead}"):
+        getattr(x, name)

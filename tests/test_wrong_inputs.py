@@ -453,6 +453,58 @@ CALLS = {
         ShapeError,
         ["x: shape (2, 3)", "y: shape (2, 3)", "line 2", "z = x @ y", ".T"],
     ),
+    "a product and a sum, where the product does not fit": Case(
+        """
+        A, x, b = pt.dmatrix("A"), pt.dvector("x"), pt.dvector("b")
+        z = A @ x + b
+        phintys.function([A, x, b], z)(np.ones((2, 3)), np.ones(2), np.ones(2))
+        """,
+        ShapeError,
+        ["Dot: the operands", "A: shape (2, 3)", "x: shape (2,)", "line 2", ".T"],
+    ),
+    "a product and a sum, where the sum does not fit": Case(
+        """
+        A, x, b = pt.dmatrix("A"), pt.dvector("x"), pt.dvector("b")
+        z = A @ x + b
+        phintys.function([A, x, b], z)(np.ones((2, 3)), np.ones(3), np.ones(3))
+        """,
+        ShapeError,
+        ["Add: the operands", "Dot(A, x): shape (2,)", "b: shape (3,)", "must be equal", "line 2"],
+    ),
+    "a vector for the rows of a matrix": Case(
+        """
+        A, b = pt.dmatrix("A"), pt.dvector("b")
+        z = A * b
+        phintys.function([A, b], z)(np.ones((2, 3)), np.ones(2))
+        """,
+        ShapeError,
+        ["A: shape (2, 3)", "must be equal", "write b[:, None]", "line 2"],
+    ),
+    "a singular matrix in one step of a loop": Case(
+        """
+        A = pt.dmatrix("A")
+        rows = phintys.scan(lambda i: pt.linalg.inv(A - i * np.eye(2)), [pt.arange(9.0)])
+        phintys.function([A], rows)(np.diag([20.0, 4.0]))
+        """,
+        np.linalg.LinAlgError,
+        ["singular", "In step 4 of", "the first is step 0", "line 2"],
+    ),
+    "an array in place of a variable": Case(
+        """
+        x = pt.dvector("x")
+        phintys.grad((x**2).sum(), np.ones(3))
+        """,
+        TypeContractError,
+        ["wrt must be a symbolic variable", "ndarray", "no graph to differentiate"],
+    ),
+    "a constant as an input": Case(
+        """
+        one = pt.constant(1.0)
+        phintys.function([one], one + 1)
+        """,
+        ArgumentError,
+        ["cannot be an input", "x = constant.type('x')"],
+    ),
     "an index beyond a size": Case(
         """
         x = pt.vector("x")

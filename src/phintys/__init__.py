@@ -15,12 +15,14 @@ Examples
 (5.0, [2.0, 4.0])
 """
 
+import sys
 from typing import TYPE_CHECKING
 
 from phintys import compile, control, graph, passes, rewriting, scalar, tensor
 from phintys._base.config import config
 from phintys._base.errors import PhintysError
 from phintys._base.late import late_names, lend
+from phintys._base.not_offered import ModulesElsewhere
 from phintys.compile import (
     Function,
     In,
@@ -52,6 +54,7 @@ if TYPE_CHECKING:
     from phintys.compile.monitor import MonitorMode
     from phintys.compile.nan_guard import NanGuardMode
     from phintys.compile.profile import Profile, print_profiles
+    from phintys.contrib.saving import load, save
     from phintys.control import OpFromGraph, ifelse, scan, until
     from phintys.gradient import (
         Lop,
@@ -80,6 +83,7 @@ else:
             "phintys.graph.printing": "debugprint dprint",
             "phintys.tensor.batching": "vectorize_graph",
             "phintys.contrib": "",
+            "phintys.contrib.saving": "load save",
             "phintys.random": "",
             "phintys.optimize": "",
             "phintys.testing": "",
@@ -93,6 +97,9 @@ lend("phintys.gradient", tensor, "grad hessian jacobian")
 shared_constructor_in(
     "phintys.random.generators.numpy_generators", of="numpy.random._generator.Generator"
 )
+
+if ModulesElsewhere not in sys.meta_path:
+    sys.meta_path.append(ModulesElsewhere)
 
 __version__ = "0.1.0"
 
@@ -133,6 +140,7 @@ __all__ = [
     "hessian",
     "ifelse",
     "jacobian",
+    "load",
     "optimize",
     "passes",
     "pprint",
@@ -140,6 +148,7 @@ __all__ = [
     "random",
     "rewrite_graph",
     "rewriting",
+    "save",
     "scalar",
     "scan",
     "shared",

@@ -3,7 +3,9 @@
 # pyright: reportMissingImports=false
 
 import gc
+import subprocess
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,6 +23,8 @@ import phintys.bridge.pymc as bridge  # noqa: E402
 import phintys.tensor  # noqa: E402
 from phintys.bridge.pymc import requirement, sampling  # noqa: E402
 from phintys.bridge.pytensor import to_pytensor  # noqa: E402
+
+ROOT = Path(__file__).parents[2]
 
 
 def schools():
@@ -169,6 +173,46 @@ def test_a_start_without_density_names_the_terms():
         pm.Potential("odd", pm.math.log(pm.Normal("x", initval=-1.0)))
     with pytest.raises(ArgumentError, match=r"nan at the initial point .* \['odd'\]"):
         bridge.compile_logp_dlogp(model).check_start()
+
+
+def test_a_start_without_gradient_names_the_variables():
+    with pm.Model() as model:
+        pm.Normal("fine")
+        x = pm.Normal("x", shape=2, initval=[1.0, 0.0])
+        pm.Potential("root", -pm.math.sqrt(pm.math.abs(x)).sum())
+        pm.Potential("cusp", (x**2) ** 0.25 @ [1.0, 1.0])
+    density = bridge.compile_logp_dlogp(model)
+    with pytest.raises(ArgumentError, match=r"gradient with respect to \['x'\] is not"):
+        density.check_start()
+
+
+COUNT_CALLBACKS = """
+import numpy as np
+import pymc as pm
+import {imported}
+from benchmarks.pymc_models import MODELS
+from phintys.bridge.pytensor import callbacks, from_pytensor
+
+def directions(pm, rng):
+    pm.VonMises("x", 0.3, 2.0)
+    pm.Interpolated("y", np.linspace(0, 1, 5), np.array([0.1, 1, 2, 1, 0.1]))
+
+for make in [*MODELS, directions]:
+    with pm.Model() as model:
+        make(pm, np.random.default_rng(1))
+    print(make.__name__, dict(callbacks(from_pytensor(model.logp()))))
+"""
+
+
+@pytest.mark.parametrize("imported", ["phintys.bridge.pytensor", "phintys.bridge.pymc"])
+def test_models_have_no_callbacks_whichever_bridge_is_imported(imported, python_command):
+    program = COUNT_CALLBACKS.format(imported=imported)
+    result = subprocess.run(
+        python_command(program), capture_output=True, text=True, check=True, timeout=300, cwd=ROOT
+    )
+    lines = result.stdout.splitlines()
+    assert len(lines) == 15
+    assert [line for line in lines if not line.endswith(" {}")] == []
 
 
 def test_missing_and_old_packages_are_named(monkeypatch):

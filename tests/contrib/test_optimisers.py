@@ -6,7 +6,7 @@ import pytest
 import phintys
 import phintys.tensor as pt
 from phintys._base.errors import ArgumentError
-from phintys.contrib import adagrad, adam, momentum, sgd
+from phintys.contrib import adagrad, adam, adamw, averaged, clip_by_norm, momentum, sgd
 
 START = np.array([1.0, -2.0, 0.5])
 SCALE = np.array([1.0, 10.0, 0.1])
@@ -34,6 +34,10 @@ def numpy_adam(p, g, state, rate=0.001, beta1=0.9, beta2=0.999):
     return p - rate * (m / (1 - beta1**t)) / (np.sqrt(v / (1 - beta2**t)) + 1e-8)
 
 
+def numpy_adamw(p, g, state, rate=0.001, weight_decay=0.01):
+    return numpy_adam(p, g, state, rate) - rate * weight_decay * p
+
+
 CASES = [
     (sgd, numpy_sgd, {}, {}),
     (momentum, numpy_momentum, {}, {}),
@@ -45,6 +49,8 @@ CASES = [
     ),
     (adagrad, numpy_adagrad, {}, {}),
     (adam, numpy_adam, {}, {}),
+    (adamw, numpy_adamw, {}, {}),
+    (adamw, numpy_adamw, {"weight_decay": 0.5}, {"weight_decay": 0.5}),
     (adam, numpy_adam, {"beta1": 0.5, "beta2": 0.9}, {"beta1": 0.5, "beta2": 0.9}),
 ]
 
@@ -127,3 +133,39 @@ def test_wrong_parameters(params, message):
     w = phintys.shared(START, name="w")
     with pytest.raises(ArgumentError, match=message):
         sgd([w * 2], params(w))
+
+
+@pytest.mark.parametrize(("largest", "scale"), [(100.0, 1.0), (6.5, 0.5), (0.0, 0.0)])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_gradients_are_clipped_by_the_norm_of_all(largest, scale, dtype):
+    x = pt.vector("x", dtype=dtype)
+    a = pt.scalar("a", dtype=dtype)
+    f = phintys.function([x, a], clip_by_norm([x, a], largest))
+    given = np.array([3.0, 4.0], dtype), np.asarray(12.0, dtype)
+    for result, value in zip(f(*given), given, strict=True):
+        assert result.dtype == dtype
+        np.testing.assert_allclose(result, scale * value, rtol=1e-6)
+
+
+def test_clipped_gradients_of_zero_are_zero():
+    assert not phintys.function([], clip_by_norm([pt.zeros(3)], 1.0))()[0].any()
+    assert clip_by_norm([], 1.0) == []
+
+
+def test_averages_are_those_of_the_new_values():
+    w = phintys.shared(START, name="w")
+    updates, (mean,) = averaged(momentum((w**2).sum(), [w]), [w], decay=0.75)
+    step = phintys.function([], updates=updates)
+    expected = START
+    for _ in range(STEPS):
+        step()
+        expected = 0.75 * expected + 0.25 * w.get_value()
+    np.testing.assert_allclose(mean.get_value(), expected)
+
+
+def test_wrong_arguments_of_clipping_and_averages():
+    w, v = phintys.shared(START, name="w"), phintys.shared(START, name="v")
+    with pytest.raises(ArgumentError, match=r"must be a list of variables; write \[w\]"):
+        clip_by_norm(w, 1.0)
+    with pytest.raises(ArgumentError, match="have none of v"):
+        averaged(sgd((w**2).sum(), [w]), [v])

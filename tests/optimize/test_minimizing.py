@@ -219,3 +219,10 @@ def test_a_controller_is_compiled_once():
         solve(np.zeros(3))
     with pytest.raises(ArgumentError, match=r"forces was not among the givens.*, which are state"):
         solve(givens={forces: start})
+
+
+def test_results_have_scipys_names_too():
+    at = pt.dvector("at")
+    found = minimize(((at - 1) ** 2).sum(), at, [0.0, 0.0])
+    np.testing.assert_array_equal(found.x, found.params)
+    assert (found.fun, found.nit, found.nfev) == (found.value, found.iterations, found.evaluations)

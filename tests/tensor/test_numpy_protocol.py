@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.special
 
 import phintys
 import phintys.tensor as pt
@@ -70,3 +71,9 @@ def test_other_functions_say_what_to_use(call, pieces):
 def test_errors_are_ours():
     with pytest.raises(ArgumentError):
         np.put(X, [0], [1.0])
+
+
+@pytest.mark.parametrize("name", ["expit", "log_expit", "psi", "gammaln", "ndtr"])
+def test_ufuncs_of_scipy(name):
+    ufunc = getattr(scipy.special, name)
+    np.testing.assert_allclose(ufunc(X).eval({X: A}), ufunc(A), rtol=1e-14)

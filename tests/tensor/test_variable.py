@@ -272,7 +272,7 @@ def _set_item(x):
 FORBIDDEN = {
     "bool": (bool, r"x is symbolic, so it is neither true nor false yet. Use pt.switch"),
     "and": (lambda x: x and x, r"& and \| instead of `and` and `or`"),
-    "if a < b": (lambda x: 1 if x > 0 else 2, r"neither true nor false yet"),
+    "if a < b": (lambda x: 1 if x > 0 else 2, r"neither true nor false yet. .* phintys.ifelse"),
     "a < b < c": (lambda x: 0 < x < 1, r"neither true nor false yet"),
     "len": (len, r"its length is x.shape\[0\], an expression"),
     "int": (int, r"x is symbolic and cannot become int. Use x.astype"),

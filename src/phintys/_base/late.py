@@ -20,10 +20,23 @@ from types import ModuleType
 from typing import Any
 
 from phintys._base.apart import import_whole
+from phintys._base.naming import near_misses
 from phintys._base.not_offered import NOT_OFFERED
 from phintys._base.public import public_dir
 
-__all__ = ["LateModule", "is_instance_of_late", "late_names", "lend"]
+__all__ = ["LateModule", "absent", "is_instance_of_late", "late_names", "lend"]
+
+_HOMES = (
+    "phintys",
+    "phintys.tensor",
+    "phintys.control",
+    "phintys.gradient",
+    "phintys.random",
+    "phintys.tensor.linalg",
+    "phintys.tensor.signal",
+    "phintys.tensor.fft",
+)
+"""Packages in which a name is looked for that another one does not have."""
 
 _LENT: dict[tuple[str, str], tuple[str, str | None]] = {}
 """(package, name) -> the module of a higher room, or the name in it, that the package shows."""
@@ -96,7 +109,7 @@ def late_names(
         The package's ``__name__``.
     homes
         Lazy modules, and the names, separated by spaces, that the package exports from each.
-        Modules of the package itself are exported too.
+        Modules of the package itself are found by their names too.
     exported
         The package's ``__all__``, to which those names are added that it lacks.
 
@@ -107,7 +120,7 @@ def late_names(
     (True, 'phintys.gradient.reverse')
     >>> phintys.gard
     Traceback (most recent call last):
-    AttributeError: module 'phintys' has no attribute 'gard'
+    AttributeError: module 'phintys' has no attribute 'gard'. Did you mean 'grad'?
     """
     home_of = {name: home for home, names in homes.items() for name in names.split()}
     if exported is not None:
@@ -123,14 +136,33 @@ def late_names(
             home, inner = _LENT[package, name]
             found = import_whole(home) if inner is None else getattr(import_whole(home), inner)
         else:
-            msg = f"module {package!r} has no attribute {name!r}"
-            if name in NOT_OFFERED:
-                msg = f"{package}.{name} is not offered yet. {NOT_OFFERED[name]}."
-            raise AttributeError(msg, name=name, obj=sys.modules.get(package))
+            raise absent(package, name)
         setattr(sys.modules[package], name, found)
         return found
 
-    return look_up, public_dir(package, *home_of, *(inside.keys() - NOT_OFFERED.keys()))
+    return look_up, public_dir(package, *home_of)
+
+
+def _offered_by(home: str) -> list[str]:
+    """Return the names that a package offers, if it has been imported."""
+    return getattr(sys.modules.get(home), "__all__", [])
+
+
+def absent(package: str, name: str) -> AttributeError:
+    """Return the error for a name that a package does not have, with what to write instead.
+
+    Python's own suggestions end at 750 names.
+    """
+    msg = f"module {package!r} has no attribute {name!r}"
+    home = next((home for home in _HOMES if name in _offered_by(home)), None)
+    if home is not None:
+        msg = f"{msg}. It is {home}.{name}."
+    elif name in NOT_OFFERED:
+        msg = f"{msg}. {NOT_OFFERED[name]}."
+    elif not name.startswith("_"):
+        near = near_misses(name, dir(sys.modules[package]))
+        msg = f"{msg}. Did you mean {near[0]!r}?" if near else msg
+    return AttributeError(msg, name=name, obj=None)
 
 
 def lend(module: str, package: ModuleType, names: str = "") -> None:

@@ -3,14 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
-from phintys._base.late import LateModule
-
-if TYPE_CHECKING:
-    import difflib
-else:
-    difflib = LateModule("difflib")
+from phintys._base.apart import import_whole
 
 __all__ = ["near_misses"]
 
@@ -33,4 +27,5 @@ def near_misses(name: str, known: Iterable[str], most: int = 1) -> list[str]:
     >>> near_misses("refrence", ["native", "reference"])
     ['reference']
     """
+    difflib = import_whole("difflib")
     return difflib.get_close_matches(name, list(known), n=most)

@@ -7,6 +7,8 @@ therefore accept all arguments that those of Phintys accept.
 
 from __future__ import annotations
 
+import sys
+from types import FrameType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -23,6 +25,8 @@ from phintys.tensor.variable import TensorMethods
 __all__ = ["METHODS", "borrow_methods", "return_methods"]
 
 _core_array = TensorMethods.__array__
+_core_eq = TensorMethods.__eq__
+_core_ne = TensorMethods.__ne__
 _core_bool = TensorMethods.__bool__
 _core_round = TensorMethods.round
 
@@ -35,6 +39,39 @@ def _bool(self: Any) -> bool:
     if self.type.dtype == "bool" and self.owner is not None:
         return _core_bool(self)
     return True
+
+
+def _eq(self: Any, other: Any) -> Any:
+    """Compare: by identity in programs for the old packages, elsewhere element by element."""
+    if _is_old(sys._getframe(1)):
+        return True if self is other else NotImplemented
+    return _core_eq(self, other)
+
+
+def _ne(self: Any, other: Any) -> Any:
+    """Compare, as :func:`_eq` does."""
+    if _is_old(sys._getframe(1)):
+        return False if self is other else NotImplemented
+    return _core_ne(self, other)
+
+
+def _is_old(frame: FrameType) -> bool:
+    """Return whether a module, or a package that it is in, imports a module of an old package."""
+    namespace: Any = frame.f_globals
+    name = str(namespace.get("__name__"))
+    if name.startswith("phintys."):
+        return False
+    while True:
+        if any(map(_is_old_module, list(namespace.values()))):
+            return True
+        name = name.rpartition(".")[0]
+        namespace = vars(sys.modules[name]) if name in sys.modules else {}
+        if not name:
+            return False
+
+
+def _is_old_module(value: object) -> bool:
+    return isinstance(value, ModuleType) and value.__name__.partition(".")[0] in _users
 
 
 def _array(self: Any, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
@@ -93,8 +130,8 @@ def _outputs(self: Any) -> list[Any]:
 METHODS: dict[str, Any] = {
     "__array__": _array,
     "__bool__": _bool,
-    "__eq__": object.__eq__,
-    "__ne__": object.__ne__,
+    "__eq__": _eq,
+    "__ne__": _ne,
     "__rtruediv__": _true_div_reversed,
     "__truediv__": _true_div,
     "flatten": adapters.flatten,

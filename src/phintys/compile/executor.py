@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from typing_extensions import TypeVar
 
     from phintys.backends.base import Program, SavedProgram
+    from phintys.compile import description
     from phintys.compile.io import In
     from phintys.compile.profile import Profile
     from phintys.graph import notebooks, printing
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     class _Returning(Generic[R_co]):
         """The return type of a call, for type checkers."""
 else:
+    description = LateModule("phintys.compile.description")
     notebooks = LateModule("phintys.graph.notebooks")
     printing = LateModule("phintys.graph.printing")
     R_co = Any
@@ -87,6 +89,24 @@ class _Values:
         return len(self.function.input_storage)
 
 
+class _Described:
+    """An attribute that is made when it is read, which few programs do.
+
+    Parameters
+    ----------
+    describe
+        The function of :mod:`phintys.compile.description` that makes it.
+    """
+
+    def __init__(self, describe: str) -> None:
+        self._describe = describe
+
+    def __get__(self, function: Any, owner: type) -> Any:
+        if function is None:
+            raise AttributeError(self._describe)
+        return getattr(description, self._describe)(function.maker, function.signature)
+
+
 class Function(_Returning[R_co]):
     """A compiled function; created by :func:`phintys.function`.
 
@@ -120,6 +140,8 @@ class Function(_Returning[R_co]):
     <Function square(x: Scalar(float64)) -> Scalar(float64)>
     """
 
+    __signature__ = _Described("signature_of")
+
     def __init__(
         self, maker: FunctionMaker, containers: Sequence[Container], program: Program | None = None
     ) -> None:
@@ -152,10 +174,14 @@ class Function(_Returning[R_co]):
         self._program = without_sharing(program, maker.inputs)
         self._update: Callable[..., list[Any]] | None = None
         self._c_entries: dict[str, Any] = {}
-        self._take_fast_call()
+        # Python looks up both on the class, so each function has a class of its own.
+        attributes = {"__call__": self._fast_call(), "__doc__": _Described("documentation_of")}
+        cls = type(self)
+        own: Any = type(cls.__name__, (cls,), {"__slots__": (), **attributes})
+        self.__class__ = own
 
-    def _take_fast_call(self) -> None:
-        """Call the program directly, if it can check its arguments itself."""
+    def _fast_call(self) -> Callable[..., Any]:
+        """Return a call of the program itself, if it can check its arguments."""
         maker, program = self.maker, self._program
         types = [type(parameter.spec.variable.type) for parameter in self.signature.parameters]
         if (
@@ -163,12 +189,11 @@ class Function(_Returning[R_co]):
             or maker.unpack == "dict"
             or not all(map(_takes_arrays, types))
         ):
-            return
-        cls = type(self)
-        call = program.fast_call(
+            return type(self).__call__
+        return program.fast_call(
             CallShape(
                 self._arity,
-                slow=MethodType(cls.__call__, self),
+                slow=MethodType(type(self).__call__, self),
                 cells=self._cells,
                 as_list=maker.unpack == "list",
                 updated_cells=self._updated_cells,
@@ -180,9 +205,6 @@ class Function(_Returning[R_co]):
                 ],
             )
         )
-        # Python looks up __call__ on the class, so each function has a class of its own.
-        own: Any = type(cls.__name__, (cls,), {"__slots__": (), "__call__": call})
-        self.__class__ = own
 
     def _updating_call(self) -> Callable[..., list[Any]]:
         """Return a callable that takes checked arguments, stores updates and returns the outputs.
@@ -594,13 +616,7 @@ class Function(_Returning[R_co]):
         return self.copy(share_memory=True, name=self.name)
 
     def __repr__(self) -> str:
-        outputs = [str(out.variable.type) for out in self.maker.outputs]
-        returned = outputs[0] if self.maker.unpack == "one" else f"[{', '.join(outputs)}]"
-        if self.maker.keys is not None:
-            pairs = zip(self.maker.keys, outputs, strict=True)
-            returned = f"{{{', '.join(f'{key!r}: {output}' for key, output in pairs)}}}"
-        if self.maker.unpack == "none":
-            returned = "None"
+        returned = description.returned_by(self.maker)
         updated = [self.maker.inputs[index] for index in self.maker.updated]
         if updated:
             names = ", ".join(str(spec.name or spec.variable) for spec in updated)

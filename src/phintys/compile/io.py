@@ -122,7 +122,7 @@ def check_input_variable(variable: Any, *, shared: bool = False) -> None:
     if isinstance(variable, Constant):
         msg = (
             f"The constant {variable} cannot be an input of a function: its value is fixed. Use a "
-            f"variable, as in {variable.type}('x'), in the graph."
+            "variable of the same type in the graph: x = constant.type('x')."
         )
         raise ArgumentError(msg)
     if isinstance(variable, SharedVariable) and not shared:

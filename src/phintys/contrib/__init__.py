@@ -1,4 +1,4 @@
-"""Utilities built on the other rooms: optimisers.
+"""Utilities built on the other rooms: optimisers, learning rates, and files of parameters.
 
 Examples
 --------
@@ -13,8 +13,34 @@ Examples
 """
 
 from phintys._base.public import public_dir
-from phintys.contrib.optimisers import Updates, adagrad, adam, momentum, sgd
+from phintys.contrib.optimisers import (
+    Updates,
+    adagrad,
+    adam,
+    adamw,
+    averaged,
+    clip_by_norm,
+    momentum,
+    sgd,
+)
+from phintys.contrib.saving import load, save
+from phintys.contrib.schedules import cosine_decay, exponential_decay, piecewise, warmup
 
-__all__ = ["Updates", "adagrad", "adam", "momentum", "sgd"]
+__all__ = [
+    "Updates",
+    "adagrad",
+    "adam",
+    "adamw",
+    "averaged",
+    "clip_by_norm",
+    "cosine_decay",
+    "exponential_decay",
+    "load",
+    "momentum",
+    "piecewise",
+    "save",
+    "sgd",
+    "warmup",
+]
 
 __dir__ = public_dir(__name__)

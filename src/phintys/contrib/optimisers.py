@@ -21,7 +21,7 @@ from phintys.graph.variable import Variable
 from phintys.tensor.shared_variable import TensorSharedVariable, shared_array
 from phintys.tensor.type import TensorType
 
-__all__ = ["Updates", "adagrad", "adam", "momentum", "sgd"]
+__all__ = ["Updates", "adagrad", "adam", "adamw", "averaged", "clip_by_norm", "momentum", "sgd"]
 
 __dir__ = public_dir(__name__)
 
@@ -208,6 +208,144 @@ def adam(
     return updates
 
 
+def adamw(
+    cost_or_grads: Any,
+    params: Sequence[SharedVariable],
+    learning_rate: Any = 0.001,
+    beta1: Any = 0.9,
+    beta2: Any = 0.999,
+    epsilon: Any = 1e-8,
+    weight_decay: Any = 0.01,
+) -> Updates:
+    """Return the updates of AdamW: Adam with weight decay that is not scaled by the gradients.
+
+    The parameter becomes that of :func:`adam`, less ``learning_rate * weight_decay * p``.
+
+    Parameters
+    ----------
+    cost_or_grads, params, learning_rate, beta1, beta2, epsilon
+        As for :func:`adam`.
+    weight_decay
+        A number or a scalar variable.
+
+    Notes
+    -----
+    I. Loshchilov and F. Hutter, "Decoupled weight decay regularization", 2019, Algorithm 2.
+
+    Examples
+    --------
+    >>> import phintys
+    >>> from phintys.contrib import adamw
+    >>> w = phintys.shared([1.0, -100.0], name="w")
+    >>> updates = adamw((w**2).sum(), [w], learning_rate=0.5, weight_decay=0.1)
+    >>> phintys.function([], updates=updates)()
+    >>> w.get_value().round(6)
+    array([  0.45, -94.5 ])
+    """
+    updates = adam(cost_or_grads, params, learning_rate, beta1, beta2, epsilon)
+    for p in params:
+        updates[p] -= _as(learning_rate, p) * _as(weight_decay, p) * p
+    return updates
+
+
+def clip_by_norm(gradients: Sequence[Any], largest: Any) -> list[Any]:
+    """Return gradients, scaled so that the norm of all of them together is at most ``largest``.
+
+    Parameters
+    ----------
+    gradients
+        Floating tensors of any shapes, such as ``phintys.grad(cost, params)``.
+    largest
+        A positive number or a scalar variable.
+
+    Returns
+    -------
+    list of TensorVariable
+        Tensors of the same shapes and dtypes; they are unchanged where the norm is not larger.
+
+    Notes
+    -----
+    R. Pascanu, T. Mikolov and Y. Bengio, "On the difficulty of training recurrent neural networks",
+    2013, Algorithm 1, with one norm for all parameters.
+
+    Examples
+    --------
+    >>> import phintys
+    >>> from phintys.contrib import clip_by_norm, sgd
+    >>> w = phintys.shared([3.0, 4.0], name="w")
+    >>> gradients = clip_by_norm([phintys.grad((w**2).sum(), w)], 5.0)
+    >>> phintys.function([], gradients)()
+    [array([3., 4.])]
+    """
+    if isinstance(gradients, Variable):
+        msg = f"clip_by_norm: gradients must be a list of variables; write [{gradients}] for one."
+        raise ArgumentError(msg)
+    found = [pt.as_tensor_variable(g) for g in gradients]
+    if not found:
+        return []
+    squares = [pt.sqr(g).sum() for g in found]
+    norm = pt.sqrt(pt.add(*squares) if len(squares) > 1 else squares[0])
+    scale = pt.switch(norm > largest, largest / norm, 1)
+    return [_as(scale, g) * g for g in found]
+
+
+def averaged(
+    updates: Updates, params: Sequence[SharedVariable], decay: Any = 0.999
+) -> tuple[Updates, list[SharedVariable]]:
+    """Return updates that also keep running averages of parameters, and the averages.
+
+    Each average becomes ``decay * average + (1 - decay) * p`` for the new value of its parameter p,
+    and starts with its present value.
+
+    Parameters
+    ----------
+    updates
+        Updates of the parameters, such as those of :func:`adam`.
+    params
+        The shared variables to average.
+    decay
+        A number or a scalar variable from 0 to 1.
+
+    Returns
+    -------
+    updates : dict
+    averages : list of SharedVariable
+        In the order of ``params``. ``givens=dict(zip(params, averages))`` computes with them.
+
+    Raises
+    ------
+    ArgumentError
+        A parameter has no update.
+
+    Notes
+    -----
+    B. T. Polyak and A. B. Juditsky, "Acceleration of stochastic approximation by averaging", 1992,
+    with exponential weights.
+
+    Examples
+    --------
+    >>> import phintys
+    >>> from phintys.contrib import averaged, sgd
+    >>> w = phintys.shared(8.0, name="w")
+    >>> updates, (mean,) = averaged(sgd(w**2, [w], learning_rate=0.25), [w], decay=0.5)
+    >>> step = phintys.function([], w, updates=updates)
+    >>> float(step()), float(step()), float(w.get_value()), float(mean.get_value())
+    (8.0, 4.0, 2.0, 4.0)
+    """
+    found = dict(updates)
+    averages: list[SharedVariable] = []
+    for p in params:
+        _check_parameter("averaged", p)
+        if p not in updates:
+            msg = f"averaged: the updates must have one of each parameter, and have none of {p}."
+            raise ArgumentError(msg)
+        average = _like(p, p.get_value(), "average")
+        keep = _as(decay, p)
+        found[average] = keep * average + (1 - keep) * updates[p]
+        averages.append(average)
+    return found, averages
+
+
 def _pairs(
     function: str, cost_or_grads: Any, params: Sequence[SharedVariable]
 ) -> list[tuple[Any, Any]]:
@@ -256,5 +394,10 @@ def _as(number: Any, p: Any) -> Any:
 
 def _state(p: Any, what: str) -> TensorSharedVariable:
     """Return a shared variable of zeros with the shape, dtype and static sizes of a parameter."""
+    return _like(p, np.zeros_like(p.get_value(borrow=True)), what)
+
+
+def _like(p: Any, value: Any, what: str) -> TensorSharedVariable:
+    """Return a shared variable of the dtype and static sizes of a parameter."""
     name = f"{p.name}_{what}" if p.name else what
-    return shared_array(np.zeros_like(p.get_value(borrow=True)), name=name, shape=p.type.shape)
+    return shared_array(value, name=name, shape=p.type.shape)

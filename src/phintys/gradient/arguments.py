@@ -67,7 +67,7 @@ def unpack(given: Any, what: str) -> tuple[list[Variable], Callable[[Sequence[An
     if is_nest(nest):
         variables = [check_variable(entry, f"{what}{path}") for path, entry in walk(nest)]
         return variables, partial(rebuilt, nest)
-    if isinstance(given, Iterable) and not isinstance(given, str | bytes):
+    if isinstance(given, Iterable) and not isinstance(given, str | bytes | np.ndarray):
         msg = (
             f"{what} must be a variable or a list, tuple or dict of variables, got a "
             f"{type(given).__name__}. The results come in the order of the variables: write "

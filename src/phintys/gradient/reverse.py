@@ -199,27 +199,31 @@ def _check_cost(cost: Any) -> None:
     if isinstance(type_, DisconnectedType):
         msg = f"The cost {cost} is a disconnected gradient: it depends on nothing."
         raise GradientError(msg)
-    made = f"\nThe cost was made at\n  {cost.origin}" if cost.origin else ""
     if getattr(type_, "ndim", 0):
         msg = (
             f"The cost must be a scalar, a variable of rank 0; got {cost} of type {type_}. "
             "Reduce it with cost.sum() or cost.mean(); for all derivatives of a vector use "
-            f"jacobian, for the product of a vector with them use Lop.{made}"
+            f"jacobian, for the product of a vector with them use Lop.{_made(cost)}"
         )
         raise GradientError(msg)
     if is_discrete(type_):
         msg = (
             f"The cost must be of a floating dtype, got {cost} of type {type_}. A small change "
             "of anything leaves an integer as it is, so its derivatives are zero. Cast it "
-            f"(cost.astype('floatX')) if zeros are what you want.{made}"
+            f"(cost.astype('floatX')) if zeros are what you want.{_made(cost)}"
         )
         raise GradientError(msg)
     if is_complex(type_):
         msg = (
             f"The cost must be real, got {cost} of type {type_}. Take cost.real, cost.imag or "
-            f"abs(cost); only a real number has a direction in which it rises fastest.{made}"
+            f"abs(cost); only a real number has a direction in which it rises fastest.{_made(cost)}"
         )
         raise GradientError(msg)
+
+
+def _made(cost: Any) -> str:
+    """Return the line of an error that says where the cost was made."""
+    return f"\nThe cost was made at\n  {cost.origin}" if cost.origin else ""
 
 
 def _check_known(known_grads: Any) -> dict[Variable, Variable]:

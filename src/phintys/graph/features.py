@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from phintys._base.errors import MethodNotDefinedError, PhintysError
+from phintys._base.public import public_dir
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from phintys.graph.variable import Variable
 
 __all__ = ["AlreadyThere", "Feature"]
+
+__dir__ = public_dir(__name__)
 
 
 class AlreadyThere(PhintysError):  # noqa: N818 - no error: a feature's way to decline

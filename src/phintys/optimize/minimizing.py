@@ -42,6 +42,8 @@ class Minimum:
         The number of steps, and of evaluations of the cost.
     history
         The cost after each step; the first one is that of the start.
+    x, fun, nit, nfev
+        SciPy's names of ``params``, ``value``, ``iterations`` and ``evaluations``.
     """
 
     params: Any
@@ -51,6 +53,26 @@ class Minimum:
     iterations: int
     evaluations: int
     history: list[float]
+
+    @property
+    def x(self) -> Any:
+        """The parameters: SciPy's name of ``params``."""
+        return self.params
+
+    @property
+    def fun(self) -> float:
+        """The lowest cost: SciPy's name of ``value``."""
+        return self.value
+
+    @property
+    def nit(self) -> int:
+        """The number of steps: SciPy's name of ``iterations``."""
+        return self.iterations
+
+    @property
+    def nfev(self) -> int:
+        """The number of evaluations of the cost: SciPy's name of ``evaluations``."""
+        return self.evaluations
 
 
 def minimize(

@@ -27,6 +27,7 @@ From the ground up:
 
 from typing import Any
 
+from phintys._base.late import absent
 from phintys._base.public import public_dir
 from phintys.random.bits.philox import philox
 from phintys.random.bits.random_bits import RandomBits
@@ -264,6 +265,5 @@ def __getattr__(name: str) -> Any:
     """Return the function that draws from the distribution with a method of this name."""
     function = function_named(name)
     if function is None:
-        msg = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(msg, name=name)
+        raise absent(__name__, name)
     return function

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from phintys.tensor import fft, inplace, linalg, signal, special
     from phintys.tensor.activations import (
         log_softmax,
+        relu,
         softmax,
     )
     from phintys.tensor.applying import *
@@ -406,6 +407,7 @@ __all__ = [
     "prod",
     "ptp",
     "register_conversion",
+    "relu",
     "repeat",
     "reshape",
     "roll",
@@ -460,7 +462,7 @@ if not TYPE_CHECKING:
     __getattr__, __dir__ = late_names(
         __name__,
         {
-            "phintys.tensor.activations": "log_softmax softmax",
+            "phintys.tensor.activations": "log_softmax relu softmax",
             "phintys.tensor.broadcasting": """
                 broadcast_arrays broadcast_shape broadcast_shapes broadcast_sizes broadcast_to
                 """,

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from phintys.tensor.convert import as_tensor_variable
+from phintys.tensor.creation import zeros_like
+from phintys.tensor.math import switch
 from phintys.tensor.softmaxes import log_softmax as _log_softmax
 from phintys.tensor.softmaxes import softmax as _softmax
 from phintys.tensor.synonyms import also_named
@@ -12,7 +15,34 @@ if TYPE_CHECKING:
     from phintys.tensor._rules import Axis
     from phintys.tensor.variable import TensorVariable
 
-__all__ = ["log_softmax", "softmax"]
+__all__ = ["log_softmax", "relu", "softmax"]
+
+
+def relu(x: Any) -> TensorVariable:
+    """Return the positive part of a tensor, ``max(x, 0)``.
+
+    Its derivative is 1 for positive elements, and 0 for others, also at 0; it is NaN where x is.
+
+    Parameters
+    ----------
+    x
+        A real tensor.
+
+    Returns
+    -------
+    TensorVariable
+        A tensor of the shape and dtype of ``x``.
+
+    Examples
+    --------
+    >>> import phintys, phintys.tensor as pt
+    >>> x = pt.dvector("x")
+    >>> f = phintys.function([x], [pt.relu(x), phintys.grad(pt.relu(x).sum(), x)])
+    >>> f([-1.0, 0.0, 2.0])
+    [array([0., 0., 2.]), array([0., 0., 1.])]
+    """
+    x = as_tensor_variable(x)
+    return switch(x <= 0, zeros_like(x), x)
 
 
 @also_named

@@ -23,7 +23,8 @@ from phintys.graph.op import Op
 from phintys.tensor._rules import add_all, conjugate, is_missing
 from phintys.tensor.convert import as_tensor_variable, constant
 from phintys.tensor.creation import sum_to
-from phintys.tensor.products import Dot, fitting
+from phintys.tensor.hints import operands_misfit
+from phintys.tensor.products import Dot, fitting, misfit
 from phintys.tensor.reduce import sum
 from phintys.tensor.type import TensorType
 
@@ -149,18 +150,21 @@ class Gemm(Op):
         cell[0] = out
 
     def _check_shapes(self, node: Apply, values: Sequence[Any], shape: tuple[int, ...]) -> None:
-        """Raise unless the values fit together; a size broadcasts if it is statically 1."""
+        """Raise unless the values fit together; a size broadcasts if it is statically 1.
+
+        The errors are those of the product and the sum that the user wrote.
+        """
         x, y, *added = values
-        fits = x.shape[-1] == y.shape[0]
+        if x.shape[-1] != y.shape[0]:
+            raise misfit(_dot, node.inputs[:2], (x.shape, y.shape))
         for value, variable in zip(added, node.inputs[3:], strict=True):
             type_: Any = variable.type
-            fits = fits and all(
-                static == 1 or size == wanted
-                for static, size, wanted in zip(type_.shape, value.shape, shape, strict=True)
-            )
-        if not fits:
-            operands = [*node.inputs[:2], *node.inputs[3:]]
-            raise self._misfit(operands, [value.shape for value in values])
+            for dim, static in enumerate(type_.shape):
+                if static != 1 and value.shape[dim] != shape[dim]:
+                    product = _dot(*node.inputs[:2])
+                    product.name = str(product.owner)
+                    operands = [product, variable]
+                    raise operands_misfit("Add", operands, (shape, value.shape), dim)
 
     def infer_shape(
         self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]

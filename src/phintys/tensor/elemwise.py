@@ -23,7 +23,7 @@ from phintys.scalar.op import ScalarOp, register_lift
 from phintys.scalar.row import Row
 from phintys.tensor._operators import operators
 from phintys.tensor.convert import convert_operands
-from phintys.tensor.hints import broadcast_hint
+from phintys.tensor.hints import operands_misfit
 from phintys.tensor.type import TensorType
 from phintys.tensor.variable import TensorConstant, TensorMethods
 
@@ -357,17 +357,10 @@ class Elemwise(Op):
                 value.shape[dim] for value, size in zip(inputs, static, strict=True) if size != 1
             }
             if len(sizes) > 1:
-                raise self._mismatch(node, inputs, dim)
+                shapes = [value.shape for value in inputs]
+                raise operands_misfit(str(self), node.inputs, shapes, dim)
             shape.append(sizes.pop() if sizes else 1)
         return tuple(shape)
-
-    def _mismatch(self, node: Apply, inputs: Sequence[Any], dim: int) -> ShapeError:
-        operands = "\n".join(
-            f"  {variable}: shape {value.shape}"
-            for variable, value in zip(node.inputs, inputs, strict=True)
-        )
-        hint = broadcast_hint(node.inputs, [value.shape for value in inputs], dim)
-        return ShapeError(f"{self}: the operands do not fit together.\n{operands}\n{hint}")
 
     # ---- derivatives -------------------------------------------------------------------------
 

@@ -1,14 +1,35 @@
-"""Remedies for operands that would broadcast if a size were known to be 1."""
+"""Errors and remedies for operands whose sizes do not fit together."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
+from phintys._base.errors import ShapeError
 from phintys.graph.shared_variable import SharedVariable
 from phintys.tensor.dim_shuffle import DimShuffle
 
-__all__ = ["broadcast_hint"]
+__all__ = ["broadcast_hint", "operands_misfit"]
+
+
+def operands_misfit(
+    what: str, operands: Sequence[Any], shapes: Sequence[Sequence[int | None]], dim: int
+) -> ShapeError:
+    """Return the error for operands of an elementwise Op whose sizes in a dimension differ.
+
+    Parameters
+    ----------
+    what
+        The Op.
+    operands, shapes, dim
+        As for :func:`broadcast_hint`.
+    """
+    lines = "\n".join(
+        f"  {operand}: shape {tuple(shape)}"
+        for operand, shape in zip(operands, shapes, strict=True)
+    )
+    hint = broadcast_hint(operands, shapes, dim)
+    return ShapeError(f"{what}: the operands do not fit together.\n{lines}\n{hint}")
 
 
 def broadcast_hint(
@@ -33,18 +54,39 @@ def broadcast_hint(
     'The sizes in dimension 1 must be equal. ...: make w with shared(value, shape=(None, 1)).'
     """
     equal = f"The sizes in dimension {dim} must be equal."
-    rule = "A dimension broadcasts only if its size is known to be 1 when the graph is built"
     ones = [
         variable
         for variable, shape in zip(operands, shapes, strict=True)
         if shape[dim] == 1 and variable.type.shape[dim] is None
     ]
-    if not ones:
+    if ones:
         return (
-            f"{equal} {rule}: make the input with shape=(..., 1, ...), use pt.row or pt.col, or "
-            "x.dimshuffle with 'x' for a new dimension."
+            f"{equal} A dimension broadcasts only if its size is known to be 1 when the graph is "
+            f"built: {'; '.join(_remedy(variable, dim) for variable in ones)}."
         )
-    return f"{equal} {rule}: {'; '.join(_remedy(variable, dim) for variable in ones)}."
+    vector = _vector_of_the_other_axis(operands, shapes, dim)
+    if vector is not None:
+        return (
+            f"{equal} A vector is added to the last dimension, as in NumPy: write "
+            f"{vector}[:, None] for one number for each row."
+        )
+    return equal
+
+
+def _vector_of_the_other_axis(
+    operands: Sequence[Any], shapes: Sequence[Sequence[int | None]], dim: int
+) -> Any | None:
+    """Return a vector beside a matrix that has as many rows as the vector has elements, if any."""
+    if dim != 1 or len(shapes[0]) != 2:
+        return None
+    rows = {shape[0] for shape in shapes} - {1}
+    for operand, shape in zip(operands, shapes, strict=True):
+        node = operand.owner
+        if node is None or not isinstance(node.op, DimShuffle) or rows != {shape[1]}:
+            continue
+        if shape[0] == 1 and node.inputs[0].type.ndim == 1:
+            return node.inputs[0]
+    return None
 
 
 def _remedy(variable: Any, dim: int) -> str:

@@ -100,6 +100,12 @@ def _ours(place: str, name: str) -> Callable[..., Any] | None:
     return found if callable(found) else None
 
 
+def _special(ufunc: np.ufunc) -> Callable[..., Any] | None:
+    """Return the function of SciPy's name, such as ``expit``, where ours has another one."""
+    found = getattr(operators.namespace.special, ufunc.__name__, None)
+    return found if isinstance(found, Elemwise) else None
+
+
 def _check_arguments(
     ours: Callable[..., Any], name: str, args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> None:
@@ -128,7 +134,7 @@ def call_ufunc(
     >>> np.add.reduce(x).eval({x: [1.0, 2.0]}), np.multiply.outer(x, x).type.ndim
     (array(3.), 2)
     """
-    function = operators.ufuncs.get(ufunc) or _ours("", ufunc.__name__)
+    function = operators.ufuncs.get(ufunc) or _ours("", ufunc.__name__) or _special(ufunc)
     given = _without_defaults(options)
     is_plain = not given or (given.keys() == {"dtype"} and isinstance(function, Elemwise))
     if method == "__call__" and function is not None and is_plain:

@@ -80,7 +80,8 @@ def _checked(node: Apply, sizes: Sequence[Any], summed: Any, other: Any) -> tupl
     return with_check(sizes, "equal", summed, other, subject)
 
 
-def _misfit(op: Op, operands: Sequence[Any], shapes: Sequence[Any]) -> ShapeError:
+def misfit(op: Op, operands: Sequence[Any], shapes: Sequence[Any]) -> ShapeError:
+    """Return the error for two operands whose sizes in the axes summed over differ."""
     (x, y), (x_shape, y_shape) = operands, shapes
     hint = (
         "The last size of the first must equal the last but one of the second, or its only one. "
@@ -185,7 +186,7 @@ class Dot(_Product):
             raise ShapeError(msg)
         x_shape, y_shape = x.type.shape, y.type.shape
         if _disagree(x_shape[-1], y_shape[0]):
-            raise _misfit(self, (x, y), (x_shape, y_shape))
+            raise misfit(self, (x, y), (x_shape, y_shape))
         return x_shape[:-1] + y_shape[1:]
 
     def perform(
@@ -194,7 +195,7 @@ class Dot(_Product):
         """Multiply with NumPy, which calls BLAS."""
         x, y = inputs
         if x.shape[-1] != y.shape[0]:
-            raise _misfit(self, node.inputs, (x.shape, y.shape))
+            raise misfit(self, node.inputs, (x.shape, y.shape))
         cell = output_storage[0]
         output_type: Any = node.outputs[0].type
         out = fitting(cell[0], x.shape[:-1] + y.shape[1:], output_type.numpy_dtype)
@@ -242,7 +243,7 @@ class BatchedDot(_Product):
             raise ShapeError(msg)
         x_shape, y_shape = x.type.shape, y.type.shape
         if _disagree(x_shape[-1], y_shape[-2]):
-            raise _misfit(self, (x, y), (x_shape, y_shape))
+            raise misfit(self, (x, y), (x_shape, y_shape))
         batch: list[int | None] = []
         for m, n in zip(x_shape[:-2], y_shape[:-2], strict=True):
             if _disagree(m, n) and 1 not in {m, n}:
@@ -265,7 +266,7 @@ class BatchedDot(_Product):
         """Multiply with NumPy."""
         x, y = inputs
         if x.shape[-1] != y.shape[-2]:
-            raise _misfit(self, node.inputs, (x.shape, y.shape))
+            raise misfit(self, node.inputs, (x.shape, y.shape))
         types: list[Any] = [variable.type for variable in node.inputs]
         static = [type_.shape for type_ in types]
         batch: list[int] = []

@@ -8,6 +8,7 @@ import numpy as np
 
 from phintys._base.errors import ShapeError
 from phintys._base.late import LateModule
+from phintys._base.not_offered import Instead
 from phintys.graph.variable import Constant, Variable
 from phintys.tensor._operators import operators
 from phintys.tensor.methods import FunctionMethods
@@ -246,14 +247,27 @@ class TensorMethods(FunctionMethods):
 
     # ---- operations that a symbolic value does not support --------------------------------------
 
+    at = Instead("A changed copy is pt.set_subtensor(x[i], v), pt.inc_subtensor, or x[i].set(v)")
+    backward = Instead("The gradient of a cost is phintys.grad(cost, wrt)")
+    detach = Instead("Write phintys.gradient.disconnected_grad(x)")
+    numpy = Instead("A symbolic value has no elements: x.eval({...}) computes them")
+    permute = Instead("Write x.transpose(axes), or x.dimshuffle(axes)")
+    unsqueeze = Instead("Write pt.expand_dims(x, axis), or x[:, None]")
+    view = Instead("Write x.reshape(shape), or x.astype(dtype)")
+
+    def __dir__(self) -> list[str]:
+        own = vars(TensorMethods)
+        return [name for name in super().__dir__() if not isinstance(own.get(name), Instead)]
+
     def __bool__(self) -> bool:
         if self._truth is not None:  # x == y: Python searches a list for a variable, or compares
             return self._truth
         msg = (
             f"{self} is symbolic, so it is neither true nor false yet. Use pt.switch(condition, "
-            "a, b) to choose by value, pt.all(condition) or pt.any(condition) to reduce "
-            "them to one value, & and | instead of `and` and `or`, `x is y` to ask whether two "
-            "names mean the same variable, and `is not None` to test for absence."
+            "a, b) to choose element by element, phintys.ifelse(condition, a, b) to compute only "
+            "one of two expressions, pt.all(condition) or pt.any(condition) to reduce them to one "
+            "value, & and | instead of `and` and `or`, `x is y` to ask whether two names mean the "
+            "same variable, and `is not None` to test for absence."
         )
         raise TypeError(msg)
 

@@ -97,15 +97,16 @@ def _hint(error: Exception, cells: Sequence[list[Any]]) -> str:
     arrays = [cell[0] for cell in cells if cell and isinstance(cell[0], np.ndarray)]
     if isinstance(error, OpContractError):
         return "this is a mistake in the Op itself, not in the values."
-    if isinstance(error, PhintysError):
-        return ""
+    if isinstance(error, PhintysError) or hasattr(error, "__notes__"):
+        return ""  # the message is complete; or the failure of an inner graph has been explained
     if isinstance(error, MemoryError):
         total = sum(array.nbytes for array in arrays)
         return f"the inputs take {total:,} bytes; work on smaller pieces, or with float32."
     if isinstance(error, ValueError) and str(error).startswith(_TOO_LONG):
         numbers = [int(array) for array in arrays if not array.ndim and array.dtype.kind in "iu"]
         return f"look at the sizes: there is no array of shape {tuple(numbers)}." if numbers else ""
-    if isinstance(error, ValueError) and len({array.shape for array in arrays}) > 1:
+    is_of_shapes = isinstance(error, ValueError) and not isinstance(error, np.linalg.LinAlgError)
+    if is_of_shapes and len({array.shape for array in arrays}) > 1:
         shapes = " and ".join(str(array.shape) for array in arrays)
         return f"look at the shapes {shapes} above: do they fit this operation?"
     if isinstance(error, TypeError) and len({array.dtype for array in arrays}) > 1:

@@ -234,15 +234,17 @@ class LogDensity:
     # ---- checks
 
     def check_start(self) -> None:
-        """Check that the log-density is a number where samplers begin.
+        """Check that the log-density and its gradient are numbers where samplers begin.
 
         Raises
         ------
         ArgumentError
-            It is not; the message names the variables whose terms are not finite.
+            The log-density is not; the message names the variables whose terms are not finite. Or
+            its gradient is not; the message names the variables with respect to which.
         """
-        value = self(self._start)[0]
+        value, gradient = self(self._start)
         if np.isfinite(value):
+            self._check_gradient(gradient)
             return
         model = self.model
         variables = [*model.free_RVs, *model.observed_RVs, *model.potentials]
@@ -254,5 +256,16 @@ class LogDensity:
             f"The log-density is {value} at the initial point {self.unravel(self._start)}. Its "
             f"terms for {bad} are not finite. Check their observed values and parameters, or give "
             "initval= for other initial values."
+        )
+        raise ArgumentError(msg)
+
+    def _check_gradient(self, gradient: Vector) -> None:
+        bad = [name for name, part in self.unravel(gradient).items() if not np.isfinite(part).all()]
+        if not bad:
+            return
+        msg = (
+            f"The log-density is finite at the initial point {self.unravel(self._start)}, but its "
+            f"gradient with respect to {bad} is not. Look for functions without a derivative "
+            "there, such as sqrt at 0, or give initval= for other initial values."
         )
         raise ArgumentError(msg)

@@ -42,8 +42,8 @@ def nutpie_model(
     Raises
     ------
     ArgumentError
-        The model has no free variables or discrete ones, or its log-density is not finite at the
-        initial point.
+        The model has no free variables or discrete ones, or its log-density or the gradient is not
+        finite at the initial point.
     ImportError
         nutpie is not installed, or too old.
 

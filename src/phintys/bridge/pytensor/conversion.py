@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from pytensor.graph.basic import Variable as TheirVariable
 from pytensor.graph.op import Op as TheirOp
 from pytensor.graph.traversal import toposort
 
+from phintys._base.apart import import_whole
 from phintys._base.collecting import collector_paused
 from phintys._base.errors import ArgumentError, InconsistencyError
 from phintys._base.origin import Origin, inherit_origin
@@ -108,6 +110,7 @@ class Conversion:
     def convert(self, outputs: Iterable[TheirVariable]) -> list[Any]:
         """Return the given variables, converted, with the default updates of shared variables."""
         outputs = list(outputs)
+        _register_neighbours()
         with collector_paused():
             self._add(outputs)
             while self._shared:
@@ -199,6 +202,20 @@ def origin_of(node: TheirApply) -> Origin | None:
                 filename, line, function, *_ = stack[-1]
                 return Origin.at(filename, line, function)
     return None
+
+
+_NEIGHBOURS = {"pymc": "phintys.bridge.pymc"}
+"""Library with Ops of its own -> the package that registers their conversions."""
+
+
+def _register_neighbours() -> None:
+    """Import the conversions of the Ops of libraries that have been imported."""
+    for library, home in _NEIGHBOURS.items():
+        module = sys.modules.get(library)
+        if home in sys.modules or module is None:
+            continue
+        if not getattr(module.__spec__, "_initializing", False):
+            import_whole(home)
 
 
 def converted_graph(fgraph: Any, inputs: Sequence[Any]) -> list[Any]:

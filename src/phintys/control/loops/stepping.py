@@ -72,10 +72,18 @@ class _Steps:
         """Run the steps, until there are n or the condition is true."""
         is_over = False
         while self._ran < self._n and not is_over:
-            made = self._op.arguments.step_outputs(program(self._values()))
+            made = self._op.arguments.step_outputs(self._step(program))
             self._keep(made)
             self._ran += 1
             is_over = made.until is not None and bool(made.until)
+
+    def _step(self, program: InnerProgram) -> Sequence[Any]:
+        """Return the results of the next step; an error gets a note of its number."""
+        try:
+            return program(self._values())
+        except Exception as error:
+            error.add_note(f"In step {self._ran} of {self._op}; the first is step 0.")
+            raise
 
     def _values(self) -> list[Any]:
         """Return the inputs of the next step."""

@@ -116,7 +116,11 @@ class RowLoop(HasInnerGraph, Op):
             shape = captured[like].shape
             arrays.append(np.zeros((n, *shape) if stack else shape, output.type.dtype))
         for i in range(n):
-            rows = program([np.asarray(i, "int64"), *captured])
+            try:
+                rows = program([np.asarray(i, "int64"), *captured])
+            except Exception as error:
+                error.add_note(f"In row {i} of {self}; the first is row 0.")
+                raise
             for array, row, stack in zip(arrays, rows, self.stacked, strict=True):
                 if stack:
                     array[i] = row

@@ -13,6 +13,7 @@ from typing import Any
 
 from phintys import tree
 from phintys._base.errors import ArgumentError
+from phintys._base.public import public_dir
 from phintys.control.solving.algorithms import (
     Algorithm,
     Minimization,
@@ -29,6 +30,8 @@ from phintys.graph.variable import Variable
 from phintys.tensor.convert import as_tensor_variable
 
 __all__ = ["minimize", "minimize_scalar", "root", "root_scalar"]
+
+__dir__ = public_dir(__name__)
 
 
 def root(

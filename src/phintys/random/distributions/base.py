@@ -20,6 +20,7 @@ import numpy as np
 
 from phintys._base.config import config
 from phintys._base.errors import ArgumentError, MethodNotDefinedError, ShapeError
+from phintys.graph.variable import Constant
 from phintys.random.bits.random_bits import RandomBits
 from phintys.random.bits.states import Advance, StateWords, as_state
 from phintys.random.distributions.checks import checked
@@ -27,7 +28,7 @@ from phintys.random.exact.expressions import in_exact_steps
 from phintys.random.exact.uniform import open_uniform
 from phintys.tensor import math
 from phintys.tensor.broadcasting import broadcast_shape, broadcast_to
-from phintys.tensor.convert import as_tensor_variable
+from phintys.tensor.convert import as_tensor_variable, constant
 from phintys.tensor.creation import as_sizes
 from phintys.tensor.sizes import ceil_div_sizes, fold, multiply_sizes
 
@@ -98,7 +99,17 @@ def as_parameter(value: Any) -> Any:
         )
         raise ArgumentError(msg)
     value = as_tensor_variable(value)
-    return value if value.dtype in FLOATS else math.cast(value, config.floatX)
+    if value.dtype in FLOATS:
+        return value
+    if isinstance(value, Constant):
+        return constant(value.data.astype(config.floatX))
+    return math.cast(value, config.floatX)
+
+
+def _shown(parameter: Any) -> str:
+    """Return the text of a parameter: a number, or a variable."""
+    is_number = isinstance(parameter, Constant) and not parameter.ndim
+    return str(parameter.data) if is_number else str(parameter)
 
 
 class Distribution:
@@ -177,7 +188,7 @@ class Distribution:
             raise AttributeError(msg) from None
 
     def __repr__(self) -> str:
-        parameters = ", ".join(f"{name}={value}" for name, value in self.parameters.items())
+        parameters = ", ".join(f"{name}={_shown(x)}" for name, x in self.parameters.items())
         return f"{type(self).__name__}({parameters})"
 
     def all_parameters(self) -> Iterator[Any]:

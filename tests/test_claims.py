@@ -1,0 +1,41 @@
+"""What the documents say to be missing is missing, and what is there is not said to be."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import phintys.tensor as pt
+from phintys._base.not_offered import NOT_OFFERED
+from phintys.compat import names
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text()
+COMPAT = (ROOT / "docs" / "compat.md").read_text()
+NOUNS = {"sparse matrices": "sparse"}
+"""What README says not to be supported -> the name in ``NOT_OFFERED``."""
+
+
+def missing_in_readme():
+    (listed,) = re.findall(r"Not yet supported are (.*?)\.\s", README)
+    return re.split(r", | and ", listed)
+
+
+@pytest.mark.parametrize("noun", missing_in_readme())
+def test_what_readme_says_to_be_missing_is_missing(noun):
+    name = NOUNS[noun]
+    assert name in NOT_OFFERED
+    assert not hasattr(pt, name)
+    assert noun not in README.split("## Features\n")[1].split("\n## ")[0].lower()
+
+
+def missing_in_compat():
+    chapter = COMPAT.split("## Not supported yet\n")[1].split("\n## ")[0]
+    first = chapter.split(" is an Op that its rewrites make")[0]
+    return re.findall(r"`([A-Za-z_0-9]+)`", first)
+
+
+@pytest.mark.parametrize("name", missing_in_compat())
+def test_what_compat_says_to_be_missing_is_missing(name):
+    offered = Path(names.__file__).read_text().split("\nMISSING: dict")[0]
+    assert not re.search(rf"\b{name}\b", offered)
