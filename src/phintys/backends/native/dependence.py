@@ -393,7 +393,8 @@ def may_overwrite(
     and threads run several at once. So an iteration may only read, under whatever name,
 
     - the element that it writes itself. The nest reads it, once, before it is written; from then on
-      it is in a register. A nest before may read it too, in the same iteration of all loops;
+      it is in a register. A nest before may read it too: iterations of the loops around both read
+      what they write;
     - elements that no iteration writes.
 
     Parameters
