@@ -17,8 +17,8 @@ ONE, TWO, ROWS, COLUMNS = (SIZES.fixed(n) for n in (1, 2, 5, 7))
 I, J, STEP = LoopVariable(ROWS, "i"), LoopVariable(COLUMNS, "j"), LoopVariable(ROWS, "step")
 
 
-def array(label, *lengths, alias=None, dtype=FLOAT):
-    found = Array(Place.BUFFER, np.dtype(dtype), lengths, label)
+def array(label, *lengths, alias=None):
+    found = Array(Place.BUFFER, FLOAT, lengths, label)
     found.alias = alias
     return found
 
@@ -119,7 +119,7 @@ def test_each_iteration_writes_one_element_of_its_own():
         replace(WRITER, reduction=(J,), reducer="add"),
         replace(WRITER, accumulate="add"),
         replace(WRITER, sequential=(I,)),
-        replace(WRITER, target=array("narrow", ROWS, COLUMNS, dtype="float32")),
+        replace(WRITER, target=replace(NEW, dtype=np.dtype("float32"))),
     ):
         assert not may([read, writer], writer=writer)
         assert not may([writer], writer=writer)
