@@ -4,8 +4,6 @@ Every value is read through two views, in one kernel and in several, so it dies 
 read and the other may still be. Native programs must agree with the reference for all pairs.
 """
 
-import itertools
-
 import numpy as np
 import pytest
 
@@ -54,12 +52,16 @@ def read_by_products(k, one, other):
     return pt.sin(pt.dot(a * 2, a)) + pt.sin(pt.dot(b, pt.exp(b)) + a[0])
 
 
+def seconds(first):
+    """The views that a first one is paired with: itself, and those that follow it."""
+    return list(VIEWS)[list(VIEWS).index(first) :]
+
+
 def total(x, read, first):
-    """Read a value of its own for each pair of a first view and one that follows it."""
-    pairs = [(first, second) for second in list(VIEWS)[list(VIEWS).index(first) :]]
+    """Read a value of its own for each pair."""
     values = [
-        read(pt.tanh(x * (1 + 0.1 * number)), VIEWS[one], VIEWS[other])
-        for number, (one, other) in enumerate(pairs)
+        read(pt.tanh(x * (1 + 0.1 * number)), VIEWS[first], VIEWS[second])
+        for number, second in enumerate(seconds(first))
     ]
     return pt.stack(values)
 
@@ -88,6 +90,19 @@ def values_of(x, outputs, mode, given):
     return phintys.function([x], outputs, mode=mode)(given)
 
 
+def values_of_updates(first, mode, given):
+    """The values of two calls that read shared values through views, and the values after them."""
+    outputs, updates = [], {}
+    for number, second in enumerate(seconds(first)):
+        state = phintys.shared(given * (1 + 0.1 * number))
+        found = read_in_kernels(state, VIEWS[first], VIEWS[second])
+        new = pt.tanh(state.flatten() * 0.5).reshape(state.shape) + found * 0.01
+        outputs += [found, read_in_kernels(new, VIEWS[second], VIEWS[first])]
+        updates[state] = new
+    f = phintys.function([], outputs, updates=updates, mode=mode)
+    return [*f(), *f(), *(state.get_value() for state in updates)]
+
+
 @pytest.mark.parametrize("first", list(VIEWS))
 @pytest.mark.parametrize("use", list(USES))
 def test_native_programs_agree_with_the_reference(use, first):
@@ -98,4 +113,13 @@ def test_native_programs_agree_with_the_reference(use, first):
     wanted = values_of(x, outputs, REFERENCE, given)
     for name, mode in NATIVE.items():
         for got, right in zip(values_of(x, outputs, mode, given), wanted, strict=True):
+            np.testing.assert_allclose(got, right, rtol=1e-9, atol=1e-9, err_msg=name)
+
+
+@pytest.mark.parametrize("first", list(VIEWS))
+def test_shared_values_are_read_through_both_views_before_they_are_overwritten(first):
+    given = np.random.default_rng(0).normal(size=(ROWS, COLUMNS))
+    wanted = values_of_updates(first, REFERENCE, given)
+    for name, mode in NATIVE.items():
+        for got, right in zip(values_of_updates(first, mode, given), wanted, strict=True):
             np.testing.assert_allclose(got, right, rtol=1e-9, atol=1e-9, err_msg=name)
