@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 import phintys.scalar as ps
@@ -20,16 +21,18 @@ from phintys.backends.native.expressions import (
     parts_of,
 )
 from phintys.backends.native.program import Step
-from phintys.backends.native.sizes import Counter, Element, Extent, Size
+from phintys.backends.native.sizes import Arithmetic, Counter, Element, Extent, Size
 from phintys.backends.native.values import Array, LoopVariable
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from phintys.backends.native.sizes import Sizes
 
 __all__ = [
+    "Meeting",
     "Needs",
+    "are_apart",
     "arrays_in_size",
     "arrays_read",
     "arrays_written",
@@ -37,6 +40,8 @@ __all__ = [
     "is_loop",
     "loads_of",
     "may_fail",
+    "may_overwrite",
+    "meeting",
     "moved_into",
     "needs_of",
     "reads_of",
@@ -284,9 +289,7 @@ def same_index(left: Index, right: Index, sizes: Sizes) -> bool:
     """Return whether two indices are the same position in every iteration."""
     if left is right:
         return True
-    if left.dynamic is not right.dynamic or len(left.terms) != len(right.terms):
-        return False
-    if (left.offset is None) != (right.offset is None):
+    if left.dynamic is not right.dynamic or (left.offset is None) != (right.offset is None):
         return False
     if (
         left.offset is not None
@@ -294,7 +297,13 @@ def same_index(left: Index, right: Index, sizes: Sizes) -> bool:
         and not sizes.same(left.offset, right.offset)
     ):
         return False
+    return _same_terms(left, right, sizes)
+
+
+def _same_terms(left: Index, right: Index, sizes: Sizes) -> bool:
     steps = dict(right.terms)
+    if not len(left.terms) == len(right.terms) == len(steps):
+        return False
     return all(loop in steps and sizes.same(step, steps[loop]) for loop, step in left.terms)
 
 
@@ -312,3 +321,115 @@ def is_loop(index: Index, loop: LoopVariable) -> bool:
         and index.terms[0][0] is loop
         and index.terms[0][1].known == 1
     )
+
+
+def are_apart(
+    left: Iterable[Index], right: Iterable[Index], loops: Collection[LoopVariable], sizes: Sizes
+) -> bool:
+    """Return whether two elements differ along an axis on which the loops of one do not move."""
+    for one, other in zip(left, right, strict=True):
+        if one.dynamic is not None or other.dynamic is not None:
+            continue
+        if any(loop in loops for loop, _ in one.terms) or not _same_terms(one, other, sizes):
+            continue
+        (base, number), (other_base, other_number) = (_split(i.offset, sizes) for i in (one, other))
+        if base is other_base and number != other_number:
+            return True
+    return False
+
+
+def _split(offset: Size | None, sizes: Sizes) -> tuple[Size | None, int]:
+    """Return an offset as another one plus a number."""
+    if offset is None:
+        return None, 0
+    offset = sizes.canonical(offset)
+    if offset.known is not None:
+        return None, offset.known
+    if isinstance(offset, Arithmetic) and offset.operation == "add":
+        first, second = map(sizes.canonical, offset.arguments)
+        if second.known is not None:
+            return first, second.known
+    return offset, 0
+
+
+# ---- overwriting what is read ------------------------------------------------------------------
+
+
+class Meeting(Enum):
+    """How an element that is read and those that a statement writes to the same memory meet."""
+
+    SAME = "it is the one that the same iteration writes"
+    APART = "no iteration writes it"
+    UNKNOWN = "another iteration may write it"
+
+
+def meeting(load: Load, writer: Statement, sizes: Sizes) -> Meeting:
+    """Return how an element that is read and those that are written meet, by their indices.
+
+    Indices of arrays of equal sizes are those of one memory, whatever the arrays are called.
+    """
+    array, target = load.array, writer.target
+    if array is not target and not (
+        array.ndim == target.ndim
+        and all(sizes.same(*pair) for pair in zip(array.sizes, target.sizes, strict=True))
+    ):
+        return Meeting.UNKNOWN
+    if same_indices(load.indices, writer.indices, sizes):
+        return Meeting.SAME
+    is_apart = are_apart(load.indices, writer.indices, writer.loops, sizes)
+    return Meeting.APART if is_apart else Meeting.UNKNOWN
+
+
+def may_overwrite(
+    nests: Iterable[Iterable[Statement]],
+    writer: Statement,
+    memory: Array,
+    meet: Callable[[Load], Meeting],
+) -> bool:
+    """Return whether a statement may write to memory whose former elements its kernel reads.
+
+    All who let a kernel write where it reads ask here: fusion, the plan of memory, updates of
+    shared values, and the verifier. Nothing is assumed about the order of iterations: lanes, tiles
+    and threads run several at once. So an iteration may only read, under whatever name,
+
+    - the element that it writes itself. The nest reads it, once, before it is written; from then on
+      it is in a register. A nest before may read it too: iterations of the loops around both read
+      what they write;
+    - elements that no iteration writes.
+
+    Parameters
+    ----------
+    nests
+        The statements of the kernel, in order, by nest, with the writer. Without those that read
+        what it writes, if they read the memory by the name by which it is written.
+    writer
+        The statement.
+    memory
+        The memory.
+    meet
+        Returns how an element of the memory that is read, and those that are written, meet.
+    """
+    if writer.reduction or has_order(writer) or writer.target.dtype != memory.dtype:
+        return False
+    moving = {loop for index in writer.indices for loop, _ in index.terms}
+    if any(loop not in moving and loop.extent.known != 1 for loop in writer.loops):
+        return False  # several iterations write the same element
+    is_written = False
+    for nest in nests:
+        is_in_register = False
+        for statement in nest:
+            for load in reads_of(statement):
+                if load.array.memory is not memory:
+                    continue
+                met = meet(load)
+                if met is Meeting.UNKNOWN:
+                    return False
+                if met is Meeting.SAME:
+                    if is_written and not is_in_register:
+                        return False
+                    is_in_register = True
+            if statement is writer:
+                is_written = True
+            elif statement.target.memory in {memory, writer.target.memory}:
+                return False
+    return True

@@ -26,18 +26,21 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from phintys.backends.native.dependence import (
+    are_apart,
     arrays_in_size,
     arrays_read,
     arrays_written,
     has_order,
     is_loop,
+    may_overwrite,
+    meeting,
     needs_of,
     reads_of,
     renamed,
     same_index,
     same_indices,
 )
-from phintys.backends.native.expressions import Index, Load, Statement
+from phintys.backends.native.expressions import Load, Statement
 from phintys.backends.native.program import Step
 from phintys.backends.native.sizes import Arithmetic, Element, Extent
 from phintys.backends.native.starts import starts_first
@@ -247,7 +250,7 @@ class _Joining:
         return all(
             not other.loops
             and other.target is statement.target
-            and _are_apart(other.indices, statement.indices, (), self.sizes)
+            and are_apart(other.indices, statement.indices, (), self.sizes)
             for other in others
         )
 
@@ -256,27 +259,18 @@ class _Joining:
 
         Others are in other rows: those of a trace, which are read in a step and written in it.
         """
-        memory = member.memory
-        if member.statement.reduction or has_order(member.statement):
-            return False
-        readers = [
-            number
-            for number, nest in enumerate(group.nests)
-            if any(load.array.memory is memory for one in nest for load in one.loads)
-        ]
         number = len(group.nests) - 1
         loops = group.loops(number)
-        if readers != [number] or not self._same_loops(loops, member.statement.loops):
+        if not self._same_loops(loops, member.statement.loops):
             return False
         candidate = member.renamed(loops)
         statement = candidate.statement
-        for load in group.reads[memory]:
-            if load.array is not statement.target:
-                return False
-            if not same_indices(load.indices, statement.indices, self.sizes) and not _are_apart(
-                load.indices, statement.indices, loops, self.sizes
-            ):
-                return False
+        nests = [[one.statement for one in nest] for nest in group.nests]
+        nests[number].append(statement)
+        if not may_overwrite(
+            nests, statement, member.memory, lambda load: meeting(load, statement, self.sizes)
+        ):
+            return False
         if _changes_order(group.nests[number], statement):
             return False
         if not self._reads_fit(group, number, candidate, group.outer):
@@ -422,35 +416,6 @@ class _Joining:
                 ):
                     return False
         return True
-
-
-def _are_apart(
-    left: Sequence[Index], right: Sequence[Index], loops: Sequence[LoopVariable], sizes: Sizes
-) -> bool:
-    """Return whether two elements differ along an axis on which the loops do not move."""
-    for one, other in zip(left, right, strict=True):
-        if one.dynamic is not None or other.dynamic is not None:
-            continue
-        if any(loop in loops for loop, _ in (*one.terms, *other.terms)):
-            continue
-        (base, number), (other_base, other_number) = (_split(i.offset, sizes) for i in (one, other))
-        if base is other_base and number != other_number:
-            return True
-    return False
-
-
-def _split(offset: Size | None, sizes: Sizes) -> tuple[Size | None, int]:
-    """Return an offset as another one plus a number."""
-    if offset is None:
-        return None, 0
-    offset = sizes.canonical(offset)
-    if offset.known is not None:
-        return None, offset.known
-    if isinstance(offset, Arithmetic) and offset.operation == "add":
-        first, second = map(sizes.canonical, offset.arguments)
-        if second.known is not None:
-            return first, second.known
-    return offset, 0
 
 
 def _changes_order(nest: Sequence[_Member], statement: Statement) -> bool:

@@ -19,7 +19,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from phintys._base.records import record
-from phintys.backends.native.fuse import reads_of
+from phintys.backends.native.dependence import Meeting, may_overwrite
 from phintys.backends.native.program import Step, walk_steps
 from phintys.backends.native.sizes import Arithmetic, Element, Extent, Size
 from phintys.backends.native.steps.callback import Callback
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from phintys.backends.native.emit.kernel_code import KernelCode
-    from phintys.backends.native.emit.plans import KernelPlan, NestPlan
-    from phintys.backends.native.expressions import Statement
+    from phintys.backends.native.emit.plans import KernelPlan
+    from phintys.backends.native.expressions import Load
     from phintys.backends.native.polynomials import Atom, Polynomial, Polynomials
     from phintys.backends.native.program import Program
 
@@ -302,43 +302,31 @@ def _differ_in_one(size: Polynomial, other: Polynomial) -> bool:
 
 
 def can_take_over(plan: KernelPlan, target: Array, operand: Array) -> bool:
-    """Return whether a kernel may overwrite an operand, at the end of its life, with an array.
-
-    It may if it reads the operand only in the nest that writes the target, and reads each element
-    before overwriting it.
-    """
-    nests = [
-        nest
+    """Return whether a kernel may overwrite an operand, at the end of its life, with an array."""
+    writers = [
+        (nest, statement)
         for nest in plan.nests
-        if any(_touches(nest, statement, target, operand) for statement in nest.statements)
+        for statement in nest.statements
+        if statement.target.memory is target
     ]
-    if len(nests) != 1 or plan.is_serial:
+    if len(writers) != 1:
         return False
-    (nest,) = nests
-    writer = [s for s in nest.statements if s.target.memory is target]
-    if len(writer) != 1 or writer[0].reduction or writer[0].target.dtype != operand.dtype:
-        return False
-    store = nest.stores.get(id(writer[0]))
-    if store is None or store.dynamic:
-        return False
-    first_read = len(nest.statements)
-    for number, statement in enumerate(nest.statements):
-        for load in reads_of(statement):
-            if load.array.memory is not operand:
-                continue
-            access = nest.loads.get(id(load))
-            if access is None or access.dynamic or access.offset is not store.offset:
-                return False
-            if access.steps != store.steps:
-                return False
-            first_read = min(first_read, number)
-    return first_read <= nest.statements.index(writer[0])
+    ((nest, writer),) = writers
+    store = nest.stores.get(id(writer))
+    loads = {number: access for one in plan.nests for number, access in one.loads.items()}
 
+    def meet(load: Load) -> Meeting:
+        access = loads.get(id(load))
+        is_same = (
+            store is not None
+            and access is not None
+            and not access.dynamic
+            and access.offset is store.offset
+            and access.steps == store.steps
+        )
+        return Meeting.SAME if is_same else Meeting.UNKNOWN
 
-def _touches(nest: NestPlan, statement: Statement, target: Array, operand: Array) -> bool:
-    return statement.target.memory in {target, operand} or any(
-        load.array.memory is operand for load in reads_of(statement)
-    )
+    return may_overwrite([one.statements for one in plan.nests], writer, operand, meet)
 
 
 def plan_memory(

@@ -14,8 +14,9 @@ from phintys._base.errors import IntegrityError
 from phintys.backends.native.dependence import (
     arrays_written,
     has_order,
+    may_overwrite,
+    meeting,
     reads_of,
-    same_indices,
     varies,
 )
 from phintys.backends.native.emit.accumulators import can_reduce
@@ -39,7 +40,7 @@ from phintys.backends.native.steps.kernel import Kernel
 from phintys.backends.native.values import Array, Handle, LoopVariable, Place
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from phintys.backends.native.sizes import Size
     from phintys.backends.native.steps.kernel import Nest
@@ -146,19 +147,23 @@ class Verifier:
 
     def reads_in_commit(self, step: Step, sources: Mapping[Array, Array]) -> None:
         """Check that what is overwritten is not read; by kernels at the same indices only."""
+        read = [array.memory for array in step.reads()]
         if not isinstance(step, Kernel):
-            read = [array.memory for array in step.reads()]
             self.expect(sources.keys().isdisjoint(read), "what was overwritten is read")
             return
         written = {one.target: one for one in step.statements}
-        for load in [load for one in step.statements for load in reads_of(one)]:
-            if load.array.memory not in sources:
-                continue
-            writer = written.get(sources[load.array.memory])
-            is_there = writer is not None and same_indices(
-                load.indices, writer.indices, self.program.sizes
-            )
-            self.expect(is_there, f"{load.array!r} is read after it was overwritten")
+        nests = [nest.statements for nest in step.nests]
+        for source in dict.fromkeys(array for array in read if array in sources):
+            writer = written.get(sources[source])
+            is_there = writer is not None and self.may_overwrite(nests, writer, source)
+            self.expect(is_there, f"{source!r} is read after it was overwritten")
+
+    def may_overwrite(
+        self, nests: Sequence[Sequence[Statement]], writer: Statement, memory: Array
+    ) -> bool:
+        """Return whether a statement may overwrite memory that its kernel reads."""
+        sizes = self.program.sizes
+        return may_overwrite(nests, writer, memory, lambda load: meeting(load, writer, sizes))
 
     def truth(self, condition: Array) -> None:
         """Check the condition of a branch or loop."""
@@ -180,6 +185,7 @@ class Verifier:
         """Check the nests of a kernel."""
         for nest in kernel.nests:
             self.nest(nest, kernel)
+        self.overwriting(kernel)
         for array in kernel.local:
             self.expect(array.place == Place.BUFFER, f"{array!r} is local")
         self.local |= kernel.local
@@ -235,21 +241,28 @@ class Verifier:
         self.expression(statement.value, loops, here, loops)
 
     def recurrence(self, statement: Statement) -> None:
-        """Check that a statement that reads what it writes declares its sequential loops."""
-        target = statement.target
+        """Check the loops that a statement declares because it reads what it writes."""
         order = set(statement.sequential)
-        self.expect(order <= set(statement.loops), f"{target.label} has loops that are not there")
-        loops = {loop for loop in statement.loops if loop.extent.known != 1}
-        own = [load for load in reads_of(statement) if load.array.memory is target.memory]
-        if order or not loops:
-            return
-        for load in own:
-            pairs = list(zip(load.indices, statement.indices, strict=False))
-            is_fine = load.array is target and (
-                same_indices(load.indices, statement.indices, self.program.sizes)
-                or any(_is_elsewhere(mine, theirs, loops) for mine, theirs in pairs)
-            )
-            self.expect(is_fine, f"{target.label} is read out of order where it is written")
+        label = statement.target.label
+        self.expect(order <= set(statement.loops), f"{label} has loops that are not there")
+
+    def overwriting(self, kernel: Kernel) -> None:
+        """Check that no iteration reads what another one overwrites, unless they run in order."""
+        read: set[Array] = set()
+        nests: list[list[Statement]] = []
+        for nest in kernel.nests:
+            before: list[Statement] = []
+            nests.append(before)
+            for statement in nest.statements:
+                before.append(statement)
+                read.update(load.array.memory for load in reads_of(statement))
+                memory = statement.target.memory
+                is_single = all(loop.extent.known == 1 for loop in statement.loops)
+                if memory not in read or statement.sequential or is_single:
+                    continue
+                is_fine = self.may_overwrite(nests, statement, memory)
+                label = statement.target.label
+                self.expect(is_fine, f"{label} is read out of order where it is written")
 
     def indices(
         self, array: Array, indices: Sequence[Index], loops: Sequence[LoopVariable]
@@ -321,14 +334,6 @@ class Verifier:
         self.expect(
             _same(load.indices, writer.indices), f"{array.label} is read where it is not written"
         )
-
-
-def _is_elsewhere(read: Index, written: Index, loops: Collection[LoopVariable]) -> bool:
-    """Return whether two indices, constant in the loops, are different places along an axis."""
-    for index in (read, written):
-        if index.dynamic is not None or any(loop in loops for loop, _ in index.terms):
-            return False
-    return read.offset is not written.offset or read.terms != written.terms
 
 
 def _same(left: Iterable[Index], right: Iterable[Index]) -> bool:

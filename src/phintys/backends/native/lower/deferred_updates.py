@@ -14,12 +14,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from phintys.backends.native.dependence import (
+    Meeting,
     arrays_read,
     arrays_written,
     has_order,
+    may_overwrite,
+    meeting,
     reading,
     reads_of,
-    same_indices,
 )
 from phintys.backends.native.expressions import Load
 from phintys.backends.native.lower.commit import allocates, is_short
@@ -144,7 +146,7 @@ def _old_element(
         return None
     needed = _reads_from(source, rest)
     if not needed or not all(
-        load.array is source and same_indices(load.indices, statement.indices, sizes)
+        meeting(load, statement, sizes) is Meeting.SAME
         for load in (*_reads_from(source, [statement]), *needed)
     ):
         return None
@@ -216,23 +218,18 @@ def _claims(
 ) -> list[Claim]:
     """Return claims for the updates of a kernel that can overwrite their old values."""
     found: list[Claim] = []
-    statements = kernel.statements
-    for number, statement in enumerate(statements):
+    nests = [nest.statements for nest in kernel.nests]
+    for statement in kernel.statements:
         target = statement.target
         source = updates.get(target)
-        if source is None or source.dtype != target.dtype or returned.count(target) != 1:
-            continue
-        if target.place != Place.RESULT or statement.reduction or has_order(statement):
+        if source is None or returned.count(target) != 1 or target.place != Place.RESULT:
             continue
         lengths = [sizes.canonical(size) for size in source.sizes]
         is_alike = lengths == [sizes.canonical(size) for size in target.sizes]
-        if is_alike and all(
-            load.array is source
-            and at <= number
-            and same_indices(load.indices, statement.indices, sizes)
-            for at, one in enumerate(statements)
-            for load in reads_of(one)
-            if load.array.memory is source
-        ):
+
+        def meet(load: Load, writer: Statement = statement) -> Meeting:
+            return meeting(load, writer, sizes)
+
+        if is_alike and may_overwrite(nests, statement, source, meet):
             found.append(Claim(source, target, is_shared=True, is_kept=False))
     return found
