@@ -127,6 +127,7 @@ pymc: .venv-bridge/.ready ## run the tests published with PyMC and PyTensor on P
 # Findings are printed as a program, as calls, or as an @example: add them as test cases.
 fuzz: $(READY) ## search for failing cases, and print them (half an hour)
 	$(BIN)/python -m tools.fuzz --jobs 2 --count 10000
+	$(BIN)/python -m tools.fuzz --jobs 2 --kind views --count 20000
 	$(BIN)/python -m tools.fuzz --jobs 2 --kind aliasing --count 20000
 	$(BIN)/python -m tools.fuzz --jobs 2 --kind matrices --count 3000
 	$(BIN)/python tests/backends/native/stress/random_calls.py $$(date +%s) 50000

@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 
 import phintys.tensor as pt
+from phintys._base.errors import DtypeError, IndexingError, IntegrityError, ShapeError
 from phintys.backends.native.emit.target import Target
 from phintys.backends.reference import ReferenceBackend
 from tools import fuzz
 from tools.fuzz import GENERAL, Case, check, check_seed, draw, shrunk
 from tools.fuzz.case import Given, Step
 from tools.fuzz.command import main
+from tools.fuzz.errors import possible_errors
 from tools.fuzz.modes import STRICT, Variant
 from tools.fuzz.noise import Noise, difference
 
@@ -112,6 +114,60 @@ def test_disagreements_are_found_and_made_smaller():
     small = shrunk(found, GENERAL)
     assert [step.text for step in small.case.steps] == ["pt.sin(b)"]
     assert (small.case.calls, small.case.outputs) == (1, ("c",))
+
+
+class Raising:
+    """A backend whose programs raise an error."""
+
+    name = "raising"
+
+    def __init__(self, error):
+        self.error = error
+
+    def link(self, fgraph, *, profiler=None):
+        error = self.error
+
+        class Program:
+            def __call__(self, inputs):
+                raise error
+
+            def free(self):
+                pass
+
+        return Program()
+
+
+def raising(error):
+    return Variant("raising", Raising(error), "none")
+
+
+def test_errors_of_one_graph_may_be_raised_in_any_order():
+    value = np.arange(3.0)
+    case = case_of(
+        value, "pt.sin({})[np.array([7])]", "a + a[:2]", "pt.sqrt({})", outputs=("b", "c")
+    )
+    for error in (IndexingError("7"), ShapeError("3 and 2")):
+        assert check(case, [raising(error)]) is None
+    found = check(case, [raising(DtypeError("no"))])
+    assert (found.blame, found.kind) == ("backend", "DtypeError")
+
+
+def test_lengths_are_compared_before_an_index_is_looked_up():
+    value = np.arange(3.0)
+    case = case_of(value, "{}[pt.cast(a, 'int64') + 5]", "{} + a[:2]", outputs=("c",))
+    built = case.build()
+    assert possible_errors(built.results, built.known(0)) == {IndexingError, ShapeError}
+    assert check(case, [raising(ShapeError("3 and 2"))]) is None
+    case = case_of(value, "{}[pt.cast(a, 'int64') + 5]", "{} + a", outputs=("c",))
+    assert check(case, [raising(ShapeError("3 and 2"))]) is not None
+    assert check(case_of(value, "{} + a"), [raising(ShapeError("3 and 2"))]) is not None
+
+
+def test_no_program_may_end_in_a_failed_assertion():
+    case = case_of(np.arange(3.0), "{}[np.array([7])]")
+    for error in (AssertionError("this"), IntegrityError("this")):
+        found = check(case, [raising(error)])
+        assert "Error: this" in found.text
 
 
 def test_programs_of_cases_run():

@@ -221,6 +221,8 @@ class Drawing:
         known = dict(self.known)
         try:
             step.run(known)
+        except AssertionError:  # no program may end so
+            raise
         except PhintysError:
             return []
         variables = [known[name] for name in names]
@@ -230,6 +232,8 @@ class Drawing:
         try:
             with np.errstate(all="ignore"):
                 evaluate(variables, values)
+        except AssertionError:
+            raise
         except Exception:  # noqa: BLE001 - all modes must raise alike; seldom shown
             if self.failing is None and self.chance(0.05):
                 self.known = known
@@ -247,12 +251,12 @@ class Drawing:
         self.pool += made
         return made
 
-    def finish(self) -> Case:
-        """Return the case."""
+    def finish(self, outputs: Sequence[str] = ()) -> Case:
+        """Return the case, with some outputs if they are not to be drawn."""
         made = self.pool[len(self.givens) :] or self.pool
         count = self.integer(1, 3)
         chosen = [made[-1], *(self.choose(made) for _ in range(count - 1))]
-        outputs = [entry.name for entry in chosen]
+        outputs = list(outputs) or [entry.name for entry in chosen]
         if self.chance(0.05):
             outputs.append(self.givens[0].name)
         if self.failing is not None:

@@ -15,8 +15,9 @@ from tools.fuzz.playing import play
 from tools.fuzz.rules import RULES
 from tools.fuzz.scenario import Scenario
 from tools.fuzz.shrinking import smaller
+from tools.fuzz.views import check_views, draw_views
 
-__all__ = ["ALIASING", "GENERAL", "KINDS", "MATRICES", "Kind"]
+__all__ = ["ALIASING", "GENERAL", "KINDS", "MATRICES", "VIEWS", "Kind"]
 
 
 @dataclass(frozen=True)
@@ -51,5 +52,8 @@ ALIASING = Kind(draw_scenario, play, Scenario.smaller, 14)
 MATRICES = Kind(lambda seed, steps: draw_case(seed, MATRIX_RULES, steps), check, smaller, 10)
 """Decompositions and solvers of matrices, between ops of all families."""
 
-KINDS = {"general": GENERAL, "aliasing": ALIASING, "matrices": MATRICES}
+VIEWS = Kind(draw_views, check_views, smaller, 3)
+"""Pairs of views of one value; here a line makes a value, its views, and what reads them."""
+
+KINDS = {"general": GENERAL, "aliasing": ALIASING, "matrices": MATRICES, "views": VIEWS}
 """By name."""

@@ -18,6 +18,7 @@ from phintys.backends.native.stepwise.checking import CheckFailed, MemoryCheck
 from phintys.backends.native.stepwise.interpreter import Interpreter
 from phintys.backends.native.stepwise.order import KernelOrder, Orders
 from phintys.graph.fgraph import FunctionGraph
+from tools.fuzz.memory_ops import double_negated
 
 VALUE = np.random.default_rng(0).normal(size=(5, 3))
 
@@ -186,6 +187,14 @@ def test_what_ops_in_python_show_keeps_its_memory(in_place):
     plan.places.update(dict.fromkeys(others, plan.places[others[0]]))
     with pytest.raises(IntegrityError):
         MemoryCheck(program, plan, Target.host())([value])
+
+
+def test_ops_in_python_may_show_what_they_overwrite_twice():
+    x = pt.dvector("x")
+    first, second = double_negated(pt.cumsum(x))
+    _, _, check = checked([x], [pt.cumsum(first) + second[0]])
+    total = -2 * np.cumsum(VALUE[0])
+    np.testing.assert_allclose(check([VALUE[0]])[0], np.cumsum(total) + total[-1])
 
 
 def test_a_call_that_fails_is_not_a_fault():

@@ -400,8 +400,8 @@ class Interpreter:
             memory.lose()
         for value, result in zip(step.outputs, made, strict=True):
             self.give(value, result)
-            if lost and isinstance(value, Array):
-                self.memories[value].put(..., self.memories[value].data.copy())
+            if isinstance(value, Array):
+                self.memories[value].inherit()
 
     def loop(self, loop: Loop) -> None:
         """Carry out a loop; passes that are independent of each other run backwards."""

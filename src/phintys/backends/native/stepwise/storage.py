@@ -77,6 +77,10 @@ class Memory:
         self.data[places] = values
         self.owners[places] = self.number
 
+    def inherit(self) -> None:
+        """Take what belongs to nobody: an Op in Python has written it in place."""
+        self.owners[self.owners == _NOBODY] = self.number
+
     def lose(self) -> None:
         """Forget the elements; what others have in the same place stays."""
         self.owners[self.holds()] = _NOBODY
