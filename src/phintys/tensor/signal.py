@@ -520,7 +520,7 @@ def average_pool(
         images = math.cast(images, "float64")
     sums = _sums(images, op)
     if not op.partial and (count_padding or not any(op.padding)):
-        return sums / np.prod(op.window)
+        return sums / float(prod(op.window))
     sizes = sizes_of(images)
     lead = len(sizes) - op.ndim
     number: Any = 1
