@@ -10,8 +10,6 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from phintys._base.errors import ArgumentError, ShapeError
 from phintys._base.late import late_names
 from phintys.tensor import math
