@@ -30,8 +30,6 @@ from phintys import random
 from phintys._base.errors import ArgumentError, IndexingError, PhintysError, ShapeError
 from phintys.graph.shared_variable import SharedVariable
 from phintys.graph.traversal import ancestors
-from phintys.graph.variable import Constant
-from phintys.random.distributions.base import DISTRIBUTIONS
 from phintys.tensor.elemwise import Elemwise
 from phintys.tensor.type import TensorType
 from phintys.testing._trial import evaluate, start
@@ -280,9 +278,10 @@ def walk(cases, check):
     resource.setrlimit(resource.RLIMIT_AS, (used + BYTES, used + BYTES))
     wrong = []
     for case in cases:
-        print(case.name, case.key, flush=True)  # the last line is that of a crash
+        sys.stdout.write(f"{case.name} {case.key}\n")
+        sys.stdout.flush()  # the last line is that of a crash
         wrong += check(case)
-    print(f"{len(cases)} cases", *wrong, sep="\n")
+    sys.stdout.write("\n".join([f"{len(cases)} cases", *wrong, ""]))
     return bool(wrong)
 
 
