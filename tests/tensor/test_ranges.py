@@ -1,10 +1,13 @@
 """arange and linspace."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+import phintys
 import phintys.tensor as pt
 from phintys._base.config import config
 from phintys._base.errors import DtypeError, OpContractError, ShapeError
@@ -176,3 +179,29 @@ def test_linspace_derivatives(check_derivatives):
     check_derivatives(
         lambda a, b: pt.linspace(a, b, 5) ** 2, [np.array(0.5), np.array(2.0)], order=2
     )
+
+
+ENDS = [-(2**63), -(2**62) - 1, -7, -1, 0, 1, 5, 2**62 - 1, 2**62, 2**63 - 2, 2**63 - 1]
+STEPS = [1, -1, 3, 2**61, 2**62, -(2**62), 2**63 - 1, -(2**63)]
+AROUND = [
+    (start, stop, step)
+    for start, stop, step in product(ENDS, ENDS, STEPS)
+    if -(-(stop - start) // step) < 50
+]
+
+
+@pytest.mark.parametrize("mode", ["native", "reference"])
+@pytest.mark.parametrize("step", [None, *STEPS])
+def test_bounds_whose_difference_is_out_of_range(mode, step):
+    bounds = pt.lscalars("start", "stop", "step")
+    numbers = pt.arange(*bounds[:2], bounds[2] if step is None else step)
+    inputs = bounds if step is None else bounds[:2]
+    f = phintys.function(inputs, [numbers, numbers.shape[0]], mode=mode)
+    only_length = phintys.function(inputs, numbers.shape[0], mode=mode)
+    for start, stop, by in AROUND:
+        if step in {None, by}:
+            arguments = (start, stop, by)[: len(inputs)]
+            expected = [start + i * by for i in range(max(0, -(-(stop - start) // by)))]
+            found, length = f(*arguments)
+            assert found.tolist() == expected, (start, stop, by)
+            assert length == only_length(*arguments) == len(expected), (start, stop, by)

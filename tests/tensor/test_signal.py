@@ -6,7 +6,8 @@ import scipy.signal
 
 import phintys
 import phintys.tensor as pt
-from phintys._base.errors import ArgumentError, ShapeError
+from phintys._base.errors import ArgumentError, DtypeError, ShapeError
+from phintys.gradient import grad
 
 RNG = np.random.default_rng(5)
 signal = pt.signal
@@ -86,3 +87,72 @@ def test_batches_of_whole_graphs():
     found = each(pt.constant(xs), pt.constant(ws)).eval()
     one = phintys.function([x, w], signal.conv(x, w))
     np.testing.assert_allclose(found, [one(*pair) for pair in zip(xs, ws, strict=True)])
+
+
+SIZES = [(3, 5), (5, 3), (4, 4), (1, 6), (2, 7), (6, 1), (2, 5)]
+
+
+@pytest.mark.parametrize("mode", ["full", "same", "valid"])
+@pytest.mark.parametrize("is_known", [True, False])
+def test_either_operand_may_be_the_longer_one(mode, is_known):
+    for n, m in SIZES:
+        x, k = RNG.normal(size=n), RNG.normal(size=m)
+        inputs = [] if is_known else [pt.dvector("x"), pt.dvector("k")]
+        found = signal.convolve1d(*(inputs or [pt.constant(x), pt.constant(k)]), mode)
+        found = found.eval(dict(zip(inputs, [x, k], strict=False)))
+        np.testing.assert_allclose(found, scipy.signal.convolve(x, k, mode), atol=1e-12)
+
+
+@pytest.mark.parametrize("shapes", [((2, 2), (3, 4)), ((5, 3), (2, 3)), ((3, 3), (3, 3))])
+def test_either_matrix_may_be_the_larger_one(shapes):
+    x, k = (RNG.normal(size=shape) for shape in shapes)
+    inputs = [pt.dmatrix("x"), pt.dmatrix("k")]
+    found = signal.convolve2d(*inputs, "valid").eval(dict(zip(inputs, [x, k], strict=True)))
+    np.testing.assert_allclose(found, scipy.signal.convolve2d(x, k, "valid"), atol=1e-12)
+
+
+def test_neither_matrix_fits_on_the_other():
+    inputs = [pt.dmatrix("x"), pt.dmatrix("k")]
+    with pytest.raises(ShapeError, match="do not fit"):
+        signal.convolve2d(*inputs, "valid").eval(
+            dict(zip(inputs, [np.ones((2, 5)), np.ones((3, 2))], strict=True))
+        )
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "complex64"])
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: signal.conv(x, x[:, :, :2, :2]),
+        lambda x: signal.conv_transpose(x, x[:, :, :2, :2], stride=2),
+        lambda x: signal.convolve1d(x, x),
+        lambda x: signal.convolve2d(x, x),
+        lambda x: signal.max_pool(x, (2, 2)),
+        lambda x: signal.sum_pool(x, (2, 2), partial=True),
+        lambda x: signal.average_pool(x, (2, 2)),
+        lambda x: signal.average_pool(x, (2, 2), partial=True),
+        lambda x: signal.average_pool(x, (2, 2), padding=1, count_padding=False),
+    ],
+)
+def test_images_keep_their_dtype(function, dtype):
+    x = pt.tensor("x", dtype=dtype, shape=(2, 2, 4, 4))
+    try:
+        y = function(x)
+    except DtypeError:
+        assert dtype == "complex64"
+        return
+    assert y.dtype == dtype
+    assert grad(pt.real(y).sum(), x).dtype == dtype
+
+
+@pytest.mark.parametrize("number", [2**31, 2**63 - 1, 2**63, 2**64])
+@pytest.mark.parametrize("option", ["stride", "padding", "dilation", "groups"])
+def test_numbers_that_no_axis_has_are_refused(option, number):
+    images, filters = pt.dtensor3("x"), pt.dtensor3("k")
+    with pytest.raises(ArgumentError, match="at most 2147483647"):
+        signal.conv(images, filters, **{option: number})
+    if option in {"stride", "padding"}:
+        with pytest.raises(ArgumentError, match="at most 2147483647"):
+            signal.max_pool(images, 2, **{option: number})
+    with pytest.raises(ArgumentError, match="at most 2147483647"):
+        signal.sum_pool(images, number)

@@ -5,6 +5,8 @@ so that ``except ValueError`` and ``except PhintysError`` both work. Messages sa
 what was given, where in the user's program, and what to write instead.
 """
 
+from contextlib import suppress
+
 __all__ = [
     "ArgumentError",
     "AxisError",
@@ -42,7 +44,27 @@ __all__ = [
     "TypeContractError",
     "UnreproducibleOutput",
     "UnusedInputError",
+    "add_note",
 ]
+
+
+def add_note(error: BaseException, text: str) -> None:
+    """Add a note to an error, whatever its class makes of ``add_note``.
+
+    Errors of users are of any class, and nothing that is wrong with it may take their place.
+
+    Examples
+    --------
+    >>> from phintys._base.errors import add_note
+    >>> class Silent(Exception):
+    ...     add_note = None
+    >>> error = Silent("no")
+    >>> add_note(error, "It was raised here.")
+    >>> error.__notes__
+    ['It was raised here.']
+    """
+    with suppress(Exception):  # __notes__ may be anything, too
+        BaseException.add_note(error, text)
 
 
 class PhintysError(Exception):

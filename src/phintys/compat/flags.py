@@ -7,7 +7,7 @@ import warnings
 from typing import Any
 
 from phintys._base.config import OPTIONS
-from phintys._base.errors import ConfigError
+from phintys._base.errors import ConfigError, add_note
 from phintys.compat.configuration import OLD_OPTIONS, OTHER_MODES, config
 
 __all__ = ["set_flags"]
@@ -52,7 +52,7 @@ def _set(variable: str, name: str, text: str) -> None:
         try:
             value: Any = OPTIONS[name].parse(text)
         except ConfigError as error:
-            error.add_note(f"The value comes from {variable}.")
+            add_note(error, f"The value comes from {variable}.")
             raise
         setattr(config, name, value)
     else:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import phintys.tensor as pt
 from phintys import compile as core
-from phintys._base.errors import PhintysError
+from phintys._base.errors import PhintysError, add_note
 from phintys._base.origin import current_origin, is_inheriting
 from phintys.compat.configuration import ASKED_FOR_TEST_VALUES, config
 from phintys.graph import Constant, Op, SharedVariable, Variable
@@ -157,7 +157,7 @@ def _value(variable: Variable) -> Any:
     try:
         return variable.type.filter(value)
     except (TypeError, ValueError) as error:
-        error.add_note(f"It is the test value of {variable}.")
+        add_note(error, f"It is the test value of {variable}.")
         raise
 
 

@@ -7,6 +7,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack, cast, overload
 
 from phintys._base.collecting import collector_paused
+from phintys._base.errors import add_note
 from phintys.compile.arguments import (
     checked_choice,
     checked_inputs,
@@ -253,7 +254,7 @@ def function(
             guard_memory(fgraph, all_specs)
             trace = _rewrite(fgraph, mode, profiled)
         except Exception as error:
-            error.add_note(f"While compiling {name or 'a function'} with {mode!r}.")
+            add_note(error, f"While compiling {name or 'a function'} with {mode!r}.")
             raise
         separate_outputs(fgraph, all_specs, [out.borrow for out in outs], updated)
         for feature in fgraph.features:

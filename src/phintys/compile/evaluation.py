@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from phintys._base.config import config
-from phintys._base.errors import ArgumentError, MissingInputError, UnusedInputError
+from phintys._base.errors import ArgumentError, MissingInputError, UnusedInputError, add_note
 from phintys.backends.base import get_backend
 from phintys.backends.inner import keeping_constants
 from phintys.compile.build import function
@@ -77,14 +77,16 @@ def _compile(variable: Variable, inputs: Sequence[Variable], options: dict[str, 
     try:
         return function(list(inputs), variable, **options)
     except MissingInputError as error:
-        error.add_note(
-            f"eval needs a value for each input of the graph: {variable}.eval({{input: value}})."
+        add_note(
+            error,
+            f"eval needs a value for each input of the graph: {variable}.eval({{input: value}}).",
         )
         raise
     except UnusedInputError as error:
-        error.add_note(
+        add_note(
+            error,
             "eval takes values of inputs of the graph, and no others. To allow them, write "
-            f"{variable}.eval({{...}}, on_unused_input='ignore')."
+            f"{variable}.eval({{...}}, on_unused_input='ignore').",
         )
         raise
 

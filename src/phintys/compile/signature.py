@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from phintys._base.errors import ArgumentError
+from phintys._base.errors import ArgumentError, add_note
 from phintys._base.naming import near_misses
 from phintys.backends.reference.values import value_test
 from phintys.graph.variable import Variable
@@ -184,7 +184,7 @@ class Signature:
         ]
         if hint := self._hint(parameter, value):
             lines.append(f"Hint: {hint}")
-        error.add_note("\n".join(lines))
+        add_note(error, "\n".join(lines))
 
     def _hint(self, parameter: Parameter, value: Any) -> str:
         spec = parameter.spec

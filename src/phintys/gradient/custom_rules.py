@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from phintys._base.errors import GradientError
+from phintys._base.errors import GradientError, add_note
 from phintys._base.nests import matched, rebuilt, walk
 from phintys.gradient.arithmetic import fit_dtype, is_complex, is_discrete, misfit_of, zero_like
 from phintys.gradient.marks import disconnected_grad
@@ -279,9 +279,10 @@ def _called(pullback: Callable[..., Any], gradients: Any) -> Any:
         return pullback(gradients)
     except TypeError as error:
         if isinstance(gradients, tuple):
-            error.add_note(
+            add_note(
+                error,
                 f"A gradient function has one argument: for a value that is a tuple, a tuple of "
-                f"{len(cast('tuple[Any, ...]', gradients))} gradients.{place_of(pullback)}"
+                f"{len(cast('tuple[Any, ...]', gradients))} gradients.{place_of(pullback)}",
             )
         raise
 

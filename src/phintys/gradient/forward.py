@@ -16,6 +16,7 @@ from phintys._base.errors import (
     MethodNotDefinedError,
     NullGradientError,
     OpContractError,
+    add_note,
 )
 from phintys._base.origin import inherit_origin
 from phintys.gradient.arguments import check_choice, check_points, unpack
@@ -299,7 +300,7 @@ def _compute(
             for o in missing:
                 found[o] = through.get(o)
     except Exception as error:
-        error.add_note(f"While differentiating {node.op} forward, applied at\n  {node.origin}")
+        add_note(error, f"While differentiating {node.op} forward, applied at\n  {node.origin}")
         raise
     for o in wanted:
         tangent = found[o]
@@ -338,8 +339,8 @@ def _through_pullback(
     try:
         pulled = contract.input_gradients(node, output_grads)
     except MethodNotDefinedError as error:
-        error.add_note(
-            f"The R-operator needs the R_op of {node.op} or, failing that, its grad or L_op."
+        add_note(
+            error, f"The R-operator needs the R_op of {node.op} or, failing that, its grad or L_op."
         )
         raise
     seeds: list[tuple[Variable, Variable]] = []

@@ -24,7 +24,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from phintys._base.collecting import collector_paused
-from phintys._base.errors import OpContractError
+from phintys._base.errors import OpContractError, add_note
 from phintys._base.origin import inherit_origin
 from phintys.gradient.arithmetic import (
     fit_dtype,
@@ -380,7 +380,7 @@ def _call_pullback(node: Apply, flows: Sequence[Variable | Zero | None]) -> list
         try:
             return contract.input_gradients(node, output_grads)
         except Exception as error:
-            error.add_note(f"While differentiating {node.op}, applied at\n  {node.origin}")
+            add_note(error, f"While differentiating {node.op}, applied at\n  {node.origin}")
             raise
 
 

@@ -10,7 +10,7 @@ from functools import partial
 from operator import is_
 from typing import TYPE_CHECKING, Literal
 
-from phintys._base.errors import CycleError, InconsistencyError
+from phintys._base.errors import CycleError, InconsistencyError, add_note
 from phintys.graph._order import cycle_error, needed_by, nodes_below
 from phintys.graph.alias_map import (
     AliasMap,
@@ -203,7 +203,7 @@ def _check(
     try:
         return nodes_below(fgraph.apply_nodes, orderings=orderings), orderings
     except CycleError as error:
-        error.add_note(_NO_ORDER)
+        add_note(error, _NO_ORDER)
         raise
 
 
@@ -214,7 +214,7 @@ def _check_inner(node: Apply) -> None:
         try:
             check_aliasing(op.fgraph, [op.inner_inputs[position] for position in op.mutable_inner])
         except InconsistencyError as error:
-            error.add_note(f"In the inner graph of {op}, made at\n  {node.origin}")
+            add_note(error, f"In the inner graph of {op}, made at\n  {node.origin}")
             raise
 
 
@@ -477,7 +477,7 @@ class DestroyHandler(Feature):
         cycle = ranks.place(edges, partial(self._followers, fgraph))
         if cycle:
             error = cycle_error(cycle)
-            error.add_note(_NO_ORDER)
+            add_note(error, _NO_ORDER)
             raise error
         if cycle is None:
             self._check_all(fgraph)

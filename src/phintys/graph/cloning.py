@@ -10,6 +10,7 @@ from phintys._base.errors import (
     PhintysError,
     RewriteError,
     TypeContractError,
+    add_note,
 )
 from phintys._base.origin import inherit_origin
 from phintys.graph._order import nodes_below
@@ -324,7 +325,7 @@ def _rebuild(node: Apply, equiv: dict[Any, Any], strict: bool) -> None:
     try:
         twin = node.clone_with_new_inputs(inputs, strict=strict)
     except (TypeError, ValueError, PhintysError) as error:
-        error.add_note(f"While rebuilding, for new inputs, the node made at\n  {node.origin}")
+        add_note(error, f"While rebuilding, for new inputs, the node made at\n  {node.origin}")
         raise
     for old, new in zip(node.outputs, twin.outputs, strict=True):
         equiv.setdefault(old, new)

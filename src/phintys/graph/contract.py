@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
 import numpy as np
 
-from phintys._base.errors import MethodNotDefinedError, OpContractError, ShapeError
+from phintys._base.errors import MethodNotDefinedError, OpContractError, ShapeError, add_note
 from phintys.graph.null_type import DisconnectedType, NullType
 from phintys.graph.op import Op
 from phintys.graph.variable import Variable
@@ -103,7 +103,7 @@ def infer_shape(
     try:
         shapes = method(node, input_shapes) if older else method(fgraph, node, input_shapes)
     except ShapeError as error:
-        error.add_note(f"Raised by {node.op}.infer_shape for the node made at\n  {node.origin}")
+        add_note(error, f"Raised by {node.op}.infer_shape for the node made at\n  {node.origin}")
         raise
     if not _is_list(shapes) or len(shapes) != len(node.outputs):
         msg = (

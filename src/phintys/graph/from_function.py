@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, cast
 
-from phintys._base.errors import OpContractError
+from phintys._base.errors import OpContractError, add_note
 from phintys.graph.op import Op
 from phintys.graph.type import Type
 
@@ -84,9 +84,10 @@ class FromFunction(Op):
         try:
             value = otype.filter(result)
         except (TypeError, ValueError) as error:
-            error.add_note(
+            add_note(
+                error,
                 f"{self} returned {result!r} as output {index}, which its otypes say is of type "
-                f"{otype}. Convert it in the function, or change the otypes given to wrap_py."
+                f"{otype}. Convert it in the function, or change the otypes given to wrap_py.",
             )
             raise
         return (

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from phintys._base.copies import copy_of
-from phintys._base.errors import TypeContractError
+from phintys._base.errors import TypeContractError, add_note
 from phintys._base.locks import ProcessLock
 from phintys.graph.pickling import reduce_variable
 from phintys.graph.variable import Variable
@@ -71,7 +71,7 @@ class Container:
                 )
             return self.type.filter(value, strict=self.strict, allow_downcast=self.allow_downcast)
         except Exception as error:
-            error.add_note(f"While setting the value of {self.name or 'a shared variable'}.")
+            add_note(error, f"While setting the value of {self.name or 'a shared variable'}.")
             raise
 
 

@@ -6,7 +6,7 @@ from functools import partial, singledispatch
 from typing import Any
 
 from phintys._base.apart import import_whole
-from phintys._base.errors import TypeContractError
+from phintys._base.errors import TypeContractError, add_note
 from phintys.graph.shared_variable import SharedVariable
 from phintys.graph.type import Type, generic
 from phintys.graph.variable import Variable
@@ -116,5 +116,5 @@ def shared(
     try:
         return make(name=name, strict=strict, allow_downcast=allow_downcast, **options)
     except (TypeError, ValueError) as error:
-        error.add_note(f"While making a shared variable from a {value.__class__.__name__}.")
+        add_note(error, f"While making a shared variable from a {value.__class__.__name__}.")
         raise

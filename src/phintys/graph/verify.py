@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NoReturn
 
-from phintys._base.errors import CycleError, IntegrityError
+from phintys._base.errors import CycleError, IntegrityError, add_note
 from phintys.graph.inner import HasInnerGraph
 from phintys.graph.shared_variable import SharedVariable
 from phintys.graph.variable import Constant
@@ -148,7 +148,7 @@ def _verify_inner(op: HasInnerGraph, make_nodes: bool) -> None:
     try:
         verify_graph(op.fgraph, make_nodes)
     except IntegrityError as error:
-        error.add_note(f"In the inner graph of {op}.")
+        add_note(error, f"In the inner graph of {op}.")
         raise
 
 

@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from phintys._base.errors import InconsistencyError, OpContractError, PhintysError
+from phintys._base.errors import InconsistencyError, OpContractError, PhintysError, add_note
 from phintys._base.origin import inherit_origin
 from phintys.graph.contract import infer_shape
 from phintys.graph.features import Feature
@@ -157,7 +157,7 @@ class ShapeInference:
         try:
             size = as_size(given, "A size that infer_shape returns")
         except (PhintysError, TypeError, ValueError) as error:
-            error.add_note(_place(output, dim))
+            add_note(error, _place(output, dim))
             raise
         known = fold(size)
         if isinstance(known, int):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from phintys._base.errors import OpContractError
+from phintys._base.errors import OpContractError, add_note
 from phintys.graph.aliasing import DestroyHandler
 from phintys.graph.equality import equal_computations
 from phintys.graph.fgraph import FunctionGraph
@@ -126,7 +126,7 @@ def _rewritten(
         if trace is not None:
             del trace.passes[passes:]  # their time is part of this pass's
     except Exception as error:
-        error.add_note(f"In the inner graph of {op}.")
+        add_note(error, f"In the inner graph of {op}.")
         raise
     for feature in fgraph.features:
         if not getattr(feature, "outlives_rewriting", False):

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, cast
 
-from phintys._base.errors import InconsistencyError, RewriteError
+from phintys._base.errors import InconsistencyError, RewriteError, add_note
 from phintys._base.origin import inherit_origin
 from phintys._base.records import record
 from phintys.graph.variable import Variable
@@ -84,7 +84,7 @@ def propose(
             try:
                 result = rule.transform(fgraph, node)
             except Exception as error:
-                error.add_note(f"In the rule {rule.name}, for {node}, made at\n  {node.origin}")
+                add_note(error, f"In the rule {rule.name}, for {node}, made at\n  {node.origin}")
                 raise
             if result is None or result is False:
                 continue

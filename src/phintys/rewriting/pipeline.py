@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from phintys._base.collecting import collector_paused
 from phintys._base.config import config
-from phintys._base.errors import ConfigError
+from phintys._base.errors import ConfigError, add_note
 from phintys._base.naming import near_misses
 from phintys._base.records import record
 from phintys.graph.verify import verify_graph
@@ -97,7 +97,7 @@ class Pass:
             else:
                 self.step.rewrite_within(fgraph, trace, pipeline)
         except Exception as error:
-            error.add_note(f"In the pass {self.name!r}.")
+            add_note(error, f"In the pass {self.name!r}.")
             raise
 
     def __str__(self) -> str:
@@ -344,5 +344,5 @@ def _verify_after(one: Pass, fgraph: FunctionGraph) -> None:
     try:
         verify_graph(fgraph)
     except Exception as error:
-        error.add_note(f"Found after the pass {one.name!r}.")
+        add_note(error, f"Found after the pass {one.name!r}.")
         raise

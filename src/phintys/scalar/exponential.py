@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from phintys.scalar.operators import OPERATORS
 from phintys.scalar.roots import along_root, divisor
 from phintys.scalar.row import dtype_of
 from phintys.scalar.row_kinds import FloatRow, UfuncRow
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
 _LOG_2 = math.log(2)
 _LOG_10 = math.log(10)
@@ -114,7 +117,37 @@ exp2 = UfuncRow(
     infinite_slope=True,
 )
 
-expm1 = UfuncRow(
+
+class _Expm1(UfuncRow):
+    """NumPy's, with the limits at infinities that C99 and the array API name."""
+
+    def impl(self, *values: Any) -> Any:
+        return self.kernel([np.asarray(value).dtype for value in values])(*values)
+
+    def kernel(self, input_dtypes: Sequence[Any]) -> Callable[..., Any]:
+        kernel = super().kernel(input_dtypes)
+        return _complex_expm1 if np.dtype(input_dtypes[0]).kind == "c" else kernel
+
+
+def _complex_expm1(x: Any, out: Any = None) -> Any:
+    x = np.asarray(x)
+    with np.errstate(all="ignore"):
+        found, re, im = np.asarray(np.expm1(x)), x.real, x.imag
+        is_open = ~np.isfinite(im)
+        real = np.where(re == -np.inf, -1, np.where(is_open & (re == np.inf), np.inf, found.real))
+        least = np.where(is_open, 0, np.copysign(0, np.sin(im)))
+        imaginary = np.where(im == 0, im, np.where(re == -np.inf, least, found.imag))
+    result = np.empty(x.shape, found.dtype)
+    result.real, result.imag = real, imaginary
+    if isinstance(out, tuple):
+        (out,) = out
+    if out is None:
+        return result[()]
+    np.copyto(out, result)
+    return out
+
+
+expm1 = _Expm1(
     "expm1",
     np.expm1,
     doc="e ** x - 1, accurate near 0.",

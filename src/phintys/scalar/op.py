@@ -13,6 +13,7 @@ from phintys._base.errors import (
     MethodNotDefinedError,
     OpContractError,
     TypeContractError,
+    add_note,
 )
 from phintys._base.once import kept_property
 from phintys.graph.apply import Apply
@@ -316,7 +317,7 @@ class ScalarOp(Op):
         try:
             return as_scalar(x)
         except TypeError as error:
-            error.add_note(f"It was given to the scalar op {self}.")
+            add_note(error, f"It was given to the scalar op {self}.")
             raise
 
     def _settle_literals(self, operands: Sequence[Any]) -> list[Any]:

@@ -176,7 +176,7 @@ def broadcast_to(x: Any, shape: Any) -> TensorVariable:
     return Alloc()(x, *sizes)
 
 
-def broadcast_arrays(*arrays: Any) -> list[TensorVariable]:
+def broadcast_arrays(*arrays: Any) -> tuple[TensorVariable, ...]:
     """Return tensors broadcast to a common shape.
 
     Parameters
@@ -186,7 +186,7 @@ def broadcast_arrays(*arrays: Any) -> list[TensorVariable]:
 
     Returns
     -------
-    list of TensorVariable
+    tuple of TensorVariable
         As many tensors, all of the common shape, each with its own dtype.
 
     Raises
@@ -202,4 +202,4 @@ def broadcast_arrays(*arrays: Any) -> list[TensorVariable]:
     """
     tensors = [as_tensor_variable(x) for x in arrays]
     sizes = broadcast_sizes([sizes_of(x) for x in tensors], "broadcast_arrays")
-    return [broadcast_to(x, [as_size(size) for size in sizes]) for x in tensors]
+    return tuple(broadcast_to(x, [as_size(size) for size in sizes]) for x in tensors)

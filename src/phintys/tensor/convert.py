@@ -30,7 +30,16 @@ if TYPE_CHECKING:
 
     TensorLike = TensorVariable | TensorConstant
 
-__all__ = ["as_tensor_variable", "constant", "convert_operands", "register_conversion"]
+__all__ = [
+    "as_tensor_variable",
+    "constant",
+    "convert_operands",
+    "refuse_endless",
+    "register_conversion",
+]
+
+_MOST_DIMS = 64
+"""Maximum number of dimensions of an array of NumPy."""
 
 
 def constant(
@@ -96,8 +105,9 @@ def constant(
 
 def _holds_numpy(x: Any) -> bool:
     """Return whether a nested sequence holds NumPy values, which keep their precision."""
-    while isinstance(x, list | tuple) and x:
-        x = x[0]
+    for _ in range(_MOST_DIMS):
+        if isinstance(x, list | tuple) and x:
+            x = x[0]
     return isinstance(x, np.ndarray | np.generic)
 
 
@@ -140,15 +150,48 @@ def register_conversion(
 
 
 def contains_variable(x: Any) -> bool:
-    """Return whether nested sequences contain a symbolic variable."""
-    stack = [x]
+    """Return whether nested sequences contain a symbolic variable.
+
+    Raises
+    ------
+    TypeContractError
+        A list contains itself.
+    """
+    stack, seen, found = [x], set[int](), False
     while stack:
         item = stack.pop()
         if isinstance(item, Variable):
-            return True
-        if isinstance(item, list | tuple):
-            stack.extend(item)
-    return False
+            found = True
+        elif isinstance(item, list | tuple):
+            if id(item) not in seen:
+                seen.add(id(item))
+                stack.extend(item)
+            elif item:
+                refuse_endless(x)
+    return found
+
+
+def refuse_endless(x: Any) -> None:
+    """Raise if a list of nested sequences contains itself.
+
+    Raises
+    ------
+    TypeContractError
+        It does.
+    """
+    stack, around, done = [(x, False)], set[int](), set[int]()
+    while stack:
+        item, is_over = stack.pop()
+        if is_over:
+            around.discard(id(item))
+            done.add(id(item))
+        elif isinstance(item, list | tuple) and id(item) not in done:
+            if id(item) in around:
+                msg = f"Expected nested lists of numbers, got a list that contains itself: {x!r}."
+                raise TypeContractError(msg)
+            around.add(id(item))
+            stack.append((item, True))
+            stack.extend((entry, False) for entry in item)
 
 
 def _from_apply(node: Apply, name: str | None) -> TensorLike:

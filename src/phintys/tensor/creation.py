@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -50,6 +51,8 @@ __all__ = [
     "zeros",
     "zeros_like",
 ]
+
+_MOST_BYTES = 2**63 - 1
 
 _WRITERS: set[type[Op]] = set()
 
@@ -108,13 +111,23 @@ def checked_lengths(op: Op, sizes: Sequence[Any]) -> tuple[Any, ...]:
     return result
 
 
-def given_lengths(op: Op, values: Iterable[Any]) -> tuple[int, ...]:
-    """Return the sizes of an array that an Op makes, as ints; raise if one is negative."""
-    sizes = tuple([int(value) for value in values])
-    if min(sizes, default=0) < 0:
-        msg = f"{op}: sizes must not be negative, got {sizes}."
+def given_lengths(op: Op, values: Iterable[Any], dtype: Any = "int8") -> tuple[int, ...]:
+    """Return the lengths of an array that an Op makes, as ints.
+
+    Raises
+    ------
+    ShapeError
+        A length is negative, or there are too many elements for an array of the dtype.
+    """
+    lengths = tuple([int(value) for value in values])
+    if min(lengths, default=0) < 0:
+        msg = f"{op}: sizes must not be negative, got {lengths}."
         raise ShapeError(msg)
-    return sizes
+    # As for NumPy, a length of 0 does not make up for others that are too large.
+    if prod(length for length in lengths if length) * np.dtype(dtype).itemsize >= _MOST_BYTES:
+        msg = f"{op}: an array of {np.dtype(dtype)} of shape {lengths} has too many elements."
+        raise ShapeError(msg)
+    return lengths
 
 
 class Alloc(Op):
@@ -159,7 +172,7 @@ class Alloc(Op):
         self, node: Any, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
     ) -> None:
         value = inputs[0]
-        shape = tuple([int(size) for size in inputs[1:]])
+        shape = given_lengths(self, inputs[1:], value.dtype)
         if shape != value.shape:
             self._check_fit(node, value, shape)
         cell = output_storage[0]
@@ -305,7 +318,7 @@ class AllocEmpty(Op):
     def perform(
         self, node: Any, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
     ) -> None:
-        shape = given_lengths(self, inputs)
+        shape = given_lengths(self, inputs, self.dtype)
         cell = output_storage[0]
         former = cell[0]
         if former is not None and former.shape == shape and former.flags.writeable:

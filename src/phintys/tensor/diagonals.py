@@ -14,7 +14,7 @@ from phintys.tensor import math
 from phintys.tensor._operators import operators
 from phintys.tensor._rules import is_discrete, is_missing, zero_gradient
 from phintys.tensor.convert import as_tensor_variable, constant
-from phintys.tensor.creation import alloc, as_sizes, check_sizes
+from phintys.tensor.creation import alloc, as_sizes, check_sizes, given_lengths
 from phintys.tensor.devices import takes_device
 from phintys.tensor.dim_shuffle import moveaxis, normalize_axis, shape_padleft, shape_padright
 from phintys.tensor.known import known_int
@@ -168,15 +168,14 @@ class AllocDiag(Op):
     def perform(
         self, node: Any, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
     ) -> None:
-        diagonals, rows, columns = inputs
-        rows, columns = int(rows), int(columns)
-        if min(rows, columns) < 0:
-            msg = f"{self}: sizes must not be negative, got ({rows}, {columns})."
-            raise ShapeError(msg)
+        diagonals = inputs[0]
+        *batch, rows, columns = given_lengths(
+            self, (*diagonals.shape[:-1], *inputs[1:]), diagonals.dtype
+        )
         length = diagonals.shape[-1]
         if length != self._length((rows, columns)):
             raise self._misfit(length, (rows, columns))
-        result = np.zeros((*diagonals.shape[:-1], rows, columns), diagonals.dtype)
+        result = np.zeros((*batch, rows, columns), diagonals.dtype)
         along = np.arange(length)
         result[..., along + max(-self.offset, 0), along + max(self.offset, 0)] = diagonals
         output_storage[0][0] = result

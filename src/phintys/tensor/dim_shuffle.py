@@ -39,6 +39,9 @@ __all__ = [
     "transpose",
 ]
 
+_MOST_DIMS = 64
+"""Maximum number of dimensions of an array of NumPy."""
+
 
 class DimShuffle(Op):
     """Return a view of the input with its dimensions reordered.
@@ -64,6 +67,9 @@ class DimShuffle(Op):
     view_map = {0: [0]}
 
     def __init__(self, input_ndim: int, new_order: Sequence[int | str]) -> None:
+        if not 0 <= input_ndim <= _MOST_DIMS:
+            msg = f"DimShuffle: the rank of an array is from 0 to {_MOST_DIMS}, got {input_ndim}."
+            raise OpContractError(msg)
         self.input_ndim = input_ndim
         self.new_order = tuple([self._checked(entry) for entry in new_order])
         kept = [entry for entry in self.new_order if isinstance(entry, int)]

@@ -13,6 +13,7 @@ from phintys.tensor.indexing import take
 from phintys.tensor.joining import concatenate
 from phintys.tensor.searching import searchsorted
 from phintys.tensor.shapes import sizes_of
+from phintys.tensor.size_check import at_least_one
 from phintys.tensor.sizes import subtract_sizes
 from phintys.tensor.sorting import argsort
 
@@ -90,7 +91,9 @@ def _as_one_period(x: Any, xp: Any, fp: Any, period: Any) -> tuple[Any, Any, Any
 
 
 def _between(x: Any, xp: Any, fp: Any, left: Any, right: Any) -> TensorVariable:
-    last = subtract_sizes(sizes_of(xp)[0], 1)
+    count = at_least_one(sizes_of(xp)[0], "interp: the number of samples")
+    last = subtract_sizes(count, 1)
+    zero = 0 if isinstance(last, int) else math.minimum(last, 0)  # after the check
     after = searchsorted(xp, x, "right")
     start = math.clip(math.sub(after, 1), 0, math.maximum(subtract_sizes(last, 1), 0))
     end = math.minimum(math.add(start, 1), last)
@@ -98,10 +101,10 @@ def _between(x: Any, xp: Any, fp: Any, left: Any, right: Any) -> TensorVariable:
     width = x1 - x0
     is_flat = math.eq(width, 0)  # one sample, or two at one place
     inside = y0 + (x - x0) * ((y1 - y0) / math.switch(is_flat, 1, width))
-    first, final = fp[0], fp[-1]
-    value = math.switch(math.ge(x, xp[-1]), final, math.switch(is_flat, y0, inside))
-    value = math.switch(math.lt(x, xp[0]), first if left is None else left, value)
-    value = math.switch(math.gt(x, xp[-1]), final if right is None else right, value)
+    first, final = fp[zero], fp[last]
+    value = math.switch(math.ge(x, xp[last]), final, math.switch(is_flat, y0, inside))
+    value = math.switch(math.lt(x, xp[zero]), first if left is None else left, value)
+    value = math.switch(math.gt(x, xp[last]), final if right is None else right, value)
     return math.switch(math.isnan(x), x, value)
 
 

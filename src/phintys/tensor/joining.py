@@ -22,7 +22,7 @@ from phintys.tensor.make_vectors import make_vector
 from phintys.tensor.reshaping import reshape, shape_vector
 from phintys.tensor.shapes import shape_i, vector_elements
 from phintys.tensor.size_check import with_check
-from phintys.tensor.sizes import add_sizes, as_size, fold, subtract_sizes
+from phintys.tensor.sizes import add_sizes, as_size, clip_size, fold, subtract_sizes
 from phintys.tensor.synonyms import also_named
 from phintys.tensor.type import TensorType, normalize_dtype, promote
 
@@ -637,8 +637,8 @@ def array_split(x: Any, indices_or_sections: Any, axis: Any = 0) -> list[TensorV
         A tensor.
     indices_or_sections
         An int: the number of parts, of which the first are longer by one if the size is not
-        divisible. A list of ints: where to cut, each between 0 and the size, in ascending order; if
-        the size is known, any ints, as bounds of slices.
+        divisible. A list of ints, which may be symbolic: where to cut, as bounds of slices, so that
+        parts beyond the end are empty.
     axis
         The dimension.
 
@@ -665,13 +665,12 @@ def array_split(x: Any, indices_or_sections: Any, axis: Any = 0) -> list[TensorV
     length = fold(shape_i(x, axis))
     if isinstance(indices_or_sections, list | tuple | np.ndarray):
         cuts = [0, *(fold(as_size(cut)) for cut in indices_or_sections), length]
-        if all(isinstance(cut, int) for cut in cuts):
-            bounds = (slice(start, end).indices(length)[:2] for start, end in pairwise(cuts))
-            pieces = [(start, max(start, end)) for start, end in bounds]
-            if [0, *(end for _, end in pieces)] != cuts:
-                front = (slice(None),) * axis
-                return [x[(*front, slice(*piece))] for piece in pieces]
-        sizes = [subtract_sizes(end, start) for start, end in pairwise(cuts)]
+        inner = cuts[1:-1]
+        if not all(isinstance(cut, int) for cut in inner) or sorted({0, *inner}) != cuts[:-1]:
+            front = (slice(None),) * axis
+            return [x[(*front, slice(*piece))] for piece in pairwise([*cuts[:-1], None])]
+        places = [0, *(clip_size(cut, None, length) for cut in inner), length]
+        sizes = [subtract_sizes(end, start) for start, end in pairwise(places)]
         return split(x, sizes, axis=axis)
     parts = known_int(as_size(indices_or_sections, "The number of parts"))
     if parts is None or parts < 1:

@@ -82,16 +82,14 @@ _clip, _angle, _logaddexp = (functions.ELEMENTWISE[row] for row in ("clip", "ang
 
 
 @also_named
-def clip(
-    x: Any, lower: Any = None, upper: Any = None, *, name: str | None = None
-) -> TensorVariable:
-    """Return ``minimum(maximum(x, lower), upper)``.
+def clip(x: Any, min: Any = None, max: Any = None, *, name: str | None = None) -> TensorVariable:
+    """Return ``minimum(maximum(x, min), max)``.
 
     Parameters
     ----------
     x
         A tensor.
-    lower, upper
+    min, max
         The limits, which broadcast against ``x``; ``None`` for no limit. At a limit ``x`` takes the
         whole gradient.
     name
@@ -108,11 +106,11 @@ def clip(
     >>> pt.clip([0.0, 2.0, 5.0], 1.0, 3.0).eval(), pt.clip([0, 2, 5], None, 3).eval()
     (array([1., 2., 3.]), array([0, 2, 3]))
     """
-    if lower is not None and upper is not None:
-        return _clip(x, lower, upper, name=name)
-    if lower is not None:
-        return maximum(x, lower, name=name)
-    return tensor_copy(x, name=name) if upper is None else minimum(x, upper, name=name)
+    if min is not None and max is not None:
+        return _clip(x, min, max, name=name)
+    if min is not None:
+        return maximum(x, min, name=name)
+    return tensor_copy(x, name=name) if max is None else minimum(x, max, name=name)
 
 
 def logaddexp(x1: Any, x2: Any, *more: Any, name: str | None = None) -> TensorVariable:

@@ -19,7 +19,7 @@ from phintys.tensor.convert import as_tensor_variable, constant
 from phintys.tensor.devices import takes_device
 from phintys.tensor.dim_shuffle import moveaxis, shape_padright
 from phintys.tensor.known import known_int
-from phintys.tensor.shapes import shape_i
+from phintys.tensor.shapes import is_length, shape_i
 from phintys.tensor.sizes import as_size, ceil_div_sizes, clip_size, subtract_sizes
 from phintys.tensor.type import TensorType, normalize_dtype
 
@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     from phintys.tensor.variable import TensorVariable
 
 __all__ = ["ARange", "arange", "linspace"]
+
+_MOST = 2**63 - 1
+_EXACT_FLOATS = 2**53
+"""The largest integer up to which all are floats."""
 
 
 class ARange(Op):
@@ -68,9 +72,10 @@ class ARange(Op):
     ) -> None:
         bounds = _exact(inputs)
         if all(isinstance(bound, int) for bound in bounds):
-            _check_length(range(*bounds), self.dtype)
-            if not range(*bounds):  # if the bounds overflow, NumPy raises or returns some numbers
-                output_storage[0][0] = np.empty(0, self.dtype)
+            numbers = range(*bounds)
+            _check_length(numbers, self.dtype)
+            if max(map(abs, bounds)) > _EXACT_FLOATS:
+                output_storage[0][0] = _numbers_of(numbers, np.dtype(self.dtype))
                 return
         output_storage[0][0] = np.arange(*bounds, dtype=self.dtype)
 
@@ -130,10 +135,24 @@ def _exact(bounds: Sequence[Any]) -> list[Any]:
     return values
 
 
+def _numbers_of(numbers: range, dtype: np.dtype[Any]) -> Any:
+    """Return what NumPy would if it did not count in floats, which round such bounds."""
+    firsts = np.array(numbers[:2], dtype)
+    if len(numbers) < 2:
+        return firsts
+    counted = np.arange(len(numbers), dtype=dtype if dtype.kind == "f" else "uint64")
+    if dtype.kind == "f":
+        made = firsts[0] + counted * (firsts[1] - firsts[0])
+        made[1] = firsts[1]
+        return made
+    start, step = (np.uint64(number % 2**64) for number in (numbers.start, numbers.step))
+    return (counted * step + start).astype(dtype)
+
+
 def _check_length(numbers: range, dtype: str) -> None:
     """Raise if there are too many numbers for an array; NumPy would return a truncated one."""
     try:
-        fits = len(numbers) * np.dtype(dtype).itemsize < 2**63
+        fits = len(numbers) * np.dtype(dtype).itemsize < 2**63 - 1
     except OverflowError:
         fits = False
     if not fits:
@@ -159,12 +178,38 @@ def _symbolic_length(start: Any, stop: Any, step: Any) -> Any:
     if all(is_discrete(bound) for bound in (start, stop, step)):
         bounds = [as_size(bound) for bound in (start, stop, step)]
         first, last, by = (b if known_int(b) is None else known_int(b) for b in bounds)
-        return clip_size(ceil_div_sizes(subtract_sizes(last, first), by), 0, None)
+        if all(isinstance(one, int) and one >= 0 for one in (first, by)) or is_length(first):
+            return clip_size(ceil_div_sizes(subtract_sizes(last, first), by), 0, None)
+        return _length_of_any(first, last, by)
     first, last, by = (
         math.cast(bound, "int64") if is_discrete(bound) else bound for bound in (start, stop, step)
     )
     steps = math.true_div(math.sub(last, first), by)
     return math.maximum(math.cast(math.ceil(math.cast(steps, "float64")), "int64"), 0)
+
+
+def _length_of_any(first: Any, last: Any, by: Any) -> Any:
+    """Return the same for bounds whose difference may be out of range.
+
+    It is divided in two parts, before and after -1 or the bound that is next to it.
+    """
+    is_back = by < 0 if isinstance(by, int) else math.lt(by, 0)
+    if isinstance(is_back, bool):
+        low, high = (last, first) if is_back else (first, last)
+        width: Any = max(min(abs(by), _MOST), 1)
+    else:
+        low, high = math.switch(is_back, last, first), math.switch(is_back, first, last)
+        width = math.maximum(math.abs(math.maximum(by, -_MOST)), 1)
+    middle = math.maximum(low, math.minimum(-1, math.sub(high, 1)))
+    before, after = math.sub(middle, low), math.sub(high, math.add(middle, 1))
+    carry = math.lt(math.sub(width - 1, math.mod(before, width)), math.mod(after, width))
+    steps = math.add(math.floor_div(before, width), math.floor_div(after, width), carry)
+    is_beyond = math.lt(math.sub(_MOST, before), after)  # by a step of -2^63
+    if not isinstance(by, int):
+        steps = math.switch(math.lt(by, -_MOST), math.cast(is_beyond, "int64"), steps)
+    elif by < -_MOST:
+        steps = math.cast(is_beyond, "int64")
+    return math.switch(math.lt(low, high), math.add(steps, 1), 0)
 
 
 @takes_device

@@ -132,11 +132,11 @@ class SegmentReduce(Op):
     ) -> None:
         """Reduce with NumPy's ``ufunc.at``."""
         data, ids = inputs[:2]
-        (count,) = given_lengths(self, inputs[2:])
+        shape = given_lengths(self, (inputs[2], *data.shape[1:]), data.dtype)
         if len(data) != len(ids):
             msg = f"segment_{self.mode}: {len(ids)} numbers of segments for {len(data)} rows."
             raise ShapeError(msg)
-        out = np.full((count, *data.shape[1:]), self.value_without_rows(data.dtype))
+        out = np.full(shape, self.value_without_rows(data.dtype))
         _UFUNCS[self.mode].at(out, ids, data)
         output_storage[0][0] = out
 

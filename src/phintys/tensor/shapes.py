@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from phintys._base.errors import ShapeError, TypeContractError
+from phintys._base.errors import ShapeError, TypeContractError, add_note
 from phintys.graph.apply import Apply
 from phintys.graph.null_type import disconnected_type
 from phintys.graph.op import Op
@@ -54,7 +54,7 @@ def _with_shape(x: Any, op: Op) -> Any:
     try:
         return as_tensor_variable(x)
     except TypeContractError as error:
-        error.add_note(f"{op} takes a variable that has a shape.")
+        add_note(error, f"{op} takes a variable that has a shape.")
         raise
 
 

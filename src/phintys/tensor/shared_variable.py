@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from phintys._base.config import config
-from phintys._base.errors import TypeContractError
+from phintys._base.errors import TypeContractError, add_note
 from phintys.graph.shared_variable import SharedVariable
 from phintys.graph.sharing import shared_constructor
 from phintys.tensor.convert import constant, contains_variable
@@ -171,7 +171,9 @@ def shared_sequence(
     try:
         array = constant(value, dtype=options.pop("dtype", None)).data
     except TypeContractError as error:
-        error.add_note("To share the list itself, write shared(value, type=phintys.graph.generic).")
+        add_note(
+            error, "To share the list itself, write shared(value, type=phintys.graph.generic)."
+        )
         raise
     return shared_array(array, name, strict, allow_downcast, **options)
 

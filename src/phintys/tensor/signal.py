@@ -7,9 +7,8 @@ have derivatives of any order.
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from phintys._base.errors import ArgumentError, ShapeError
 from phintys._base.late import late_names
@@ -221,7 +220,9 @@ def convolve1d(in1: Any, in2: Any, mode: str = "full") -> TensorVariable:
     in1, in2
         Tensors of rank 1 or more, whose other axes are broadcast against each other.
     mode
-        ``"full"``, ``"same"`` or ``"valid"``, as for :func:`phintys.tensor.convolve`.
+        ``"full"``, ``"same"`` or ``"valid"``, as for SciPy's functions: ``"same"`` is as many as
+        ``in1`` has elements, from the middle, and :func:`phintys.tensor.convolve` has as many as
+        the longer one, as NumPy.
 
     Returns
     -------
@@ -245,8 +246,16 @@ def convolve1d(in1: Any, in2: Any, mode: str = "full") -> TensorVariable:
     in1, in2 = as_tensor_variable(in1), as_tensor_variable(in2)
     _refuse_rank(1, "convolve1d", in1, in2)
     if in1.ndim == in2.ndim == 1:
-        return convolve(in1, in2, mode)
-    return vectorize(lambda x, y: convolve(x, y, mode), signature="(n),(m)->(k)")(in1, in2)
+        return _convolve1d(in1, in2, mode)
+    return vectorize(lambda x, y: _convolve1d(x, y, mode), signature="(n),(m)->(k)")(in1, in2)
+
+
+def _convolve1d(x: Any, y: Any, mode: str) -> Any:
+    if mode != "same":
+        return convolve(x, y, mode)
+    n, m = (sizes_of(one)[0] for one in (x, y))
+    start = floor_div_sizes(subtract_sizes(m, 1), 2)
+    return convolve(x, y)[start : add_sizes(start, n)]
 
 
 def _refuse_rank(least: int, name: str, *operands: Any) -> None:
@@ -275,7 +284,8 @@ def convolve2d(
         Tensors of rank 2 or more, whose other axes are broadcast against each other.
     mode
         ``"full"``: all places where both overlap. ``"same"``: as many as ``in1`` has, from the
-        middle. ``"valid"``: those where ``in2`` lies on ``in1`` completely.
+        middle. ``"valid"``: those where one lies on the other completely; ``in2`` on ``in1`` if the
+        sizes of ``in2`` alone are known when the graph is built.
     boundary
         What surrounds ``in1``: ``"fill"``: ``fillvalue``; ``"wrap"``: copies of it; ``"symm"``: its
         mirror images.
@@ -337,11 +347,24 @@ def _convolve2d(x: Any, y: Any, mode: str, boundary: str, fillvalue: Any) -> Any
         facts = {"constant_values": fillvalue} if boundary == "fill" else {}
         x = pad(x, pads, _PAD_MODES[boundary], **facts)
     else:
-        known = [*x.type.shape, *y.type.shape]
-        if None not in known and known[0] < known[2] and known[1] < known[3]:
-            x, y = y, x
+        x, y = _larger_first(x, y)
     images, filters = (expand_dims(one, (0, 1)) for one in (x, y))
     return conv(images, filters, flip=True)[0, 0]
+
+
+def _larger_first(x: Any, y: Any) -> tuple[Any, Any]:
+    """Return two matrices, of which the second one fits on the first if one fits on the other."""
+    known = [*x.type.shape, *y.type.shape]
+    if None not in known:
+        is_second = known[0] <= known[2] and known[1] <= known[3]
+        return (y, x) if is_second else (x, y)
+    if None not in y.type.shape:
+        return x, y
+    # Surrounded by as many zeros, the smaller matrix has the same sums of products.
+    pairs = list(zip(sizes_of(x), sizes_of(y), strict=True))
+    is_second = math.and_(*(math.le(*pair) for pair in pairs))
+    missing = [math.switch(is_second, math.sub(size, own), 0) for own, size in pairs]
+    return pad(x, [(width, width) for width in missing]), y
 
 
 # ---- pooling -----------------------------------------------------------------------------------
@@ -520,7 +543,7 @@ def average_pool(
         images = math.cast(images, "float64")
     sums = _sums(images, op)
     if not op.partial and (count_padding or not any(op.padding)):
-        return sums / np.prod(op.window)
+        return sums / float(prod(op.window))
     sizes = sizes_of(images)
     lead = len(sizes) - op.ndim
     number: Any = 1

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     Relation = Literal["equal", "at least", "index"]
 
-__all__ = ["SizeCheck", "unchecked_size", "with_check"]
+__all__ = ["SizeCheck", "at_least_one", "unchecked_size", "with_check"]
 
 _SIZE = TensorType("int64", ())
 
@@ -127,6 +127,38 @@ def with_check(
         return sizes
     check = SizeCheck(relation, subject)
     return tuple(size if isinstance(fold(size), int) else check(size, a, b) for size in sizes)
+
+
+def at_least_one(count: Any, subject: str) -> Any:
+    """Return a number of elements, after a check that there is one.
+
+    Parameters
+    ----------
+    count
+        An int, or symbolic.
+    subject
+        What is counted, for the message of the error.
+
+    Raises
+    ------
+    ShapeError
+        It is less than 1; while the program runs, if it is unknown.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> from phintys.tensor.size_check import at_least_one
+    >>> n = pt.lscalar("n")
+    >>> at_least_one(n, "the elements of x").eval({n: 3}), at_least_one(3, "the elements of x")
+    (array(3), 3)
+    """
+    count = fold(count)
+    check = SizeCheck("at least", subject)
+    if not isinstance(count, int):
+        return check(count, count, 1)
+    if count < 1:
+        raise check.error(count, 1)
+    return count
 
 
 def unchecked_size(size: Any) -> Any:

@@ -259,9 +259,9 @@ class NamespaceInfo:
         """Return the name of the device."""
         return DEVICE
 
-    def devices(self) -> list[str]:
+    def devices(self) -> tuple[str, ...]:
         """Return the names of all devices."""
-        return [DEVICE]
+        return (DEVICE,)
 
     def default_dtypes(self, *, device: Any = None) -> dict[str, np.dtype[Any]]:
         """Return the dtypes of new arrays, by kind."""

@@ -40,7 +40,7 @@ SYNONYMS: dict[str, dict[str, str]] = {
     "can_cast": {"from_": "source"},
     "ceil_intdiv": {"a": "x", "b": "y"},
     "choose": {"a": "x"},
-    "clip": {"a": "x", "a_min": "lower", "min": "lower", "a_max": "upper", "max": "upper"},
+    "clip": {"a": "x", "a_min": "min", "lower": "min", "a_max": "max", "upper": "max"},
     "column_stack": {"tup": "tensors"},
     "compress": {"a": "x"},
     "concatenate": {"arrays": "tensors", "tensor_list": "tensors"},

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from phintys._base.errors import OpCheckError, OpContractError
+from phintys._base.errors import OpCheckError, OpContractError, add_note
 from phintys.graph.apply import Apply
 from phintys.graph.contract import defines
 from phintys.graph.op import Op
@@ -85,8 +85,8 @@ class Trial:
         except OpCheckError:
             raise
         except Exception as error:
-            error.add_note(f"{self.record.name}: raised while it was checked.")
-            error.add_note(self.context(check))
+            add_note(error, f"{self.record.name}: raised while it was checked.")
+            add_note(error, self.context(check))
             raise
 
 

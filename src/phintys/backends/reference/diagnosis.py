@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from phintys._base.config import config
-from phintys._base.errors import OpContractError, PhintysError
+from phintys._base.errors import OpContractError, PhintysError, add_note
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,7 +68,7 @@ def explain_failure(error: Exception, node: Apply, storage_map: StorageMap) -> N
     lines.extend(_upstream(node))
     if hint := _hint(error, [storage_map.get(variable, [None]) for variable in node.inputs]):
         lines.append(f"Hint: {hint}")
-    error.add_note("\n".join(lines))
+    add_note(error, "\n".join(lines))
 
 
 def _upstream(node: Apply) -> list[str]:

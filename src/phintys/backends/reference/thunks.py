@@ -12,6 +12,7 @@ from phintys._base.errors import (
     InvalidValueError,
     MissingOutputError,
     OpContractError,
+    add_note,
 )
 from phintys.backends.reference.diagnosis import describe_value
 from phintys.backends.reference.values import normalised, value_test
@@ -168,7 +169,7 @@ def _custom_thunk(
         else:
             inner = op.make_thunk(node, storage_map, compute_map, no_recycling)
     except Exception as error:
-        error.add_note(f"While {op}.make_thunk made a thunk for the node made at\n  {node.origin}")
+        add_note(error, f"While {op}.make_thunk made a thunk for the node made at\n  {node.origin}")
         raise
     if not callable(inner):
         msg = (

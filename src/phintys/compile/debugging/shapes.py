@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from phintys._base.errors import BadInferShape
+from phintys._base.errors import BadInferShape, add_note
 from phintys.compile.debugging.running import protected, run_node
 from phintys.graph.contract import defines, infer_shape
 from phintys.graph.traversal import toposort
@@ -54,7 +54,7 @@ def check_shapes(
     try:
         inferred = infer_shape(None, node, shapes)
     except Exception as error:
-        error.add_note(f"While its shapes were inferred for the node made at\n  {node.origin}")
+        add_note(error, f"While its shapes were inferred for the node made at\n  {node.origin}")
         raise
     for index, shape in enumerate(inferred):
         if shape is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from phintys._base.errors import ArgumentError, DtypeError, ShapeError, TypeContractError
+from phintys._base.errors import ArgumentError, DtypeError, ShapeError, TypeContractError, add_note
 from phintys.gradient.arithmetic import zero_like
 from phintys.graph.apply import Apply
 from phintys.graph.choosing import Choosing
@@ -182,7 +182,9 @@ def _as_condition(condition: Any) -> Variable:
     try:
         found = as_tensor_variable(condition)
     except TypeError as error:
-        error.add_note("It is the condition of an ifelse, which must be a 0-d tensor, or a number.")
+        add_note(
+            error, "It is the condition of an ifelse, which must be a 0-d tensor, or a number."
+        )
         raise
     if found.type.ndim:
         msg = (
@@ -235,9 +237,10 @@ def _converted(value: Any, like: Variable, number: int) -> Variable:
             return type_.clone(shape=(None,) * type_.ndim).filter_variable(value)
         return type_.filter_variable(value)
     except TypeError as error:
-        error.add_note(
+        add_note(
+            error,
             f"It is value {number} on one side of an ifelse; on the other side is {like} of type "
-            f"{type_}."
+            f"{type_}.",
         )
         raise
 

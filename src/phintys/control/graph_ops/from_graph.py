@@ -10,6 +10,7 @@ from phintys._base.errors import (
     ArgumentError,
     InconsistencyError,
     MissingInputError,
+    add_note,
 )
 from phintys._base.once import kept_property
 from phintys.control.graph_ops.default_updates import FormalUpdates
@@ -181,9 +182,10 @@ class OpFromGraph(Inlinable, Op):
         try:
             probe.validate()
         except InconsistencyError as error:
-            error.add_note(
+            add_note(
+                error,
                 f"In the inner graph of {self}. Inputs that it overwrites must be declared, as in "
-                "OpFromGraph(..., destroy_map={0: [0]}), from an output to inputs."
+                "OpFromGraph(..., destroy_map={0: [0]}), from an output to inputs.",
             )
             raise
 
@@ -211,7 +213,7 @@ class OpFromGraph(Inlinable, Op):
             try:
                 variables.append(inner.type.filter_variable(given))
             except TypeError as error:
-                error.add_note(f"It is input {position} of {self}, {inner.name or 'unnamed'}.")
+                add_note(error, f"It is input {position} of {self}, {inner.name or 'unnamed'}.")
                 raise
         return Apply(self, variables, [output.type() for output in self.fgraph.outputs])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
-from phintys._base.errors import DtypeError, PhintysError, ShapeError, TypeContractError
+from phintys._base.errors import DtypeError, PhintysError, ShapeError, TypeContractError, add_note
 from phintys._base.origin import current_origin
 from phintys._base.records import record
 from phintys.control.loop_forms.scan_inputs import described
@@ -203,7 +203,7 @@ def errors_name(function: Any) -> Generator[None]:
     except PhintysError as error:
         place = place_of(function).strip()
         if place:
-            error.add_note(place)
+            add_note(error, place)
         raise
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from phintys._base.errors import ArgumentError, DtypeError, ShapeError
+from phintys._base.errors import ArgumentError, DtypeError, ShapeError, add_note
 from phintys._base.nests import form_of, matched, rebuilt, walk
 from phintys._base.records import record
 from phintys.control.graph_ops.default_updates import DefaultUpdates
@@ -269,7 +269,7 @@ class _Carry:
             try:
                 variable = as_tensor_variable(value)
             except TypeError as error:
-                error.add_note(f"It is the initial carry{path} of a {self._what}.")
+                add_note(error, f"It is the initial carry{path} of a {self._what}.")
                 raise
         name = tap_name(variable, f"carry{path}", -1)
         if traced and isinstance(variable.type, TensorType):
@@ -314,7 +314,7 @@ class _Carry:
         try:
             return as_tensor_variable(value)
         except TypeError as error:
-            error.add_note(f"It is the new carry{path} of a {self._what}, which was {old.type}.")
+            add_note(error, f"It is the new carry{path} of a {self._what}, which was {old.type}.")
             raise
 
     def check(self, made: StepOutputs[Any]) -> None:
@@ -366,7 +366,7 @@ def _sequence(path: str, x: Any) -> tuple[str, Any]:
     try:
         found: Any = as_tensor_variable(x)
     except TypeError as error:
-        error.add_note(f"It is {what}, which must be a tensor.")
+        add_note(error, f"It is {what}, which must be a tensor.")
         raise
     if found.type.ndim == 0:
         msg = (
@@ -412,9 +412,10 @@ def _row(path: str, entry: Any) -> Any:
     try:
         return as_tensor_variable(entry)
     except TypeError as error:
-        error.add_note(
+        add_note(
+            error,
             f"It is row{path} that the body of a loop returned: rows are tensors, which are "
-            "stacked. Return None for no row."
+            "stacked. Return None for no row.",
         )
         raise
 
@@ -426,7 +427,7 @@ def _bound(given: Any, argument: str) -> Any:
     try:
         found: Any = as_tensor_variable(given)
     except TypeError as error:
-        error.add_note(f"It is {argument}, an integer.")
+        add_note(error, f"It is {argument}, an integer.")
         raise
     if found.type.ndim:
         msg = f"{argument} must be an integer tensor of rank 0, got {described(found)}"
@@ -444,7 +445,7 @@ def _condition(given: Any) -> Any:
     try:
         found: Any = as_tensor_variable(given)
     except TypeError as error:
-        error.add_note("The condition of a while_loop returned it, and must return a truth value.")
+        add_note(error, "The condition of a while_loop returned it, and must return a truth value.")
         raise
     if found.type.ndim:
         msg = (

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from phintys._base.errors import ArgumentError, ShapeError
+from phintys._base.errors import ArgumentError, ShapeError, add_note
 from phintys._base.records import record
 from phintys.graph.variable import Variable
 from phintys.tensor.convert import as_tensor_variable
@@ -157,7 +157,7 @@ def _as_tensor(x: Any, what: str) -> Any:
     try:
         return as_tensor_variable(x)
     except TypeError as error:
-        error.add_note(f"It is {what[0].lower()}{what[1:]}, which must be a tensor.")
+        add_note(error, f"It is {what[0].lower()}{what[1:]}, which must be a tensor.")
         raise
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any
 
-from phintys._base.errors import ArgumentError, DtypeError, ShapeError, TypeContractError
+from phintys._base.errors import ArgumentError, DtypeError, ShapeError, TypeContractError, add_note
 from phintys.control.graph_ops.default_updates import DefaultUpdates
 from phintys.control.loop_forms.builder import LoopBuilder, check_alike, errors_name
 from phintys.control.loop_forms.scan_inputs import (
@@ -300,7 +300,7 @@ def _number_of_steps(n_steps: Any, rows: Sequence[Rows], parts: Sequence[Any]) -
     try:
         n: Any = as_tensor_variable(n_steps)
     except TypeError as error:
-        error.add_note("It is n_steps, the number of steps of a scan, an integer.")
+        add_note(error, "It is n_steps, the number of steps of a scan, an integer.")
         raise
     if n.type.ndim:
         msg = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, cast
 
-from phintys._base.errors import ArgumentError, ShapeError
+from phintys._base.errors import ArgumentError, ShapeError, add_note
 from phintys._base.origin import current_origin
 from phintys._base.records import record
 from phintys.control.loop_forms.scan_inputs import described
@@ -38,7 +38,7 @@ class until:
         try:
             self.condition: Any = as_tensor_variable(condition)
         except TypeError as error:
-            error.add_note("It is the condition of until, a single truth value.")
+            add_note(error, "It is the condition of until, a single truth value.")
             raise
         if self.condition.type.ndim:
             msg = (
@@ -174,9 +174,10 @@ def _add_updates(found: Returned, pairs: list[tuple[Any, Any]]) -> None:
             value = shared.type.filter_variable(new)
         except TypeError as error:
             where = f"\nThe new value is {described(new)}" if isinstance(new, Variable) else ""
-            error.add_note(
+            add_note(
+                error,
                 f"It is the update of {shared} in a step: the new value must have the dtype, rank "
-                f"and shape of {shared.type}, as new.astype(dtype) has.{where}"
+                f"and shape of {shared.type}, as new.astype(dtype) has.{where}",
             )
             raise
         found.updates[shared] = value

@@ -19,6 +19,7 @@ from phintys.graph.op import Op
 from phintys.graph.traversal import toposort
 from phintys.graph.variable import Constant, Variable
 from phintys.tensor.convert import as_tensor_variable
+from phintys.tensor.creation import given_lengths
 from phintys.tensor.known import known_int
 from phintys.tensor.type import TensorType
 
@@ -114,7 +115,9 @@ class RowLoop(HasInnerGraph, Op):
             cast(list[Any], node.outputs), self.like, self.stacked, strict=True
         ):
             shape = captured[like].shape
-            arrays.append(np.zeros((n, *shape) if stack else shape, output.type.dtype))
+            if stack:
+                shape = given_lengths(self, (n, *shape), output.type.dtype)
+            arrays.append(np.zeros(shape, output.type.dtype))
         for i in range(n):
             try:
                 rows = program([np.asarray(i, "int64"), *captured])

@@ -58,7 +58,7 @@ class RandomBits(Op):
 
     def perform(self, node: Any, inputs: Any, output_storage: Any) -> None:
         words, *lengths = inputs
-        shape = given_lengths(self, lengths)
+        shape = given_lengths(self, lengths, self.dtype)
         size = math.prod(shape)
         made = blocks(words, -(-size // self.in_block)).astype("<u4")
         bits = made.reshape(-1).view(np.dtype(self.dtype).newbyteorder("<"))
@@ -97,7 +97,7 @@ class Positions(Op):
         return Apply(self, sizes, [TensorType("uint64", shape)()])
 
     def perform(self, node: Any, inputs: Any, output_storage: Any) -> None:
-        shape = given_lengths(self, inputs)
+        shape = given_lengths(self, inputs, "uint64")
         output_storage[0][0] = np.arange(math.prod(shape), dtype="uint64").reshape(shape)
 
     def infer_shape(self, fgraph: Any, node: Any, input_shapes: Any) -> list[Any]:

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from phintys._base.errors import ArgumentError
 from phintys.graph.apply import Apply
 from phintys.graph.null_type import disconnected_type
 from phintys.graph.op import Op
@@ -138,10 +139,10 @@ class DistinctIntegers(_Arranging):
 
     def perform(self, node: Any, inputs: Any, output_storage: Any) -> None:
         bits, n = inputs[0], int(inputs[1])
-        (count,) = given_lengths(self, inputs[2:])
+        (count,) = given_lengths(self, inputs[2:], "int64")
         if count > n:
             msg = f"choice: {count} of {n} cannot be taken without replacement."
-            raise ValueError(msg)
+            raise ArgumentError(msg)
         few = count * self.MANY <= n
         output_storage[0][0] = distinct(bits, n) if few else random_order(bits)[:count]
 
@@ -187,14 +188,14 @@ class FirstPlaces(_Arranging):
 
     def perform(self, node: Any, inputs: Any, output_storage: Any) -> None:
         keys = inputs[0]
-        (count,) = given_lengths(self, inputs[1:])
+        (count,) = given_lengths(self, inputs[1:], "int64")
         available = int(np.count_nonzero(keys < np.inf))
         if count > available:
             msg = (
                 f"choice: {count} elements are wanted without replacement, but only {available} "
                 f"of {len(keys)} have a positive probability."
             )
-            raise ValueError(msg)
+            raise ArgumentError(msg)
         if 0 < count < len(keys):
             places = np.argpartition(keys, count - 1)[:count]
         else:

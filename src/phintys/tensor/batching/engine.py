@@ -15,6 +15,7 @@ from phintys._base.errors import (
     PhintysError,
     ShapeError,
     TypeContractError,
+    add_note,
 )
 from phintys._base.once import kept_property
 from phintys._base.origin import inherit_origin
@@ -115,7 +116,7 @@ class Batch:
         try:
             return broadcast_sizes(shapes, f"{node.op}: the batches of its inputs")
         except ShapeError as error:
-            error.add_note(f"While batching the node made at\n  {node.origin}")
+            add_note(error, f"While batching the node made at\n  {node.origin}")
             raise
 
 
@@ -246,7 +247,7 @@ def _batch_node(node: Apply, values: dict[Any, Any], uneven: dict[Any, Any]) -> 
             _even_out(batch, lengths)
             found = _outputs(node, batch)
         except (TypeError, ValueError, PhintysError) as error:
-            error.add_note(f"While batching {node.op}, in the node made at\n  {node.origin}")
+            add_note(error, f"While batching {node.op}, in the node made at\n  {node.origin}")
             raise
     for old, new in zip(node.outputs, found, strict=True):
         values.setdefault(old, new)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import update_wrapper
 from typing import TYPE_CHECKING, Any
 
-from phintys._base.errors import ArgumentError, ShapeError
+from phintys._base.errors import ArgumentError, ShapeError, add_note
 from phintys._base.nests import is_nest, rebuilt, walk
 from phintys._base.origin import current_origin
 from phintys.graph.placeholders import Placeholder, mark_placeholder
@@ -186,9 +186,10 @@ def _checked(
         try:
             found.append(as_tensor_variable(one))
         except TypeError as error:
-            error.add_note(
+            add_note(
+                error,
                 f"It is result {number} of {name}, which must return tensor variables: it is "
-                "called once, with variables for one item, and not with their values."
+                "called once, with variables for one item, and not with their values.",
             )
             raise
     if parsed is None:

@@ -24,6 +24,7 @@ from phintys.graph.op import Op
 from phintys.tensor import math
 from phintys.tensor._rules import add_all, conjugate, is_discrete, is_missing, zero_gradient
 from phintys.tensor.convert import as_tensor_variable
+from phintys.tensor.creation import given_lengths
 from phintys.tensor.images.geometry import (
     count_of,
     extent_of,
@@ -249,7 +250,7 @@ class _Part(Op):
         lengths = [int(length) for length in lengths]
         shape = self._shape([first.shape, second.shape], lengths)
         shapes = self._shapes([first.shape, second.shape], lengths)
-        out = np.zeros(shape, first.dtype)
+        out = np.zeros(given_lengths(self, shape, first.dtype), first.dtype)
         extents = [
             extent_of(length, dilation)
             for length, dilation in zip(shapes[FILTERS][2:], self.dilation, strict=True)

@@ -28,6 +28,9 @@ __all__ = [
 RULES = ("valid", "half", "full")
 """No padding; half of a filter on both sides; all of it but one element."""
 
+_MOST = 2**31 - 1
+"""The largest number that an axis may be given: products of two of them are int64."""
+
 
 def per_axis(value: Any, ndim: int, what: str, least: int = 1) -> tuple[int, ...]:
     """Return an int for each spatial axis, given one for each or one for all.
@@ -54,6 +57,9 @@ def _int(one: Any, what: str, least: int, given: Any) -> int:
         raise ArgumentError(msg) from None
     if number < least:
         msg = f"{what} is at least {least} along each axis, got {given!r}."
+        raise ArgumentError(msg)
+    if number > _MOST:
+        msg = f"{what} is at most {_MOST} along each axis, got {given!r}."
         raise ArgumentError(msg)
     return number
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import ShapeError
 from phintys.tensor.broadcasting import broadcast_sizes, broadcast_to
-from phintys.tensor.convert import as_tensor_variable
+from phintys.tensor.convert import as_tensor_variable, refuse_endless
 from phintys.tensor.creation import as_sizes
 from phintys.tensor.dim_shuffle import (
     moveaxis,
@@ -174,6 +174,7 @@ def block(arrays: Any) -> TensorVariable:
            [3, 4, 6],
            [7, 8, 9]])
     """
+    refuse_endless(arrays)
     depth = _depth(arrays)
     leaves = [(leaf, level) for leaf, level in _leaves(arrays)]
     if any(level != depth for _, level in leaves):

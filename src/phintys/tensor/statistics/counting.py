@@ -21,6 +21,7 @@ from phintys.tensor.reduce import all, max, min, sum
 from phintys.tensor.reshaping import flatten
 from phintys.tensor.searching import searchsorted
 from phintys.tensor.shapes import sizes_of
+from phintys.tensor.size_check import at_least_one
 from phintys.tensor.synonyms import also_named
 
 if TYPE_CHECKING:
@@ -277,10 +278,13 @@ def histogram(
 
 def places_in(edges: Any, x: Any) -> tuple[Any, Any]:
     """Return the numbers of the bins that elements are in, and whether they are in one at all."""
-    last = sizes_of(edges)[0] - 2
+    last = at_least_one(sizes_of(edges)[0], "histogram: the number of edges") - 1
+    first = 0 if isinstance(last, int) else math.minimum(last, 0)  # after the check
     place = searchsorted(edges, x, "right") - 1
-    place = math.switch(math.eq(x, edges[-1]), last, place)  # the last edge belongs to its bin
-    return place, math.and_(math.ge(x, edges[0]), math.le(x, edges[-1]))
+    place = math.switch(
+        math.eq(x, edges[last]), last - 1, place
+    )  # the last edge belongs to its bin
+    return place, math.and_(math.ge(x, edges[first]), math.le(x, edges[last]))
 
 
 def histogram_bin_edges(

@@ -17,7 +17,8 @@ from phintys.tensor.observing import CheckAndRaise
 from phintys.tensor.reduce import sum
 from phintys.tensor.reshaping import flatten, reshape
 from phintys.tensor.shapes import sizes_of
-from phintys.tensor.sizes import fold, multiply_sizes
+from phintys.tensor.size_check import at_least_one
+from phintys.tensor.sizes import multiply_sizes
 from phintys.tensor.sorting import sort
 from phintys.tensor.synonyms import also_named
 from phintys.tensor.type import promote
@@ -52,9 +53,7 @@ def median(x: Any, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
     Raises
     ------
     ShapeError
-        ``axis`` is out of range.
-    IndexError
-        There are no elements.
+        ``axis`` is out of range, or there are no elements.
 
     Examples
     --------
@@ -64,12 +63,12 @@ def median(x: Any, axis: Axis = None, keepdims: bool = False) -> TensorVariable:
     """
     rows, kept = _rows(x, axis, "median")
     rows = math.cast(rows, "float64") if is_discrete(rows) else rows
-    count = fold(sizes_of(rows)[-1])
+    count = _count(rows, "median")
     ordered = sort(rows, axis=-1)
     lower, upper = ordered[..., (count - 1) // 2], ordered[..., count // 2]
     # The middle one is not added to itself, which may overflow.
     middle = math.switch(math.eq(math.mod(count, 2), 1), lower, _half(lower, upper))
-    return _as_kept(_nan_where(math.isnan(ordered[..., -1]), middle), kept, keepdims)
+    return _as_kept(_nan_where(math.isnan(ordered[..., count - 1]), middle), kept, keepdims)
 
 
 def _half(lower: Any, upper: Any) -> Any:
@@ -115,9 +114,7 @@ def quantile(
     DomainError
         ``q`` is not between 0 and 1.
     ShapeError
-        ``axis`` is out of range.
-    IndexError
-        There are no elements.
+        ``axis`` is out of range, or there are no elements.
 
     Examples
     --------
@@ -127,9 +124,10 @@ def quantile(
     """
     rows, kept = _rows(x, axis, "quantile")
     ordered = sort(rows, axis=-1)
-    length = math.cast(sizes_of(rows)[-1], "float64")
+    count = _count(rows, "quantile")
+    length = math.cast(count, "float64")
     found = _interpolated(ordered, _fractions(q, rows), length, _at_ends(q, method))
-    found = _nan_where(expand_dims(math.isnan(ordered[..., -1]), -1), found)
+    found = _nan_where(expand_dims(math.isnan(ordered[..., count - 1]), -1), found)
     return _quantiles_first(found, q, kept, keepdims)
 
 
@@ -165,9 +163,7 @@ def percentile(
     DomainError
         ``q`` is not between 0 and 100.
     ShapeError
-        ``axis`` is out of range.
-    IndexError
-        There are no elements.
+        ``axis`` is out of range, or there are no elements.
 
     Examples
     --------
@@ -213,7 +209,7 @@ def nanquantile(
     DomainError
         ``q`` is not between 0 and 1.
     ShapeError
-        ``axis`` is out of range.
+        ``axis`` is out of range, or there are no elements.
 
     Examples
     --------
@@ -224,7 +220,8 @@ def nanquantile(
     rows, kept = _rows(x, axis, "nanquantile")
     ordered = sort(rows, axis=-1)
     present = math.logical_not(math.isnan(rows))
-    count = sum(present, -1, dtype="float64", keepdims=True)
+    most = math.cast(_count(rows, "nanquantile"), "float64")
+    count = math.minimum(sum(present, -1, dtype="float64", keepdims=True), most)  # if there is one
     found = _interpolated(ordered, _fractions(q, rows), count, _at_ends(q, method))
     return _quantiles_first(found, q, kept, keepdims)
 
@@ -261,7 +258,7 @@ def nanpercentile(
     DomainError
         ``q`` is not between 0 and 100.
     ShapeError
-        ``axis`` is out of range.
+        ``axis`` is out of range, or there are no elements.
 
     Examples
     --------
@@ -294,7 +291,7 @@ def nanmedian(x: Any, axis: Axis = None, keepdims: bool = False) -> TensorVariab
     Raises
     ------
     ShapeError
-        ``axis`` is out of range.
+        ``axis`` is out of range, or there are no elements.
 
     Examples
     --------
@@ -305,7 +302,8 @@ def nanmedian(x: Any, axis: Axis = None, keepdims: bool = False) -> TensorVariab
     rows, kept = _rows(x, axis, "nanmedian")
     rows = math.cast(rows, "float64") if is_discrete(rows) else rows
     ordered = sort(rows, axis=-1)
-    count = sum(math.logical_not(math.isnan(rows)), -1, dtype="int64", keepdims=True)
+    present = sum(math.logical_not(math.isnan(rows)), -1, dtype="int64", keepdims=True)
+    count = math.minimum(present, _count(rows, "nanmedian"))  # if there is one
     lower, upper = (
         _at(ordered, math.maximum(place, 0))[..., 0] for place in ((count - 1) // 2, count // 2)
     )
@@ -333,6 +331,11 @@ def _rows(x: Any, axis: Axis, name: str) -> tuple[Any, Any]:
     sizes = sizes_of(moved)
     merged = multiply_sizes(sizes[len(others) :])
     return reshape(moved, [*sizes[: len(others)], merged]), (x.ndim, axes)
+
+
+def _count(rows: Any, name: str) -> Any:
+    """Return the number of elements of a row; there is no answer for none."""
+    return at_least_one(sizes_of(rows)[-1], f"{name}: the number of elements")
 
 
 def _as_kept(result: Any, kept: Any, keepdims: bool, leading: int = 0) -> Any:

@@ -339,7 +339,7 @@ ENDLESS = (
         for count in (2**58 + 1, 2**61 - 1, 2**61, 2**62, 2**63 - 2**20):
             armed = True
             print(name, count, flush=True)
-            threading.Timer(0.2, signal.pthread_kill, (threading.get_ident(), signal.SIGALRM)).start()
+            threading.Timer(0.2, signal.raise_signal, (signal.SIGALRM,)).start()
             try:
                 f(np.array(count), np.ones(4))
             except Stop:

@@ -26,6 +26,7 @@ from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.integers import when
 from phintys.backends.native.lower.lowering import Lowering, NotLowered
 from phintys.backends.native.lower.view import View
+from phintys.backends.native.sizes import is_length
 from phintys.graph.apply import Apply
 from phintys.tensor.ranges import ARange
 
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from phintys.backends.native.lower.lowering import Loops
-    from phintys.backends.native.sizes import Size
+    from phintys.backends.native.sizes import Size, Sizes
 
 __all__: list[str] = []
 
@@ -96,7 +97,7 @@ def _fits(size: Size, dtype: np.dtype[Any], lowering: Lowering) -> Size:
 
 
 def _length_of_range(start: Size, stop: Size, step: Size, node: Apply, lowering: Lowering) -> Size:
-    """Return ``max(0, ceil((stop - start) / step))``; the call fails on overflow."""
+    """Return ``max(0, ceil((stop - start) / step))``, or the largest int64 if it is above."""
     sizes = lowering.sizes
     zero, one = sizes.fixed(0), sizes.fixed(1)
     is_back = sizes.arithmetic("lt", step, zero)
@@ -109,11 +110,32 @@ def _length_of_range(start: Size, stop: Size, step: Size, node: Apply, lowering:
     first, last = when(sizes, is_back, stop, start), when(sizes, is_back, start, stop)
     least = sizes.arithmetic("max", step, sizes.fixed(-_MOST))  # so that its negative is an int64
     width = sizes.arithmetic("max", when(sizes, is_back, sizes.sub(zero, least), least), one)
-    distance = sizes.sub(sizes.arithmetic("max", last, first), first)
-    lowering.require_length(distance, Failure(node, "range", "the bounds are too far apart"))
-    # Not (distance + width - 1) // width, which can overflow.
-    steps = sizes.arithmetic("floordiv", sizes.sub(distance, one), width)
-    return sizes.canonical(sizes.at_least_zero(sizes.add(steps, one)))
+    if is_length(first):
+        distance = sizes.sub(sizes.arithmetic("max", last, first), first)
+        # Not (distance + width - 1) // width, which can overflow.
+        steps = sizes.arithmetic("floordiv", sizes.sub(distance, one), width)
+        return sizes.canonical(sizes.at_least_zero(sizes.add(steps, one)))
+    steps = _steps_between(first, last, width, sizes.arithmetic("lt", step, least), sizes)
+    is_any = sizes.arithmetic("lt", first, last)
+    return sizes.canonical(sizes.mul(is_any, sizes.arithmetic("total", steps, one)))
+
+
+def _steps_between(first: Size, last: Size, width: Size, is_widest: Size, sizes: Sizes) -> Size:
+    """Return ``(last - 1 - first) // width``, for ``first < last``, at most the largest int64.
+
+    The distance may be out of range, so it is divided in two parts, before and after -1 or the
+    bound that is next to it. ``is_widest`` is 1 for a width of 2^63, which is not an int64.
+    """
+    one, none = sizes.fixed(1), sizes.fixed(-1)
+    middle = sizes.arithmetic("max", first, sizes.arithmetic("min", none, sizes.sub(last, one)))
+    before = sizes.at_least_zero(sizes.sub(middle, first))
+    after = sizes.at_least_zero(sizes.sub(last, sizes.add(middle, one)))
+    quotients = [sizes.arithmetic("floordiv", part, width) for part in (before, after)]
+    rest, other = (sizes.arithmetic("mod", part, width) for part in (before, after))
+    carry = sizes.arithmetic("lt", sizes.sub(sizes.sub(width, one), rest), other)
+    steps = sizes.arithmetic("total", sizes.arithmetic("total", *quotients), carry)
+    is_beyond = sizes.arithmetic("lt", sizes.sub(sizes.fixed(_MOST), before), after)
+    return when(sizes, is_widest, is_beyond, steps)
 
 
 # ---- floats ------------------------------------------------------------------------------------

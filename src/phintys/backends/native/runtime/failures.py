@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import numpy as np
 
-from phintys._base.errors import IntegrityError
+from phintys._base.errors import IntegrityError, add_note
 from phintys._base.late import LateModule
 from phintys.backends.native.emit.frame import (
     NO_BUFFER,
@@ -128,7 +128,7 @@ class Failures:
         """Raise the error in native code's own words, with the reason that there are no others."""
         error = failure.exception(*numbers)
         note = f"While computing {failure.node}\nmade at\n  {failure.node.origin}"
-        error.add_note(f"{note}\n{reason}" if reason else note)
+        add_note(error, f"{note}\n{reason}" if reason else note)
         raise error
 
     # ---- the words of the reference backend ----------------------------------------------------
@@ -214,7 +214,7 @@ class Failures:
             f"largest takes {needed}."
         )
         if node is not None:
-            error.add_note(f"While making room for the result of {node}\nmade at\n  {node.origin}")
+            add_note(error, f"While making room for the result of {node}\nmade at\n  {node.origin}")
         return error
 
     def _no_workspace(self, size: int, node: Apply | None) -> MemoryError:
@@ -224,7 +224,7 @@ class Failures:
             "for rows or totals of its own."
         )
         if node is not None:
-            error.add_note(f"While computing the result of {node}\nmade at\n  {node.origin}")
+            add_note(error, f"While computing the result of {node}\nmade at\n  {node.origin}")
         return error
 
     def _raise_for_result(self, number: int, words: ctypes.Array[ctypes.c_int64]) -> NoReturn:
@@ -240,8 +240,8 @@ class Failures:
         except (MemoryError, ValueError) as error:
             node = None if array.variable is None else array.variable.owner
             if node is not None:
-                error.add_note(
-                    f"While making {what} for the result of {node}\nmade at\n  {node.origin}"
+                add_note(
+                    error, f"While making {what} for the result of {node}\nmade at\n  {node.origin}"
                 )
             raise
 

@@ -195,6 +195,11 @@ def expm1(b: Builder, x: Complex) -> Complex:
     half = float_math(b, "sin", x.im * 0.5)
     grown = float_math(b, "expm1", x.re)
     re = grown * float_math(b, "cos", x.im) - (half * half) * 2.0
+    # The limits, where the angle does not matter or is unknown.
+    is_open = b.compare("uno", x.im - x.im, x.im)
+    grows = b.eq(x.re, math.inf) & is_open
+    re = b.select(b.eq(x.re, -math.inf), b.constant(x.re.type, -1.0), re)
+    re = b.select(grows, x.re, re)
     return Complex(re, exp(b, x).im)
 
 
