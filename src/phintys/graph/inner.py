@@ -106,7 +106,6 @@ class HasInnerGraph:
     else:
         fgraph = _Nested()
 
-
     rewrites_inner: ClassVar[bool] = True
     """Whether passes may replace the inner graph, by :meth:`with_inner`."""
 
