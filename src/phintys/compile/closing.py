@@ -58,6 +58,14 @@ def missing_input(
     about = about_placeholder(leaf)
     if about is not None:
         return MissingInputError("\n".join([*lines, about]))
+    if any(
+        one.default_update is not None and one.default_update in roots for one in rebuilt.shared
+    ):
+        lines.append(
+            "If only a default update needs it, whose graph names what vectorize_graph or "
+            "clone_replace have replaced: use pt.vectorize, which batches updates as well, or "
+            "replace the variable before drawing. no_default_updates=True leaves updates out."
+        )
     lines.append(
         f"Add {leaf} to the inputs, replace it with givens={{{leaf}: value}}, or make it "
         "shared(value)."

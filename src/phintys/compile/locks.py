@@ -32,7 +32,7 @@ def locks_of(containers: Iterable[Container]) -> tuple[ProcessLock, ...]:
     """Return the locks to hold while some containers are updated.
 
     They are in the order in which they must be acquired, which is the same for all functions, so
-    that deadlocks cannot occur.
+    that deadlocks cannot occur, unless functions with updates call each other (docs/running.md).
     """
     ranked: dict[int, ProcessLock] = {}
     with _GUARD:

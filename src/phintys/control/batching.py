@@ -9,18 +9,21 @@ import numpy as np
 from phintys.control.branches.if_else import IfElse
 from phintys.control.fences import Fence
 from phintys.control.graph_ops.from_graph import OpFromGraph
+from phintys.control.graph_ops.inner_shapes import shapes_of_outputs
 from phintys.control.loops.arguments import Inputs, LoopArguments, StepOutputs
 from phintys.control.loops.scan_op import Scan
 from phintys.gradient.marks import GradientMark
 from phintys.graph.fgraph import FunctionGraph
+from phintys.graph.variable import Constant, Variable
 from phintys.tensor.batching.blockwise import Blockwise, signature_of
 from phintys.tensor.batching.engine import broadcasts, vectorize_inner
 from phintys.tensor.batching.rules import ROWS_READ, batches
 from phintys.tensor.creation import alloc, zeros
 from phintys.tensor.dim_shuffle import moveaxis, shape_padright
-from phintys.tensor.math import cast, ge, invert, or_, switch
+from phintys.tensor.math import cast, eq, ge, invert, maximum, or_, switch
 from phintys.tensor.reduce import all, max
-from phintys.tensor.shapes import sizes_of
+from phintys.tensor.shapes import Shape, ShapeI, sizes_of
+from phintys.tensor.sizes import multiply_sizes
 from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
@@ -59,7 +62,52 @@ def batch_if_else(node: Any, batch: Batch) -> list[Any] | None:
         condition = batch.padded(0)
         if then.ndim:
             condition = shape_padright(condition, then.ndim)
-        found.append(switch(condition, *(batch.padded(position) for position in pair)))
+        sides = [batch.padded(position) for position in pair]
+        if _has_sizes_of_values(then) or _has_sizes_of_values(otherwise):
+            sides = _fitted(sides, [bool(batch.ranks[position]) for position in pair], batch)
+        found.append(switch(condition, *sides))
+    return found
+
+
+def _has_sizes_of_values(variable: Any) -> bool:
+    """Return whether sizes depend on values, as far as is known: items may give others."""
+    if None not in variable.type.shape:
+        return False
+    stack: list[Any] = list(shapes_of_outputs([], [], [variable])[0])
+    seen: set[Variable] = set()
+    while stack:
+        size = stack.pop()
+        if not isinstance(size, Variable) or isinstance(size, Constant) or size in seen:
+            continue
+        seen.add(size)
+        node = size.owner
+        if node is None:
+            return True
+        if not isinstance(node.op, Shape | ShapeI) or node.inputs[0].owner is not None:
+            stack += node.inputs
+    return False
+
+
+def _fitted(sides: Sequence[Any], are_batched: Sequence[bool], batch: Batch) -> list[Any]:
+    """Return the sides of a choice such that they fit if there are no items to tell the sizes.
+
+    A size that depends on the values of items is 0 then, and the other side may have another one.
+    """
+    first = batch.ndim
+    shapes = [sizes_of(side) for side in sides]
+    is_empty = eq(multiply_sizes(batch.sizes), 0)
+    found: list[Any] = []
+    for side, shape, is_batched in zip(sides, shapes, are_batched, strict=True):
+        if not is_batched:
+            found.append(side)
+            continue
+        core = [
+            own if isinstance(own, int) else switch(is_empty, maximum(*pair), own)
+            for own, pair in zip(
+                shape[first:], zip(*(one[first:] for one in shapes), strict=True), strict=True
+            )
+        ]
+        found.append(side.reshape((*shape[:first], *core)))
     return found
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from phintys._base.errors import MethodNotDefinedError
+from phintys._base.errors import ArgumentError, MethodNotDefinedError
 from phintys._base.once import kept_property
 from phintys.graph.compiler import link_graph
 from phintys.graph.equality import equal_computations
@@ -24,7 +24,11 @@ if TYPE_CHECKING:
     from phintys.graph.op import Roles
     from phintys.graph.variable import Variable
 
-__all__ = ["HasInnerGraph", "InnerProgram"]
+__all__ = ["MOST_NESTED", "HasInnerGraph", "InnerProgram"]
+
+MOST_NESTED = 50
+"""How deep inner graphs can be nested. Traversals enter inner graphs by recursion: at this depth
+gradients, rewriting, compilation and pickling stay well below Python's limit of 1,000 calls."""
 
 
 class InnerProgram(Protocol):
@@ -33,6 +37,24 @@ class InnerProgram(Protocol):
     def __call__(self, inputs: Sequence[Any], /) -> list[Any]:
         """Return a value for each output of the inner graph, given one for each of its inputs."""
         ...
+
+
+class _Nested:
+    """The attribute for an inner graph, which refuses graphs that are nested too deeply.
+
+    Without ``__get__``, it is read from the dictionary of the instance, as any other attribute.
+    """
+
+    def __set__(self, op: HasInnerGraph, fgraph: FunctionGraph) -> None:
+        nesting = _nesting_of(fgraph)
+        if nesting > MOST_NESTED:
+            msg = (
+                f"The inner graphs of {type(op).__name__} would be nested {nesting} deep; at most "
+                f"{MOST_NESTED} are possible. Apply Ops one after the other instead of inside of "
+                "each other, or call Python functions, which leave no Op behind."
+            )
+            raise ArgumentError(msg)
+        vars(op).update(fgraph=fgraph, nesting=nesting)
 
 
 class HasInnerGraph:
@@ -78,8 +100,11 @@ class HasInnerGraph:
     array([8.])
     """
 
-    fgraph: FunctionGraph
-    """The inner graph."""
+    if TYPE_CHECKING:
+        fgraph: FunctionGraph
+        """The inner graph."""
+    else:
+        fgraph = _Nested()
 
     rewrites_inner: ClassVar[bool] = True
     """Whether passes may replace the inner graph, by :meth:`with_inner`."""
@@ -178,15 +203,25 @@ class HasInnerGraph:
         return link_graph(self.fgraph, mutable)
 
     @kept_property
+    def nesting(self) -> int:
+        """How deep inner graphs are nested, this one included."""
+        return _nesting_of(self.fgraph)
+
+    @kept_property
     def _kept_hash(self) -> int:
         types = tuple(variable.type for variable in (*self.inner_inputs, *self.inner_outputs))
-        return hash((props_hash(self), types))
+        return hash((props_hash(self), types, self.nesting))
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name not in _NOT_PICKLED}
 
 
-_NOT_PICKLED = frozenset({"_own_program", "_kept_hash"})
+_NOT_PICKLED = frozenset({"_own_program", "_kept_hash", "nesting"})
+
+
+def _nesting_of(fgraph: FunctionGraph) -> int:
+    inner = [node.op for node in fgraph.apply_nodes if isinstance(node.op, HasInnerGraph)]
+    return 1 + max((one.nesting for one in inner), default=0)
 
 
 def _inner_eq(self: Any, other: Any) -> bool:
