@@ -18,7 +18,7 @@ from phintys.graph import FunctionGraph
 from phintys.graph.traversal import explicit_graph_inputs
 from phintys.graph.verify import verify_graph
 from phintys.passes.merging import merge
-from phintys.passes.pipelines import all_rules, keeps_extremes
+from phintys.passes.pipelines import all_rules, keeps_extremes, keeps_zeros
 from phintys.rewriting import PatternRewriter, RewriteTrace, Wild, Worklist
 from phintys.tensor.elemwise import elemwise
 from phintys.testing.loops import make_loop
@@ -156,6 +156,43 @@ def test_rule(evaluate, name):
                     error.add_note(f"{text} with {dtype}: {shown}, {values}")
                     raise
     assert not unmatched, f"{name} does not match what is said to match it"
+
+
+def changes_sign_of_zero(evaluate, rule, expression):
+    """Return whether a rule changes the sign of a zero, for some numbers of both signs."""
+    after, count = rewritten(rule, expression)
+    inputs = list(explicit_graph_inputs([expression]))
+    if not count or not any(x.dtype == "float64" for x in inputs):
+        return False
+    rng = np.random.default_rng(3)
+    for trial in range(30):
+        values = {x: value_of(x, rng, special=True) for x in inputs}
+        if trial % 2:
+            values = {
+                x: rng.choice([0.0, -0.0], value.shape) if value.dtype.kind == "f" else value
+                for x, value in values.items()
+            }
+        with np.errstate(all="ignore"):
+            one, other = (evaluate([outputs], values)[0] for outputs in (expression, after))
+        is_zero = (one == 0) & (other == 0)
+        if (np.signbit(one) != np.signbit(other))[is_zero].any():
+            return True
+    return False
+
+
+@pytest.mark.parametrize("name", [name for name, rule in RULES.items() if keeps_extremes(rule)])
+def test_signs_of_zeros(evaluate, name):
+    """Rules that change the sign of a zero are marked, and only these."""
+    rule = RULES[name]
+    found = [
+        text
+        for text, expression in build(rule, "float64")
+        if expression.dtype == "float64" and changes_sign_of_zero(evaluate, rule, expression)
+    ]
+    if keeps_zeros(rule):
+        assert not found
+    else:
+        assert found, f"{name} is marked in vain"
 
 
 # Marks change gradients; they go once these have been built. Schur forms have none, and come after

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+import phintys
 import phintys.tensor as pt
 from phintys.passes.specialize import SPECIALIZE, expand_power
 
@@ -50,3 +51,23 @@ def test_does_not_apply(apply_rule, text, build):
 
 def test_the_list():
     assert len({rule.name for rule in SPECIALIZE}) == len(SPECIALIZE)
+
+
+OVERFLOWS = {
+    "quotient": (lambda x, y: pt.exp(x) / pt.exp(y), [800, 790], np.exp(10)),
+    "reciprocal": (lambda x, y: 1 / pt.exp(x) * pt.exp(x) + 0 * y, [800, 0], 1),
+    "root": (lambda x, y: pt.sqrt(pt.exp(x + y)), [800, 200], np.exp(500)),
+    "cube root": (lambda x, y: pt.cbrt(pt.exp(x + y)), [-800, -100], np.exp(-300)),
+    "power": (lambda x, y: pt.exp(x) ** y, [800, 0.25], np.exp(200)),
+    "products": (lambda x, y: (y * pt.exp(x)) / (3 * pt.exp(x - 2)), [800, 3], np.exp(2)),
+    "logarithm": (lambda x, y: pt.exp(pt.log(x) * y) / x, [1e200, 2], 1e200),
+    "logarithm of a divisor": (lambda x, y: x / pt.exp(pt.log(x) * y), [1e200, 2], 1e-200),
+}
+
+
+@pytest.mark.parametrize("name", OVERFLOWS)
+def test_exponentials_that_cancel_do_not_overflow(name):
+    build, values, expected = OVERFLOWS[name]
+    x, y = pt.dvectors("x", "y")
+    f = phintys.function([x, y], build(x, y))
+    np.testing.assert_allclose(f(*([float(one)] for one in values)), expected, rtol=1e-12)

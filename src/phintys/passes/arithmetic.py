@@ -329,7 +329,9 @@ def sign_into_constant(fgraph: FunctionGraph, node: Apply) -> list[Variable] | N
     return None
 
 
-@node_rewriter([math.add], operands=[math.neg], examples=["x + -y", "(-x) + y", "(-x) + (-y)"])
+@node_rewriter(
+    [math.add], operands=[math.neg], tags=["zeros"], examples=["x + -y", "(-x) + y", "(-x) + (-y)"]
+)
 def add_negative(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """x + -y -> x - y, -x + -y -> -(x + y)"""
     if len(node.inputs) != 2:
@@ -350,6 +352,7 @@ def add_negative(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
 @node_rewriter(
     [math.sub],
     operands=[math.neg, Operand.CONSTANT],
+    tags=["zeros"],
     examples=["x - -y", "(-x) - y", "0 - x", "(-x) - (-y)"],
 )
 def subtract_negative(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
@@ -368,7 +371,7 @@ def subtract_negative(fgraph: FunctionGraph, node: Apply) -> list[Variable] | No
     return as_result(fgraph, node, math.neg(math.add(first.inputs[0], y)))
 
 
-@pattern(lambda x, y: (math.neg, (math.sub, x, y)), allow_shared=False)
+@pattern(lambda x, y: (math.neg, (math.sub, x, y)), allow_shared=False, tags=["zeros"])
 def negative_difference(fgraph: FunctionGraph, node: Apply, x: Any, y: Any) -> Variable | None:
     """-(x - y) -> y - x"""
     return as_one(fgraph, node, math.sub(y, x)) if x.dtype == y.dtype else None

@@ -9,7 +9,7 @@ import sys
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from phintys.passes.pipelines import PIPELINES, keeps_extremes
+from phintys.passes.pipelines import PIPELINES, keeps_extremes, keeps_zeros
 from phintys.rewriting import RuleDriver
 
 if TYPE_CHECKING:
@@ -23,7 +23,8 @@ _HEAD = """\
 This page is generated from the rules by `python -m phintys.passes.catalog`; a test checks that it
 is up to date. [Rewriting](rewriting.md) describes what the rules guarantee, and their effect on NaN
 and infinities. A rule marked with * can change the result for infinities, for NaN, and where the
-original expression overflows.
+original expression overflows, and with it the sign of a zero. A rule marked with ± can change
+nothing but the sign of a zero.
 
 The passes of the full pipeline, in order:
 
@@ -64,9 +65,9 @@ def _family(rule: NodeRewriter) -> str:
 
 
 def _row(rule: NodeRewriter) -> str:
-    star = "" if keeps_extremes(rule) else " *"
+    mark = "" if keeps_zeros(rule) else " ±" if keeps_extremes(rule) else " *"
     equation = rule.equation.replace("|", "\\|")
-    return f"| `{rule.name}`{star} | `{equation}` |"
+    return f"| `{rule.name}`{mark} | `{equation}` |"
 
 
 if __name__ == "__main__":

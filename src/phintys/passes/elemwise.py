@@ -58,6 +58,7 @@ def _lifted(*ops: Any) -> list[Elemwise]:
 @node_rewriter(
     _lifted(*_WITH_IDENTITY),
     operands=UNIFORM,
+    tags=["zeros"],
     examples=["x + 0", "x * 1", "b & True", "b | False", "b ^ False", "pt.add(x, 0, y)"],
 )
 def drop_identity(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:

@@ -74,6 +74,7 @@ class _Sum:
 
 @node_rewriter(
     [Scan],
+    tags=["zeros"],
     examples=[
         "loop(lambda t, x, h, w: [x * h, w + x[:, None] * h], 3, [X3], [], [x3, X3])[1]",
         "loop(lambda t, x, h, w: [x * h, w + pt.dot(x.T, h)], 3, [T], [], [X, X])[1]",

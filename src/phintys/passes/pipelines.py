@@ -52,7 +52,7 @@ from phintys.rewriting import (
 if TYPE_CHECKING:
     from phintys.rewriting import NodeRewriter, RewriteTrace
 
-__all__ = ["CANONICAL", "PIPELINES", "all_rules", "keeps_extremes", "rewrite_graph"]
+__all__ = ["CANONICAL", "PIPELINES", "all_rules", "keeps_extremes", "keeps_zeros", "rewrite_graph"]
 
 _batching = LateModule("phintys.passes.batching")
 _blas = LateModule("phintys.passes.blas")
@@ -234,6 +234,11 @@ def all_rules() -> Iterator[NodeRewriter]:
 def keeps_extremes(rule: NodeRewriter) -> bool:
     """Return whether a rule preserves infinities and NaN; stable forms and tagged rules do not."""
     return rule not in _STABLE and "extremes" not in rule.tags
+
+
+def keeps_zeros(rule: NodeRewriter) -> bool:
+    """Return whether a rule preserves the signs of zeros too, besides infinities and NaN."""
+    return keeps_extremes(rule) and "zeros" not in rule.tags
 
 
 @overload

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 __all__ = ["CANONICAL_DOT"]
 
 
-@node_rewriter([Dot], examples=["pt.dot(c, r)"])
+@node_rewriter([Dot], tags=["zeros"], examples=["pt.dot(c, r)"])
 def outer_to_product(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """dot(x, y) -> x * y, where x is a column and y a row"""
     x, y = operands(node)
@@ -92,6 +92,7 @@ def _without_factor(fgraph: FunctionGraph, x: Any) -> tuple[Any, Any]:
 @node_rewriter(
     [Dot],
     operands=[math.neg, math.mul],
+    tags=["zeros"],
     examples=["pt.dot(-X, y)", "pt.dot(2 * x, Y)", "pt.dot(-x, 3 * y)"],
 )
 def factor_out_of_dot(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:

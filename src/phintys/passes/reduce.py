@@ -53,6 +53,7 @@ def _with_axes(op: Reduce, axes: Sequence[int], x: Any) -> Any:
 
 @node_rewriter(
     [Reduce],
+    tags=["zeros"],
     examples=[
         "r.sum(axis=0)",
         "r.max()",
@@ -133,6 +134,7 @@ def merge_reductions(fgraph: FunctionGraph, node: Apply) -> list[Variable] | Non
 @node_rewriter(
     [Reduce],
     operands=[math.mul, math.neg, math.true_div],
+    tags=["zeros"],
     examples=["(2 * x).sum()", "(-X).sum(axis=0)", "(X / 3).sum(axis=1)"],
 )
 def factor_out_of_sum(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
@@ -222,6 +224,7 @@ def extreme_before_increasing(fgraph: FunctionGraph, node: Apply) -> list[Variab
 @node_rewriter(
     [Reduce],
     operands=[Alloc],
+    tags=["zeros"],
     examples=[
         "pt.alloc(2, n).sum()",
         "pt.alloc(3, 2, n).prod(axis=1)",

@@ -110,8 +110,11 @@ def _exponents(fgraph: FunctionGraph, node: Apply, variable: Any) -> tuple[list[
     product = scalar_node(variable, ps.mul) if has_one_client(fgraph, variable) else None
     for factor in [variable] if product is None else operands(product):
         x = None if factor.owner is None else argument(factor, ps.exp)
-        is_free = x is not None and _is_only_for(fgraph, factor, node, product)
-        if is_free and x.dtype == variable.dtype:
+        if (
+            x is not None
+            and x.dtype == variable.dtype
+            and _is_only_for(fgraph, factor, node, product)
+        ):
             powers.append(x)
         else:
             rest.append(factor)

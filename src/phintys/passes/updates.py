@@ -51,6 +51,7 @@ _UPDATES = (IncSubtensor, AdvancedIncSubtensor)
 @node_rewriter(
     [elemwise(ps.add)],
     operands=_UPDATES,
+    tags=["zeros"],
     examples=[
         "pt.inc_subtensor(pt.zeros_like(x3)[0], s) + pt.inc_subtensor(pt.zeros_like(x3)[2], t)",
         "pt.inc_subtensor(pt.zeros_like(x)[i], s) + pt.inc_subtensor(pt.zeros_like(x)[i], t) + x",
@@ -192,6 +193,7 @@ _FEW_READ = 4
 
 @node_rewriter(
     [IncSubtensor],
+    tags=["zeros"],
     examples=[
         "pt.inc_subtensor(pt.inc_subtensor(pt.zeros(2)[0], s)[1], t)",
         "pt.inc_subtensor(pt.set_subtensor(pt.stack([s, t])[1], 2.0)[1], t)",

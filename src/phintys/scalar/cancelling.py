@@ -216,15 +216,17 @@ def _of_monomials(partial: Any, g: Any) -> Any:
     above: list[Any] = []
     below: list[Any] = []
     exponents = [0.0] * len(bases)
-    is_guarded = False
+    guarded = [False] * len(bases)
     for one in (*first, *second):
         place = next((i for i, base in enumerate(bases) if is_same(base, one.base)), None)
-        if place is None:
-            (above if one.sign > 0 else below).append(one.written)
-        else:
+        if place is not None:
             exponents[place] += one.exponent
-            is_guarded = is_guarded or one.is_guarded
-    for base, exponent in zip(bases, exponents, strict=True):
+            guarded[place] = guarded[place] or one.is_guarded
+        elif one.is_guarded:
+            return None  # it is infinite because the others vanish
+        else:
+            (above if one.sign > 0 else below).append(one.written)
+    for base, exponent, is_guarded in zip(bases, exponents, guarded, strict=True):
         if abs(exponent) < _NO_EXPONENT:
             continue
         if exponent < 0 and is_guarded:

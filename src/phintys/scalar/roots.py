@@ -79,7 +79,7 @@ def is_flat(x: Any, steps: int = _MOST_STEPS) -> bool:
     if op in (OPERATORS.add, OPERATORS.mul, OPERATORS.switch):
         return _is_flat_of_several(op, inputs, steps - 1)
     if op is OPERATORS.pow:
-        return _is_flat_power(*inputs, steps - 1)
+        return _is_flat_power(inputs[0], inputs[1], steps - 1)
     if op is OPERATORS.sqr or getattr(op, "positive", False):
         return True
     if getattr(op, "is_bilinear", False):

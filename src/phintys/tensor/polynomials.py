@@ -78,11 +78,13 @@ def polyval(p: Any, x: Any) -> TensorVariable:
     """
     p, x = _coefficients(p, "polyval"), as_tensor_variable(x)
     count = fold(sizes_of(p)[0])
+    dtype = promote(p.dtype, x.dtype)
     if not isinstance(count, int):
         powers = math.sub(subtract_sizes(count, 1), arange(count))
+        if dtype == "uint64":  # with signed numbers it is promoted to float64, which rounds
+            x, powers = math.cast(x, dtype), math.cast(powers, dtype)
         terms = p * math.pow(expand_dims(x, x.ndim), powers)
-        return math.cast(sum(terms, -1), promote(p.dtype, x.dtype))
-    dtype = promote(p.dtype, x.dtype)
+        return math.cast(sum(terms, -1), dtype)
     value = math.cast(math.second(x, as_tensor_variable(0)), dtype)
     for position in range(count):
         value = p[position] if position == 0 else value * x + p[position]

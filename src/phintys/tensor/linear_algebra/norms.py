@@ -74,7 +74,7 @@ def vector_norm(x: Any, ord: Any = 2, axis: Axis = None, keepdims: bool = False)
 
     Notes
     -----
-    The gradient of the 2-norm at 0 is NaN.
+    The gradient of the 2-norm at 0 is 0, the shortest of its subgradients.
 
     Examples
     --------
