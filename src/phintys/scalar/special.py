@@ -166,7 +166,6 @@ def _derivative_of_log_ndtr(x: Any, out: Any) -> Any:
     return _slope_of_log_ndtr(x, exp(-maximum(out, -1)))
 
 
-
 log_ndtr = FloatRow(
     "log_ndtr",
     "scipy.special:log_ndtr",
@@ -174,7 +173,6 @@ log_ndtr = FloatRow(
     complex=True,
     derivative=lambda x, out: (_derivative_of_log_ndtr(x, out),),
 )
-
 
 
 def _slope_of_ndtri(x: Any, out: Any) -> Any:
@@ -478,7 +476,7 @@ i0e_less_i1e = FloatRow(
     "i0e_less_i1e",
     "phintys.scalar.special_slopes:i0e_less_i1e",
     doc="i0e(x) - \\|i1e(x)\\|, whose terms cancel for large x.",
-    expansion=lambda x: slopes.bessel_difference(x),
+    expansion=lambda x: slopes.bessel_difference(x),  # noqa: PLW0108 - imports it late
     intervals=((0.1, 20.0),),
     special=False,
 )
