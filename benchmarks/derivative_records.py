@@ -365,7 +365,7 @@ ELEMENTARY = [
     ),
     Slope("arctan", REAL, (lambda x: 1 / (1 + x * x), lambda x: -2 * x / (1 + x * x) ** 2)),
     *(
-        Slope("arctan2", accuracy.PLANE, exact, by, limits=(16, 1e300))
+        Slope("arctan2", accuracy.PLANE, exact, by, limits=(100, 1e300))
         for by, exact in enumerate(_ARCTAN2)
     ),
     Slope("sinh", EXPONENTIAL, (mp.cosh, mp.sinh)),
@@ -557,7 +557,7 @@ SPECIAL = [
             name,
             {**same((-9, 9)), **TINY, **far(9, 700, 9, 85)},
             value=of_order(mp.besseli, v),
-            limits=(16, 1e300),
+            limits=(100, 1e300),
         )
         for v, name in enumerate(("i0", "i1"))
     ),

@@ -454,8 +454,8 @@ i1 = FloatRow(
     "i1",
     "scipy.special:i1",
     doc="Modified Bessel function of the first kind, order 1.",
-    # SciPy's I2 is NaN below.
-    derivative=lambda x, out: (0.5 * (i0(x) + iv(2, maximum(abs(x), 1e-300))),),
+    # SciPy's I2 is NaN farther in and out, where it is 0 and infinite.
+    derivative=lambda x, out: (0.5 * (i0(x) + iv(2, minimum(maximum(abs(x), 1e-300), 1e4))),),
 )
 
 i0e = FloatRow(
