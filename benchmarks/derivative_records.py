@@ -258,7 +258,7 @@ def slopes_of_bessel(function, lower, upper, growth=0):
     """
 
     def at(shift, v, x):
-        return function(int(v) + shift, x)
+        return function(v + shift, x)
 
     def slope(v, x):
         inner = (lower * at(-1, v, x) + upper * at(1, v, x)) / 2
@@ -557,7 +557,7 @@ SPECIAL = [
             name,
             {**same((-9, 9)), **TINY, **far(9, 700, 9, 85)},
             value=of_order(mp.besseli, v),
-            limits=(100, 1e300),
+            limits=(16, 1e300),
         )
         for v, name in enumerate(("i0", "i1"))
     ),
@@ -577,7 +577,7 @@ SPECIAL = [
     *(
         Slope(
             name,
-            orders(0, 3, (0.1, 20), (20, 80)),
+            {**same((0, 3), (0.1, 20)), **same((0, 3), (20, 80))},
             slopes_of_bessel(*facts),
             by=1,
             scales=(amplitude, amplitude) if name in {"jv", "yv"} else (None, None),
