@@ -581,7 +581,7 @@ SPECIAL = [
             slopes_of_bessel(*facts),
             by=1,
             scales=(amplitude, amplitude) if name in {"jv", "yv"} else (None, None),
-            limits=(1e4, 1e5),
+            limits=(1e5, 1e6),
         )
         for name, *facts in (
             ("jv", mp.besselj, 1, -1),
@@ -636,7 +636,12 @@ SPECIAL = [
         scales=(lambda x: 1 if abs(x) < 2 else 0, lambda x: 1 if abs(x) < 2 else 0),
         limits=(1e3, 1e6),
     ),
-    Slope("spence", POSITIVE | same((0.01, 10)), (lambda x: mp.log(x) / (1 - x),)),
+    Slope(
+        "spence",
+        POSITIVE | same((0.01, 10)),
+        (lambda x: mp.log(x) / (1 - x),),
+        limits=(GOAL, 64),
+    ),
     *(
         Slope("binom", same((4, 20), (0.3, 3.8)), by=by, value=mp.binomial, limits=(300, 1e5))
         for by in (0, 1)
