@@ -221,7 +221,10 @@ RECORDS = [
         lambda x, y: mp.exp(x * y),
         {
             "[-5, 5]": lambda t: (uniform(-5, 5), uniform(-5, 5)),
-            "all": lambda t: (uniform(0, -t.exp_low / 13), uniform(-13, t.exp_high * 13 / -t.exp_low)),
+            "all": lambda t: (
+                uniform(0, -t.exp_low / 13),
+                uniform(-13, t.exp_high * 13 / -t.exp_low),
+            ),
         },
     ),
     Record("expm1", mp.expm1, EXPONENTIAL),

@@ -265,7 +265,9 @@ def bessel_difference(x):
         return mp.exp(-x) * (mp.besseli(0, x) - mp.besseli(1, x))
     total, terms = mp.mpf(0), [mp.mpf(1), mp.mpf(1)]
     for k in range(1, 40):
-        terms = [-t * (v - (2 * k - 1) ** 2) / (8 * k * x) for t, v in zip(terms, (0, 4))]
+        terms = [
+            -t * (v - (2 * k - 1) ** 2) / (8 * k * x) for t, v in zip(terms, (0, 4), strict=True)
+        ]
         total += terms[0] - terms[1]
     return total / mp.sqrt(2 * mp.pi * x)
 

@@ -68,7 +68,7 @@ def _multiple(x: Any) -> tuple[float, Any]:
     product = scalar_node(x, ps.mul)
     if product is None or len(product.inputs) != 2:
         return 1.0, x
-    for number, y in (product.inputs, reversed(product.inputs)):
+    for number, y in (operands(product), reversed(operands(product))):
         value = uniform_value(number) if all(number.type.broadcastable) else NOT_CONSTANT
         if value is not NOT_CONSTANT and y.dtype == x.dtype:
             return float(value), y

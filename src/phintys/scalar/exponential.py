@@ -299,8 +299,8 @@ log1mexp = FloatRow(
     doc="log(1 - exp(x)) for x < 0; NaN for x > 0.",
     domain="x < 0",
     example="[-1.0, -0.5]",
-    # -exp(x) / (1 - exp(x)), whose derivatives do not overflow; -abs(x) is x, except for the sign of
-    # zero: -infinity at 0
+    # -exp(x) / (1 - exp(x)), whose derivatives do not overflow; -abs(x) is x, but for the sign of
+    # zero: the limit is -infinity
     derivative=lambda x, out: (exp(-abs(x)) / expm1(-abs(x)),),
     cost=40,
 )

@@ -129,13 +129,27 @@ zeta = FloatRow(
     undefined=_PARAMETER,
 )
 
+_FAR = 10.0
+_DAWSN_TERMS = 18
+
+
+def _slope_of_dawsn(x: Any, out: Any) -> Any:
+    """Return ``1 - 2 x dawsn(x)``, far out by its asymptotic series (DLMF 7.12.1, 7.5.1)."""
+    is_far = gt(abs(x), _FAR)
+    step = 0.5 / sqr(switch(is_far, x, _FAR))
+    series: Any = 1.0
+    for n in range(_DAWSN_TERMS, 1, -1):
+        series = 1.0 + (2 * n - 1) * step * series
+    return switch(is_far, -step * series, 1 - 2 * switch(is_far, 0, x) * out)
+
+
 dawsn = FloatRow(
     "dawsn",
     "scipy.special:dawsn",
     doc="Dawson's integral: exp(-x**2) times the integral of exp(t**2) from 0 to x.",
     external=True,
     intervals=((-3.0, 3.0),),
-    derivative=lambda x, out: (1 - 2 * x * out,),
+    derivative=lambda x, out: (_slope_of_dawsn(x, out),),
 )
 
 

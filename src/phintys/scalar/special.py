@@ -168,7 +168,6 @@ def _derivative_of_log_ndtr(x: Any, out: Any) -> Any:
     return _slope_of_log_ndtr(x, exp(-maximum(out, -1)))
 
 
-
 log_ndtr = FloatRow(
     "log_ndtr",
     "scipy.special:log_ndtr",
@@ -176,7 +175,6 @@ log_ndtr = FloatRow(
     complex=True,
     derivative=lambda x, out: (_derivative_of_log_ndtr(x, out),),
 )
-
 
 
 def _slope_of_ndtri(x: Any, out: Any) -> Any:
@@ -460,8 +458,8 @@ i1 = FloatRow(
     "i1",
     "scipy.special:i1",
     doc="Modified Bessel function of the first kind, order 1.",
-    # SciPy's I2 is NaN below.
-    derivative=lambda x, out: (0.5 * (i0(x) + iv(2, maximum(abs(x), 1e-300))),),
+    # SciPy's I2 is NaN farther in and out, where it is 0 and infinite.
+    derivative=lambda x, out: (0.5 * (i0(x) + iv(2, minimum(maximum(abs(x), 1e-300), 1e4))),),
 )
 
 i0e = FloatRow(
@@ -482,7 +480,7 @@ i0e_less_i1e = FloatRow(
     "i0e_less_i1e",
     "phintys.scalar.special_slopes:i0e_less_i1e",
     doc="i0e(x) - \\|i1e(x)\\|, whose terms cancel for large x.",
-    expansion=lambda x: slopes.bessel_difference(x),
+    expansion=lambda x: slopes.bessel_difference(x),  # noqa: PLW0108 - imports it late
     intervals=((0.1, 20.0),),
     special=False,
 )

@@ -1,8 +1,8 @@
 """Parts of derivatives of special functions, in forms that do not cancel.
 
-Polynomials stand where there is no formula. They multiply the derivative by a power of the argument, so that what is left tends to a constant,
-and give the rest as a polynomial, which ``benchmarks/minimax.py`` fits. Large arguments are mapped
-to an interval by ``(x - k) / (x + k)`` (Shepherd and Laframboise, "Chebyshev approximation of
+Where there is no formula, there is a polynomial: the derivative times a power of the argument tends
+to a constant, and ``benchmarks/minimax.py`` fits that product. Large arguments are mapped to an
+interval by ``(x - k) / (x + k)`` (Shepherd and Laframboise, "Chebyshev approximation of
 (1 + 2x) exp(x**2) erfc x in 0 <= x < infinity", 1981). The derivatives of these expressions have
 their digits too.
 """

@@ -142,6 +142,12 @@ def _kl_div(x: Any, y: Any) -> Any:
     return _divergence(x, y, switch(is_close, near, far), y)
 
 
+def _one_less_quotient(x: Any, y: Any) -> Any:
+    """Return ``1 - x / y``, from the difference where they are close."""
+    is_close = lt(abs(x - y), y / 2)
+    return switch(is_close, switch(is_close, y - x, 0) / y, 1 - x / y)
+
+
 kl_div = FloatRow(
     "kl_div",
     _kl_div_values,
@@ -150,7 +156,10 @@ kl_div = FloatRow(
     nin=2,
     intervals=((0.1, 5.0), (0.1, 5.0)),
     expansion=_kl_div,
-    derivative=lambda x, y, out: (_log_quotient(x, y), switch(eq(x, 0), 1, (y - x) / y)),
+    derivative=lambda x, y, out: (
+        _log_quotient(x, y),
+        switch(eq(x, 0), 1, _one_less_quotient(x, y)),
+    ),
 )
 
 _TERMS = 18

@@ -51,7 +51,7 @@ arccos = UfuncRow(
 
 
 def _slope_of_arctan(x: Any) -> Any:
-    """Return ``1 / (1 + x**2)``; from 1e9 on the 1 makes no difference, and squares may overflow."""
+    """Return ``1 / (1 + x**2)``; far out, where the 1 makes no difference, without the square."""
     if dtype_of(x).kind == "c":
         return 1 / (1 + sqr(x))
     is_far = gt(abs(x), 1e9)
