@@ -47,11 +47,10 @@ from phintys.graph.variable import Variable
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
+    from phintys.gradient import spectral
     from phintys.gradient.paths import Step
     from phintys.graph.apply import Apply
     from phintys.graph.choosing import Guard, Guards
-
-    from phintys.gradient import spectral
 
     Terms = list["Variable | Zero"]
 else:

@@ -1,12 +1,13 @@
 """Products of the vectors of a matrix that rebuild a function of it are differentiated as one.
 
 The vectors of equal values are chosen among many, and have no derivative there. A product such as
-``(v * f) @ v.T`` does not depend on the choice, but what flows back to the vectors does not tell its
-derivative: it has to be seen in the product. So each product in a graph whose operands end, where
-they meet, with the vectors of one decomposition is replaced, in the walks of derivatives, by a
-function of the matrix, of the numbers f between the vectors, and of what is outside of them::
+``(v * f) @ v.T`` does not depend on the choice, but its derivative cannot be found from the
+gradient that flows back to the vectors: it has to be seen in the product. So each product whose
+operands end, where they meet, with the vectors of one decomposition is replaced, in the walks of
+derivatives, by a function of the matrix, of the numbers f between the vectors, and of what is
+outside of them::
 
-    L @ v @ diag(f) @ v^H @ R
+    L @ v @ diag(f) @ v ^ H @ R
 
 The graph stays as it is.
 """
@@ -182,9 +183,7 @@ def _end_of_elementwise(node: Any, x: Any, *, is_last: bool) -> _End | None:
     factors = [one if x.ndim == 1 else squeeze(one, axis) for one in sources]
     if is_quotient:
         factors = [1 / factor for factor in factors]
-    return found._replace(
-        factors=(*found.factors, *factors), sources=(*found.sources, *sources)
-    )
+    return found._replace(factors=(*found.factors, *factors), sources=(*found.sources, *sources))
 
 
 def _is_diagonal(one: Any, x: Any, *, is_last: bool) -> bool:
@@ -204,9 +203,7 @@ def _end_of_product(node: Any, *, is_last: bool) -> _End | None:
         found = _end(outer, is_last=is_last) if is_square else None
         if found is None:
             return None
-        return found._replace(
-            factors=(*found.factors, values), sources=(*found.sources, values)
-        )
+        return found._replace(factors=(*found.factors, values), sources=(*found.sources, values))
     found = _end(inner, is_last=is_last)
     return None if found is None or found.rest is not None else found._replace(rest=outer)
 

@@ -1,9 +1,9 @@
 """Eigenvalues and eigenvectors of Hermitian matrices.
 
 For ``A = V diag(w) V^H``, a direction dA and ``M = V^H dA V``: ``dw = diag(M)`` and ``dV = V (F *
-M)``, where ``F[i, j] = 1 / (w[j] - w[i])``, and 0 where two eigenvalues are equal. Vectors of equal
-eigenvalues may be rotated among each other: functions that do not depend on the choice have right
-gradients, and others have none.
+M)``, where ``F[i, j] = 1 / (w[j] - w[i])``, and 0 on the diagonal. Vectors of equal eigenvalues may
+be rotated among each other and have no derivative: F is NaN there. Functions of the matrix that are
+products of the vectors have one, which :mod:`phintys.gradient.spectral` finds.
 """
 
 from __future__ import annotations
@@ -150,9 +150,11 @@ def eigh(
 
     Notes
     -----
-    Where eigenvalues are equal, the gradient is right for functions that do not depend on which
-    vectors are chosen among those of an eigenvalue. The phase (the sign) of a vector is arbitrary,
-    too.
+    Vectors of equal eigenvalues are chosen among many, and have no derivatives: those of functions
+    of them are NaN there. Products that rebuild a function of the matrix do not depend on the
+    choice and have right derivatives: ``(v * f(w)) @ v.T``, in parts such as
+    ``v @ (f(w) * (v.T @ b))`` too, where f is made of functions of each value and of reductions
+    over all of them. The phase (the sign) of a vector is arbitrary, too.
 
     Examples
     --------

@@ -11,10 +11,9 @@ from phintys._base.errors import MethodNotDefinedError
 from phintys._base.origin import in_steps
 from phintys.graph.decomposing import Decomposing
 from phintys.tensor import math
-from phintys.tensor._rules import conjugate
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.diagonals import diagonal, eye
-from phintys.tensor.dim_shuffle import expand_dims, squeeze
+from phintys.tensor.dim_shuffle import expand_dims
 from phintys.tensor.linear_algebra.eigen import eigh, reciprocals_beside_diagonal
 from phintys.tensor.linear_algebra.matrix_op import (
     FailingMatrixOp,
@@ -224,8 +223,11 @@ def svd(
 
     Notes
     -----
-    Where singular values are equal, the gradient is right for functions that do not depend on which
-    vectors are chosen among theirs.
+    Vectors of equal singular values are chosen among many, and have no derivatives: those of
+    functions of them are NaN there. Products of the vectors that rebuild a function of the matrix,
+    such as ``(U * f(S)) @ Vh``, ``U @ Vh`` and ``(U * f(S)) @ U.T``, do not depend on the choice
+    and have right derivatives, for functions of each value that have a derivative; see
+    :func:`eigh`.
 
     Examples
     --------

@@ -6,9 +6,9 @@ For ``A = V diag(w) V^H`` and ``Y = V diag(f) V^H``, a direction dA and ``M = V^
 
 If f is a function of w, these divided differences have the slope of f as a limit where values are
 equal: there the vectors alone have no derivative, and Y has one (Yu. L. Daleckii and S. G. Krein,
-1951; N. J. Higham, "Functions of Matrices", 2008, theorem 3.11). For ``A = U diag(s) V^H``, the
-parts of ``U^H dA V`` that are Hermitian and that are not count with different quotients (V. Noferini,
-"A formula for the Frechet derivative of a generalized matrix function", 2017).
+1951; N. J. Higham, "Functions of Matrices", 2008, theorem 3.11). For ``A = U diag(s) V^H``, there
+are two quotients: one for the Hermitian part of ``U^H dA V``, and one for the other part (V.
+Noferini, "A formula for the Frechet derivative of a generalized matrix function", 2017).
 """
 
 from __future__ import annotations
@@ -146,5 +146,9 @@ def singular_slope(u: Any, v: Any, spectrum: Spectrum, flow: Flow, *, both: bool
     even = conjugate(spectrum.quotients_of_squares()) * inner
     last = adjoint(flow.left)
     left = (last if flow.last is None else matmul(flow.last, last)) - matmul(u, adjoint(inner))
-    found = matmul(u, (even + adjoint(even)) * expand_dims(spectrum.values, -2)) + right * conjugate(along) + left * along
+    found = (
+        matmul(u, (even + adjoint(even)) * expand_dims(spectrum.values, -2))
+        + right * conjugate(along)
+        + left * along
+    )
     return matmul(found, turned)
