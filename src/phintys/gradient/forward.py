@@ -35,7 +35,6 @@ from phintys.graph.traversal import toposort
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from phintys.gradient import spectral
     from phintys.gradient.paths import Step
     from phintys.graph.apply import Apply
     from phintys.graph.variable import Variable
@@ -43,10 +42,10 @@ if TYPE_CHECKING:
 
     T = TypeVar("T", bound=TensorMethods)
     Policy = Literal["raise", "warn", "ignore"]
-else:
-    spectral = LateModule("phintys.gradient.spectral")
 
 __all__ = ["Rop", "pushforward_through_pullback"]
+
+_spectral: Any = LateModule("phintys.gradient.spectral")
 
 
 @overload
@@ -229,7 +228,7 @@ def push_forward(
     variables = [variable for variable, _ in given]
     steps, _ = influence(order, variables, blocked)
     if any(isinstance(step.node.op, Decomposing) for step in steps):
-        order = spectral.with_whole_products(order, outputs, {*variables, *blocked})
+        order = _spectral.with_whole_products(order, outputs, {*variables, *blocked})
         steps, _ = influence(order, variables, blocked)
     used = {x for node in order for x in node.inputs} | set(outputs)
     tangents = Tangents(given)

@@ -47,16 +47,16 @@ from phintys.graph.variable import Variable
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from phintys.gradient import spectral
     from phintys.gradient.paths import Step
     from phintys.graph.apply import Apply
     from phintys.graph.choosing import Guard, Guards
 
     Terms = list["Variable | Zero"]
-else:
-    spectral = LateModule("phintys.gradient.spectral")
 
 __all__ = ["Gradients", "Zero", "pull_back"]
+
+
+_spectral: Any = LateModule("phintys.gradient.spectral")
 
 
 class Zero(Enum):
@@ -251,7 +251,7 @@ def pull_back(
         order = toposort(ends, blocked)
         steps, _ = influence(order, targets, blocked)
         if any(isinstance(step.node.op, Decomposing) for step in steps):
-            order = spectral.with_whole_products(order, ends, {*targets, *blocked, *fixed})
+            order = _spectral.with_whole_products(order, ends, {*targets, *blocked, *fixed})
             steps, _ = influence(order, targets, blocked)
         choosing = [step.node for step in steps if isinstance(step.node.op, Choosing)]
         if choosing:

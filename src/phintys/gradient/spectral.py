@@ -21,19 +21,20 @@ import numpy as np
 import phintys.scalar as ps
 from phintys._base.errors import MethodNotDefinedError
 from phintys._base.origin import inherit_origin
+from phintys.gradient.arithmetic import fit_dtype, is_complex, is_discrete, zero_like
 from phintys.gradient.forward import push_forward
 from phintys.gradient.pullback import pull_back
 from phintys.graph.apply import Apply
 from phintys.graph.contract import connection_pattern
 from phintys.graph.op import Op
 from phintys.graph.traversal import toposort
-from phintys.tensor._rules import conjugate, fit_gradient, is_discrete, zero_gradient
+from phintys.tensor import math
 from phintys.tensor.creation import ones_like, sum_to
 from phintys.tensor.diagonals import AllocDiag, diagonal
 from phintys.tensor.dim_shuffle import DimShuffle, expand_dims, squeeze
 from phintys.tensor.elemwise import Elemwise, elemwise
 from phintys.tensor.linear_algebra.eigen import Eigh
-from phintys.tensor.linear_algebra.matrix_op import adjoint, is_complex
+from phintys.tensor.linear_algebra.matrix_op import adjoint
 from phintys.tensor.linear_algebra.singular_values import SVD
 from phintys.tensor.linear_algebra.spectral import Flow, Spectrum, hermitian_slope, singular_slope
 from phintys.tensor.products import BatchedDot, Dot, matmul
@@ -99,6 +100,10 @@ _PLACES: dict[Any, dict[Any, bool]] = {Eigh: {1: True}, SVD: {0: True, 2: False}
 """Positions of outputs that are vectors, and whether these are numbered along the last axis."""
 
 
+def _conjugate(x: Any) -> Any:
+    return math.conj(x) if is_complex(x.type) else x
+
+
 # ---- ends of products ----------------------------------------------------------------------------
 
 
@@ -131,7 +136,7 @@ class _End(NamedTuple):
     def fits(self, *, is_last: bool) -> bool:
         """Return whether the vectors are in the place where a function of the matrix has them."""
         are_rows = self.vectors.index == 2  # as svd returns those on the right
-        return not is_complex(self.vectors) or self.is_conjugate == (is_last == are_rows)
+        return not is_complex(self.vectors.type) or self.is_conjugate == (is_last == are_rows)
 
 
 def _end(x: Any, *, is_last: bool) -> _End | None:
@@ -163,7 +168,7 @@ def _end_of_elementwise(node: Any, x: Any, *, is_last: bool) -> _End | None:
         found = _end(node.inputs[0], is_last=is_last)
         if found is None or found.rest is not None:
             return None
-        factors = tuple(conjugate(factor) for factor in found.factors)
+        factors = tuple(_conjugate(factor) for factor in found.factors)
         return found._replace(is_conjugate=not found.is_conjugate, factors=factors)
     if op.scalar_op not in {ps.mul, ps.true_div}:
         return None
@@ -244,7 +249,7 @@ def _slope(function: Any, values: Any) -> Any:
         return None
     blocked = {values, *constants}
     (found,) = push_forward([function], [(values, ones_like(values))], blocked)
-    return zero_gradient(function) if found is None else found
+    return zero_like(function) if found is None else found
 
 
 def _depends(node: Apply, axes: Collection[Variable]) -> bool:
@@ -322,11 +327,11 @@ class _Rebuilt(Op):
             whole = matmul(rows, function * seen)
             found.append(sum_to(matmul(g, adjoint(whole)), before))
         if after is not None:
-            own = matmul(columns, conjugate(function) * flow.left)
+            own = matmul(columns, _conjugate(function) * flow.left)
             own = squeeze(own, -1) if is_vector else own
             found.append(sum_to(own, right.rest))
         return [
-            zero_gradient(x) if gradient is None else fit_gradient(gradient, x)
+            zero_like(x) if gradient is None else fit_dtype(gradient, x.type)
             for gradient, x in zip(found, inputs, strict=True)
         ]
 
@@ -343,8 +348,8 @@ class _Rebuilt(Op):
     def _slopes_of_sources(self, flow: Flow) -> list[Any]:
         """Return the gradients for what the numbers between the vectors are made of."""
         inner, function = flow.inner, self.spectrum.function
-        own = fit_gradient(diagonal(inner, 0, inner.ndim - 2, inner.ndim - 1), function)
-        if not self.sources or is_discrete(function):
+        own = fit_dtype(diagonal(inner, 0, inner.ndim - 2, inner.ndim - 1), function.type)
+        if not self.sources or is_discrete(function.type):
             return [None] * len(self.sources)
         gradients = pull_back([(function, own)], self.sources, set(self.sources))
         return [gradients.value(source) for source in self.sources]
