@@ -164,3 +164,16 @@ def test_variables_on_the_way_keep_their_own_gradients():
     fixed = phintys.grad(y.sum(), x, consider_constant=[v]).eval({x: value})
     np.testing.assert_allclose(fixed, np.diag(np.exp([1.0, 2.0])))
     assert [node.op for node in toposort([y])] == [node.op for node in toposort([scaled @ v.T])]
+
+
+def test_long_chains_beside_a_decomposition():
+    x = pt.dmatrix("x")
+    w, y = pt.linalg.eigh(x)[0], x
+    for _ in range(3000):
+        y = y * 1.0
+    z = w
+    for _ in range(60):
+        z = z * z
+    cost = (y @ x).sum() + (x @ z).sum()
+    slope = phintys.grad(cost, x).eval({x: np.eye(2)}, mode="reference")
+    assert slope.shape == (2, 2)

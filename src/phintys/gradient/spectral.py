@@ -100,6 +100,10 @@ _PLACES: dict[Any, dict[Any, bool]] = {Eigh: {1: True}, SVD: {0: True, 2: False}
 """Positions of outputs that are vectors, and whether these are numbered along the last axis."""
 
 
+_LONGEST = 32
+"""Operations between vectors and a product that are looked through, at most."""
+
+
 def _conjugate(x: Any) -> Any:
     return math.conj(x) if is_complex(x.type) else x
 
@@ -139,33 +143,34 @@ class _End(NamedTuple):
         return not is_complex(self.vectors.type) or self.is_conjugate == (is_last == are_rows)
 
 
-def _end(x: Any, *, is_last: bool) -> _End | None:
+def _end(x: Any, *, is_last: bool, depth: int = 0) -> _End | None:
     """Return the end of a matrix at its last axis, or at that before it; ``None`` if it has none.
 
     A vector has one end.
     """
     node = x.owner
-    if node is None:
+    if node is None or depth == _LONGEST:
         return None
     op: Any = node.op
     found = None
+    depth += 1
     if isinstance(op, Eigh | SVD):
         is_there = x.ndim > 1 and _PLACES[type(op)].get(x.index) == is_last
         return _End(x, False, (), (), None, (x,)) if is_there else None
     if isinstance(op, DimShuffle):
         if x.ndim > 1 and op.new_order == (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2):
-            found = _end(node.inputs[0], is_last=not is_last)
+            found = _end(node.inputs[0], is_last=not is_last, depth=depth)
     elif isinstance(op, Elemwise):
-        found = _end_of_elementwise(node, x, is_last=is_last)
+        found = _end_of_elementwise(node, x, is_last=is_last, depth=depth)
     elif isinstance(op, Dot | BatchedDot):
-        found = _end_of_product(node, is_last=is_last)
+        found = _end_of_product(node, is_last=is_last, depth=depth)
     return None if found is None else found._replace(passed=(*found.passed, x))
 
 
-def _end_of_elementwise(node: Any, x: Any, *, is_last: bool) -> _End | None:
+def _end_of_elementwise(node: Any, x: Any, *, is_last: bool, depth: int) -> _End | None:
     op: Any = node.op
     if op.scalar_op == ps.conj:
-        found = _end(node.inputs[0], is_last=is_last)
+        found = _end(node.inputs[0], is_last=is_last, depth=depth)
         if found is None or found.rest is not None:
             return None
         factors = tuple(_conjugate(factor) for factor in found.factors)
@@ -177,10 +182,10 @@ def _end_of_elementwise(node: Any, x: Any, *, is_last: bool) -> _End | None:
         at for at, one in enumerate(node.inputs) if not _is_diagonal(one, x, is_last=is_last)
     ]
     if x.ndim == 1:
-        matrices = [at for at in matrices if _end(node.inputs[at], is_last=is_last) is not None]
+        matrices = _products(node, matrices)
     if len(matrices) != 1 or (is_quotient and matrices != [0]):
         return None
-    found = _end(node.inputs[matrices[0]], is_last=is_last)
+    found = _end(node.inputs[matrices[0]], is_last=is_last, depth=depth)
     if found is None:
         return None
     sources = [one for at, one in enumerate(node.inputs) if at != matrices[0]]
@@ -191,6 +196,21 @@ def _end_of_elementwise(node: Any, x: Any, *, is_last: bool) -> _End | None:
     return found._replace(factors=(*found.factors, *factors), sources=(*found.sources, *sources))
 
 
+def _products(node: Any, positions: Sequence[int]) -> Sequence[int]:
+    """Return which operands of a node on vectors are products of a matrix; or of such and numbers.
+
+    They are told by their own nodes alone, since each could be a long expression.
+    """
+    ops = {at: getattr(node.inputs[at].owner, "op", None) for at in positions}
+    direct = [at for at, op in ops.items() if isinstance(op, Dot)]
+    scaled = [
+        at
+        for at, op in ops.items()
+        if isinstance(op, Elemwise) and op.scalar_op in {ps.mul, ps.true_div, ps.conj}
+    ]
+    return direct or scaled
+
+
 def _is_diagonal(one: Any, x: Any, *, is_last: bool) -> bool:
     """Return whether to multiply by an operand is to multiply by a diagonal matrix on one side."""
     if x.ndim == 1:
@@ -198,18 +218,18 @@ def _is_diagonal(one: Any, x: Any, *, is_last: bool) -> bool:
     return one.type.shape[-2 if is_last else -1] == 1
 
 
-def _end_of_product(node: Any, *, is_last: bool) -> _End | None:
+def _end_of_product(node: Any, *, is_last: bool, depth: int) -> _End | None:
     outer, inner = node.inputs if is_last else reversed(node.inputs)
     made = inner.owner
     if made is not None and isinstance(made.op, AllocDiag) and made.op.offset == 0:
         values, rows, columns = made.inputs
         m, n = inner.type.shape[-2:]
         is_square = rows is columns if m is None else m == n
-        found = _end(outer, is_last=is_last) if is_square else None
+        found = _end(outer, is_last=is_last, depth=depth) if is_square else None
         if found is None:
             return None
         return found._replace(factors=(*found.factors, values), sources=(*found.sources, values))
-    found = _end(inner, is_last=is_last)
+    found = _end(inner, is_last=is_last, depth=depth)
     return None if found is None or found.rest is not None else found._replace(rest=outer)
 
 
