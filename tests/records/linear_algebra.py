@@ -538,6 +538,20 @@ def repeated(draw, x):
     return ((u * s[..., None, :]) @ vh).astype(x.dtype)
 
 
+def symmetric_repeated(draw, x):
+    """Hermitian matrices, some or all of whose eigenvalues are equal."""
+    if x.dtype.kind not in "fc":
+        return positive(x)
+    kind = draw(st.sampled_from(["identity", "some", "projection"]))
+    n = x.shape[-1]
+    if kind == "identity":
+        return np.broadcast_to(np.eye(n, dtype=x.dtype), x.shape).copy()
+    q = np.linalg.qr(x + 2 * np.eye(n))[0]
+    w = np.minimum(np.arange(n) + 1.0, 2) if kind == "some" else np.arange(n) % 2
+    whole = (q * w) @ q.mT.conj()
+    return ((whole + whole.mT.conj()) / 2).astype(x.dtype)
+
+
 def _eigh(a, **how):
     w, v = pt.linalg.eigh(a, **how)
     return [w, (v * pt.tanh(w)[..., None, :]) @ v.mT.conj()]
@@ -625,6 +639,13 @@ def _expm_slope(a, direction):
 ITERATED = [
     _record("eigh", _eigh, _each(_eigh_reference, 2), draw_matrices(positive, params=_lower), Eigh),
     _record(
+        "eigh, function of a matrix",
+        lambda a: _eigh(a)[1],
+        _each(lambda a: _eigh_reference(a, True)[1], 2),
+        lambda draw, smooth: draw_matrices(lambda x: symmetric_repeated(draw, x))(draw, smooth),
+        Eigh,
+    ),
+    _record(
         "eigvalsh",
         pt.linalg.eigvalsh,
         _each(lambda a: np.linalg.eigvalsh(a), 2),  # noqa: PLW0108 - NumPy's has another signature
@@ -632,6 +653,13 @@ ITERATED = [
         Eigh,
     ),
     _record("svd", _svd, _each(_svd_reference, 2), draw_rectangles(), SVD),
+    _record(
+        "svd, polar factor",
+        lambda a: _svd(a)[1],
+        _each(lambda a: _svd_reference(a)[1], 2),
+        draw_rectangles(make=repeated),
+        SVD,
+    ),
     _record(
         "svdvals",
         pt.linalg.svdvals,
@@ -642,7 +670,7 @@ ITERATED = [
     _record("qr", lambda a: list(pt.linalg.qr(a)), _each(_qr, 2), draw_rectangles(), QR),
     _record(
         "pinv",
-        lambda a, rcond: pt.linalg.pinv(a, rcond),
+        pt.linalg.pinv,
         _each(lambda a, rcond: _pinv(a), 2),
         draw_rectangles(least=1, make=repeated, params=_cut),
         Pinv,

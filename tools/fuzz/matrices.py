@@ -51,6 +51,18 @@ _DEFINITE = (
     "pt.einsum('...ij,...jk,...lk->...il', {a}, {0}, {0})",
 )
 
+_ROTATION = "pt.linalg.qr({a})[0]"
+
+_REPEATED = (
+    "pt.linalg.pinv({q})",
+    "pt.linalg.pinv({q}[..., :1], 1e-6)",
+    "pt.linalg.pinv({q} @ {q}.mT, hermitian=True)",
+    "pt.linalg.pinv(pt.eye(3)[[0, 0, 1, 1, 2, 2]] / (2 + pt.cos({q}[..., :1, :1])))",
+    "pt.linalg.lstsq({q}, {0}, b_ndim=2).x",
+    "pt.linalg.lstsq({q} * 3, {0}, 1e-6, b_ndim=2).x",
+)
+"""Functions of rotations and designs, whose singular values are equal."""
+
 _LARGEST = 20
 
 
@@ -88,6 +100,8 @@ def definite(drawing: Drawing) -> Text | None:
         return None
     size = "pt.sqr({0}).sum(axis=(-2, -1), keepdims=True)"
     a = f"({{0}} @ {{0}}.mT / (1 + {size}) + pt.eye({entry.shape[-2]}, dtype={{0}}.dtype))"
+    if drawing.chance(0.15):
+        return Text(drawing.choose(_REPEATED).replace("{q}", _ROTATION).replace("{a}", a), (entry,))
     return Text(drawing.choose(_DEFINITE).replace("{a}", a), (entry,))
 
 

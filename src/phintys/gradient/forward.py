@@ -18,6 +18,7 @@ from phintys._base.errors import (
     OpContractError,
     add_note,
 )
+from phintys._base.late import LateModule
 from phintys._base.origin import inherit_origin
 from phintys.gradient.arguments import check_choice, check_points, unpack
 from phintys.gradient.arithmetic import fit_dtype, is_discrete, misfit_of, sum_of, zero_like
@@ -26,6 +27,7 @@ from phintys.gradient.paths import influence
 from phintys.gradient.pullback import pull_back
 from phintys.gradient.reverse import POLICIES
 from phintys.graph import contract
+from phintys.graph.decomposing import Decomposing
 from phintys.graph.null_type import DisconnectedType, NullType, disconnected_type
 from phintys.graph.op import Op
 from phintys.graph.sources import note_sources
@@ -43,6 +45,8 @@ if TYPE_CHECKING:
     Policy = Literal["raise", "warn", "ignore"]
 
 __all__ = ["Rop", "pushforward_through_pullback"]
+
+_spectral: Any = LateModule("phintys.gradient.spectral")
 
 
 @overload
@@ -206,7 +210,9 @@ def _disconnected(output: Variable, policy: str, kind: str) -> Variable | None:
 
 
 def push_forward(
-    outputs: Sequence[Variable], given: Sequence[tuple[Variable, Variable]]
+    outputs: Sequence[Variable],
+    given: Sequence[tuple[Variable, Variable]],
+    blocked: Collection[Variable] = (),
 ) -> list[Variable | None]:
     """Return the tangent of each output, ``None`` for zero.
 
@@ -216,9 +222,15 @@ def push_forward(
         The variables whose tangents are wanted.
     given
         Pairs of a variable and its tangent; any tangent computed for the variable is added to it.
+    blocked
+        Variables through which nothing flows, unless they are given.
     """
-    order = toposort(outputs)
-    steps, _ = influence(order, [variable for variable, _ in given])
+    order = toposort(outputs, blocked)
+    variables = [variable for variable, _ in given]
+    steps, _ = influence(order, variables, blocked)
+    if any(isinstance(step.node.op, Decomposing) for step in steps):
+        order = _spectral.with_whole_products(order, outputs, {*variables, *blocked})
+        steps, _ = influence(order, variables, blocked)
     used = {x for node in order for x in node.inputs} | set(outputs)
     tangents = Tangents(given)
     for step in steps:

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from phintys._base.collecting import collector_paused
 from phintys._base.errors import OpContractError, add_note
+from phintys._base.late import LateModule
 from phintys._base.origin import inherit_origin
 from phintys.gradient.arithmetic import (
     fit_dtype,
@@ -38,6 +39,7 @@ from phintys.gradient.arithmetic import (
 from phintys.gradient.paths import influence
 from phintys.graph import contract
 from phintys.graph.choosing import Choosing, find_guards, inside
+from phintys.graph.decomposing import Decomposing
 from phintys.graph.null_type import DisconnectedType, NullType, disconnected_type
 from phintys.graph.traversal import toposort
 from phintys.graph.variable import Variable
@@ -52,6 +54,9 @@ if TYPE_CHECKING:
     Terms = list["Variable | Zero"]
 
 __all__ = ["Gradients", "Zero", "pull_back"]
+
+
+_spectral: Any = LateModule("phintys.gradient.spectral")
 
 
 class Zero(Enum):
@@ -242,8 +247,12 @@ def pull_back(
         if not isinstance(gradient.type, DisconnectedType):
             gradients.add(variable, gradient)
     with collector_paused():
-        order = toposort([*(variable for variable, _ in seeds), *fixed], blocked)
+        ends = [*(variable for variable, _ in seeds), *fixed]
+        order = toposort(ends, blocked)
         steps, _ = influence(order, targets, blocked)
+        if any(isinstance(step.node.op, Decomposing) for step in steps):
+            order = _spectral.with_whole_products(order, ends, {*targets, *blocked, *fixed})
+            steps, _ = influence(order, targets, blocked)
         choosing = [step.node for step in steps if isinstance(step.node.op, Choosing)]
         if choosing:
             gradients.choices = _choices(steps, choosing, [*targets, *fixed], seeds)

@@ -1,9 +1,9 @@
 """Eigenvalues and eigenvectors of Hermitian matrices.
 
 For ``A = V diag(w) V^H``, a direction dA and ``M = V^H dA V``: ``dw = diag(M)`` and ``dV = V (F *
-M)``, where ``F[i, j] = 1 / (w[j] - w[i])``, and 0 where two eigenvalues are equal. Vectors of equal
-eigenvalues may be rotated among each other: functions that do not depend on the choice have right
-gradients, and others have none.
+M)``, where ``F[i, j] = 1 / (w[j] - w[i])``, and 0 on the diagonal. Vectors of equal eigenvalues may
+be rotated among each other and have no derivative: F is NaN there. Functions of the matrix that are
+products of the vectors have one, which :mod:`phintys.gradient.spectral` finds.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from phintys.graph.decomposing import Decomposing
 from phintys.tensor import math
 from phintys.tensor.diagonals import diagonal, eye, tril
 from phintys.tensor.dim_shuffle import expand_dims
@@ -41,13 +42,17 @@ __all__ = ["Eigh", "EighResult", "eigh", "eigvalsh"]
 
 
 def ratios(w: Any) -> Any:
-    """Return ``1 / (w[j] - w[i])``, and 0 where they are equal."""
-    differences = expand_dims(w, -2) - expand_dims(w, -1)
-    is_equal = math.eq(differences, 0)
-    return math.switch(is_equal, 0, 1 / math.switch(is_equal, 1, differences))
+    """Return ``1 / (w[j] - w[i])``, NaN where two of them are equal, and 0 on the diagonal."""
+    return reciprocals_beside_diagonal(expand_dims(w, -2) - expand_dims(w, -1))
 
 
-class Eigh(FailingMatrixOp):
+def reciprocals_beside_diagonal(x: Any) -> Any:
+    """Return ``1 / x``, NaN for 0, and 0 on the diagonal."""
+    found = math.switch(math.eq(x, 0), np.asarray(np.nan, x.dtype), 1 / x)
+    return math.switch(eye(sizes_of(x)[-1], dtype="bool"), 0, found)
+
+
+class Eigh(Decomposing, FailingMatrixOp):
     """Return the eigenvalues of Hermitian matrices, which ascend, and eigenvectors as columns.
 
     The elements above the diagonal of the matrices are not read.
@@ -83,16 +88,13 @@ class Eigh(FailingMatrixOp):
     ) -> list[Any]:
         """``gA = V (diag(gw) + F * V^H gV) V^H``, of which the lower triangle counts."""
         (w, v), (gw, gv) = outputs, gradients
-        inner = None
+        found = None
         if gw is not None:
-            is_diagonal = eye(sizes_of(w)[-1], dtype="bool")
-            inner = math.cast(math.switch(is_diagonal, expand_dims(gw, -1), 0), v.dtype)
+            found = matmul(v * math.cast(expand_dims(gw, -2), v.dtype), adjoint(v))
         if gv is not None:
-            own = ratios(w) * matmul(adjoint(v), gv)
-            inner = own if inner is None else inner + own
-        if inner is None:
-            return [None]
-        return [read_triangle(matmul(matmul(v, inner), adjoint(v)))]
+            own = matmul(matmul(v, ratios(w) * matmul(adjoint(v), gv)), adjoint(v))
+            found = own if found is None else found + own
+        return [None if found is None else read_triangle(found)]
 
     def tangent_rule(
         self, inputs: Sequence[Any], outputs: Sequence[Any], tangents: Sequence[Any]
@@ -148,9 +150,11 @@ def eigh(
 
     Notes
     -----
-    Where eigenvalues are equal, the gradient is right for functions that do not depend on which
-    vectors are chosen among those of an eigenvalue. The phase (the sign) of a vector is arbitrary,
-    too.
+    Vectors of equal eigenvalues are chosen among many, and have no derivatives: those of functions
+    of them are NaN there. Products that rebuild a function of the matrix do not depend on the
+    choice and have right derivatives: ``(v * f(w)) @ v.T``, in parts such as
+    ``v @ (f(w) * (v.T @ b))`` too, where f is made of functions of each value and of reductions
+    over all of them. The phase (the sign) of a vector is arbitrary, too.
 
     Examples
     --------

@@ -2,8 +2,8 @@
 
 For ``A V = V diag(w)``, a direction dA and ``M = V^-1 dA V``: ``dw = diag(M)`` and ``dV = V (F *
 M)``, where ``F[i, j] = 1 / (w[j] - w[i])``, and 0 on the diagonal, less the part of each column
-along itself, which would change its norm. Where eigenvalues are equal, F is 0; a matrix without as
-many vectors as columns has no derivative.
+along itself, which would change its norm. Where eigenvalues are equal, F is NaN, since their
+vectors have no derivative; nor has a matrix without as many vectors as columns.
 """
 
 from __future__ import annotations

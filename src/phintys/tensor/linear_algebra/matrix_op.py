@@ -414,7 +414,10 @@ class MatrixOp(Op):
     def tangent_rule(
         self, inputs: Sequence[Any], outputs: Sequence[Any], tangents: Any
     ) -> list[Any]:
-        """Return the directional derivatives of the outputs; a tangent may be ``None``."""
+        """Return the directional derivatives of the outputs; a tangent may be ``None``.
+
+        That of an output is ``None`` if only :meth:`adjoint_rule` says what it is.
+        """
         raise NotImplementedError
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
@@ -446,7 +449,11 @@ class MatrixOp(Op):
             return [None] * len(outputs)
         found = self.tangent_rule(inputs, outputs, tangents)
         return [
-            zero_gradient(out) if at in self.integer_outputs else _as(value, out.dtype)
+            zero_gradient(out)
+            if at in self.integer_outputs
+            else None
+            if value is None
+            else _as(value, out.dtype)
             for at, (value, out) in enumerate(zip(found, outputs, strict=True))
         ]
 

@@ -9,12 +9,12 @@ import numpy as np
 
 from phintys._base.errors import MethodNotDefinedError
 from phintys._base.origin import in_steps
+from phintys.graph.decomposing import Decomposing
 from phintys.tensor import math
-from phintys.tensor._rules import conjugate
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.diagonals import diagonal, eye
-from phintys.tensor.dim_shuffle import expand_dims, squeeze
-from phintys.tensor.linear_algebra.eigen import eigh
+from phintys.tensor.dim_shuffle import expand_dims
+from phintys.tensor.linear_algebra.eigen import eigh, reciprocals_beside_diagonal
 from phintys.tensor.linear_algebra.matrix_op import (
     FailingMatrixOp,
     MatrixError,
@@ -45,7 +45,7 @@ __all__ = [
 ]
 
 
-class SVD(FailingMatrixOp):
+class SVD(Decomposing, FailingMatrixOp):
     """Return ``U``, ``S`` and ``V^H`` of ``A = U diag(S) V^H``; the singular values descend.
 
     Parameters
@@ -148,9 +148,12 @@ class SVD(FailingMatrixOp):
     def tangent_rule(
         self, inputs: Sequence[Any], outputs: Sequence[Any], tangents: Sequence[Any]
     ) -> list[Any]:
-        """``dS = Re diag(U^H dA V)``, and rotations of the vectors."""
-        self._require_thin()
+        """``dS = Re diag(U^H dA V)``, and rotations of the vectors, unless some are arbitrary."""
         (u, s, vh), (direction,) = outputs, tangents
+        if self.full_matrices:
+            u, s, vh = _svd(full_matrices=False, on_error=self.on_error)(inputs[0])
+            product = sum(math.conj(u) * matmul(direction, adjoint(vh)), axis=-2)
+            return [None, math.real(product), None]
         v = adjoint(vh)
         row, column = _row(s, u), expand_dims(_as_type(s, u), -1)
         inner = matmul(matmul(adjoint(u), direction), v)
@@ -178,11 +181,9 @@ def _row(x: Any, other: Any) -> Any:
 
 
 def _differences(s: Any, u: Any) -> Any:
-    """Return ``1 / (s[j]^2 - s[i]^2)``, and 0 where they are equal."""
+    """Return ``1 / (s[j]^2 - s[i]^2)``, NaN where two of them are equal, and 0 on the diagonal."""
     column, row = expand_dims(s, -1), expand_dims(s, -2)
-    differences = (row - column) * (row + column)
-    is_equal = math.eq(differences, 0)
-    return _as_type(math.switch(is_equal, 0, 1 / math.switch(is_equal, 1, differences)), u)
+    return _as_type(reciprocals_beside_diagonal((row - column) * (row + column)), u)
 
 
 @lru_cache(maxsize=4)
@@ -222,8 +223,11 @@ def svd(
 
     Notes
     -----
-    Where singular values are equal, the gradient is right for functions that do not depend on which
-    vectors are chosen among theirs.
+    Vectors of equal singular values are chosen among many, and have no derivatives: those of
+    functions of them are NaN there. Products of the vectors that rebuild a function of the matrix,
+    such as ``(U * f(S)) @ Vh``, ``U @ Vh`` and ``(U * f(S)) @ U.T``, do not depend on the choice
+    and have right derivatives, for functions of each value that have a derivative; see
+    :func:`eigh`.
 
     Examples
     --------
