@@ -74,6 +74,8 @@ from phintys.scalar.incomplete_beta import (
     betainc,
     betainc_by_a,
     betainc_by_b,
+    betaincc,
+    betainccinv,
     betaincinv,
 )
 from phintys.scalar.integrals import (
@@ -205,6 +207,8 @@ __all__ = [
     "betainc",
     "betainc_by_a",
     "betainc_by_b",
+    "betaincc",
+    "betainccinv",
     "betaincinv",
     "betaln",
     "binom",
