@@ -1,4 +1,4 @@
-"""Distribution functions and quantiles against mpmath: extreme parameters, far tails, small numbers.
+"""Distribution functions and quantiles against mpmath: extreme parameters, far tails, tiny values.
 
 A value is right if its relative error is that of a few roundings, in the result and in the
 argument: an argument that is rounded changes the result by the condition of the function.
@@ -87,7 +87,7 @@ EPS = np.finfo(float).eps
 
 
 def asked(name):
-    """Return the compiled answers to values, and to probabilities if there are any, and the ends."""
+    """Return the compiled answers to values, those to probabilities or ``None``, and the ends."""
     inputs = [pt.dscalar() for _ in PARAMETERS[name][0]]
     distribution = DISTRIBUTIONS[name](*inputs)
     x, q = pt.dvectors("x", "q")

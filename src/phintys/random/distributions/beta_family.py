@@ -133,7 +133,10 @@ class F(Positive, method="f"):
     def sample(self, *bits: Any) -> Any:
         first = log_gamma_of_bits(bits[0], 0.5 * self.dfnum)
         second = log_gamma_of_bits(bits[1], 0.5 * self.dfden)
-        return self.dfden / self.dfnum * math.exp(first - second)
+        # Neither 0 nor infinite, as the other factor may be infinite or 0.
+        info = np.finfo(self.dtype)
+        ratio = math.clip(self.dfden / self.dfnum, float(info.tiny), float(info.max))
+        return ratio * math.exp(first - second)
 
     def _halves(self) -> tuple[Any, Any]:
         return 0.5 * self.dfnum, 0.5 * self.dfden
@@ -244,7 +247,8 @@ def _beyond(df: Any, q: Any) -> Any:
 def _quotient(bits: tuple[Any, ...], df: Any) -> Any:
     """Return standard draws: a normal number by the root of a mean square of others."""
     normal = exact_normal(word_of(bits[0], df.dtype))
-    return normal * math.sqrt(0.5 * df / gamma_of_bits(bits[1], 0.5 * df))
+    half = math.maximum(0.5 * df, float(np.finfo(df.dtype).tiny))
+    return normal * math.sqrt(half / gamma_of_bits(bits[1], half))
 
 
 class StudentT(LocationScale, method="t"):

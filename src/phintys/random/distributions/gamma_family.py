@@ -5,6 +5,8 @@ from __future__ import annotations
 import math as numbers
 from typing import Any, ClassVar
 
+import numpy as np
+
 from phintys.random.distributions.base import reciprocal, same
 from phintys.random.distributions.checks import positive
 from phintys.random.distributions.location_scale import EULER
@@ -324,7 +326,8 @@ class Nakagami(PowerOfGamma, method="nakagami"):
         return self.nu
 
     def _scale(self) -> Any:
-        return self.scale / math.sqrt(self.nu)
+        # Finite, as gamma numbers of a tiny shape are 0.
+        return math.minimum(self.scale / math.sqrt(self.nu), float(np.finfo(self.dtype).max))
 
     def _power(self) -> Any:
         return 2.0

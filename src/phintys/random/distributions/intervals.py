@@ -161,10 +161,14 @@ class Kumaraswamy(Distribution, method="kumaraswamy"):
         return log_of_hazard(self._logsf(value), math.log(self.b) + log_power)
 
     def _icdf(self, q: Any) -> Any:
-        return math.power(-math.expm1(math.log1p(-q) / self.b), 1 / self.a)
+        return math.power(-math.expm1(math.log1p(-q) / self.b), self._root())
 
     def _isf(self, q: Any) -> Any:
-        return math.power(-math.expm1(math.log(q) / self.b), 1 / self.a)
+        return math.power(-math.expm1(math.log(q) / self.b), self._root())
+
+    def _root(self) -> Any:
+        """Return ``1 / a``, which is finite, so that it is the exponent of 1 too."""
+        return math.minimum(1 / self.a, float(np.finfo(self.a.dtype).max))
 
     def _moment(self, n: int) -> Any:
         return self.b * special.beta(1 + n / self.a, self.b)
@@ -325,7 +329,7 @@ class LogUniform(Distribution, method="loguniform"):
         return log_quotient(self.high, value) / self._width()
 
     def _icdf(self, q: Any) -> Any:
-        # In two factors, as each is at most the root of the quotient of the ends, which may overflow.
+        # In two factors: the quotient of the ends may overflow, but not its root.
         root = math.exp((0.5 * q) * self._width())
         return math.clip((self.low * root) * root, self.low, self.high)
 

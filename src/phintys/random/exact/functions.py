@@ -351,7 +351,8 @@ def exact_expm1(x: Any) -> Any:
     """exp(x) - 1, in exact steps."""
     power = exact_exp(x)
     value = (power - 1.0) * (x / _log_of_any(power))
-    is_plain = ps.and_(ps.and_(ps.ne(power, 1.0), ps.gt(power, 0.0)), ps.lt(power, math.inf))
+    is_inside = ps.and_(ps.gt(x, -20.0), ps.lt(power, math.inf))  # far below, power has few digits
+    is_plain = ps.and_(ps.ne(power, 1.0), is_inside)
     return ps.switch(is_plain, value, ps.switch(ps.eq(power, 1.0), x, power - 1.0))
 
 
