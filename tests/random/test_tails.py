@@ -14,7 +14,7 @@ from phintys import random
 from phintys._base.errors import MethodNotDefinedError
 from phintys.random.distributions import DISTRIBUTIONS
 from tests.random.exact_distributions import DIGITS, EXACT, answers
-from tests.random.records import DISCRETE
+from tests.random.records import CONTINUOUS, DISCRETE
 
 SHIFTED = [(0.0, 1.0), (0.0, 1e-200), (0.0, 1e150)]
 PARAMETERS = {
@@ -280,3 +280,38 @@ def test_logarithms_of_composed_distributions_do_not_underflow():
     np.testing.assert_allclose(random.logsf(mixture, x).eval(), tail, rtol=1e-14)
     inflated = random.Hurdle(0.5, random.HalfNormal(0.0, 1.0))
     np.testing.assert_allclose(random.logsf(inflated, x).eval(), tail, rtol=1e-14)
+
+
+# Weights of the answers whose derivatives are checked together.
+WEIGHTS = {"cdf": 1.0, "sf": -2.5, "logcdf": 0.3, "logsf": -0.7, "icdf": 0.2, "isf": 0.9}
+
+
+@pytest.mark.parametrize("record", CONTINUOUS, ids=lambda record: record.method)
+def test_derivatives_of_answers(record):
+    """Of all answers together, against finite differences, in the body and in both tails."""
+    numbers = record.parameters()
+    inputs = {one: pt.dvector(one) for one in numbers}
+    x, q = pt.dmatrices("x", "q")
+    distribution = DISTRIBUTIONS[record.method](**inputs)
+    cost = 0.0
+    for question, weight in WEIGHTS.items():
+        argument = q if question in OF_PROBABILITIES else x
+        try:
+            answer = getattr(random, question)(distribution, argument)
+        except MethodNotDefinedError:
+            continue
+        cost += weight * answer
+    variables = [x, q, *inputs.values()]
+    slopes = phintys.grad(pt.sum(cost), variables, disconnected_inputs="ignore")
+    f = phintys.function(variables, [cost, *slopes], mode="FAST_COMPILE", on_unused_input="ignore")
+    shares = np.array([1e-3, 0.2, 0.6, 0.98])[:, None] + np.zeros(3)
+    values = [record.exact().ppf(shares), shares, *numbers.values()]
+    found = f(*values)[1:]
+    for place, slope in enumerate(found):
+        size = np.minimum(values[1], 1 - values[1]) if place == 1 else abs(values[place])
+        step = 1e-6 * size
+        moved = [[*values], [*values]]
+        moved[0][place], moved[1][place] = values[place] + step, values[place] - step
+        change = (f(*moved[0])[0] - f(*moved[1])[0]) / (2 * step)
+        numeric = change if place < 2 else change.sum(axis=0)
+        np.testing.assert_allclose(slope, numeric, rtol=2e-5, atol=2e-6 * abs(numeric).max())
