@@ -52,7 +52,10 @@ class TruncatedNormal(Distribution, method="truncated_normal"):
         return self.lower, self.upper
 
     def _inner(self) -> Any:
-        return self._twin()._inner()
+        near = math.clip(self.loc, self.lower, self.upper)
+        above = math.minimum(self.scale, self.upper - near)
+        below = math.minimum(self.scale, near - self.lower)
+        return near + 0.5 * (above - below)
 
     def sample(self, *bits: Any) -> Any:
         return self._twin().sample(*bits)
