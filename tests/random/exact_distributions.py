@@ -104,7 +104,9 @@ def _t(x, df, loc, scale):
 
 def _half_t(x, df, scale):
     z = x / scale
-    log_density = -(df + 1) / 2 * mp.log1p(z * z / df) - mp.log(df) / 2 - _betaln(df / 2, mp.mpf(1) / 2)
+    log_density = (
+        -(df + 1) / 2 * mp.log1p(z * z / df) - mp.log(df) / 2 - _betaln(df / 2, mp.mpf(1) / 2)
+    )
     density = 2 * mp.exp(log_density) / scale
     if z == 0:
         return density, mp.mpf(0), mp.mpf(1)
@@ -208,8 +210,8 @@ def _burr12(x, c, d, scale):
 
 
 def _kumaraswamy(x, a, b):
-    power = -mp.expm1(a * mp.log(x))
-    return _of_hazard(x, -b * mp.log(power), a * b * x ** (a - 1) / power)
+    hazard = -b * (mp.log(-mp.expm1(a * mp.log(x))) if x > 0.5 else mp.log1p(-(x**a)))
+    return _of_hazard(x, hazard, a * b * x ** (a - 1) * mp.exp(hazard / b))
 
 
 def _loglogistic(x, alpha, beta):
@@ -234,10 +236,13 @@ def _loguniform(x, low, high):
 
 
 def _triangular(x, left, mode, right):
-    width = right - left
+    width, rise, fall = right - left, mode - left, right - mode
     if x < mode:
-        return 2 * (x - left) / (width * (mode - left)), (x - left) ** 2 / (width * (mode - left)), None
-    return 2 * (right - x) / (width * (right - mode)), None, (right - x) ** 2 / (width * (right - mode))
+        below = (x - left) ** 2 / (width * rise)
+        above = (fall + (mode - x) * (1 + (x - left) / rise)) / width
+        return 2 * (x - left) / (width * rise), below, above
+    below = (rise + (x - mode) * (1 + (right - x) / fall)) / width
+    return 2 * (right - x) / (width * fall), below, (right - x) ** 2 / (width * fall)
 
 
 def _truncexpon(x, b, loc, scale):
@@ -249,11 +254,12 @@ def _truncexpon(x, b, loc, scale):
 
 def _truncated_normal(x, loc, scale, lower, upper):
     z, low, high = ((one - loc) / scale for one in (x, lower, upper))
-    if low > 0:
-        total, below, above = ndtr(-low) - ndtr(-high), ndtr(-low) - ndtr(-z), ndtr(-z) - ndtr(-high)
-    else:
-        total, below, above = ndtr(high) - ndtr(low), ndtr(z) - ndtr(low), ndtr(high) - ndtr(z)
-    return npdf(z) / (scale * total), below / total, above / total
+    total = _between(low, high)
+    return npdf(z) / (scale * total), _between(low, z) / total, _between(z, high) / total
+
+
+def _between(low, high):
+    return ndtr(-low) - ndtr(-high) if low > 0 else ndtr(high) - ndtr(low)
 
 
 def _asymmetriclaplace(x, kappa, loc, scale):
@@ -355,7 +361,8 @@ def _logseries(k, p):
 
 def _zipf(k, a):
     whole = mp.zeta(a)
-    return k**-a / whole, None, mp.zeta(a, k + 1) / whole
+    above = mp.zeta(a, k + 1) if a < 4 else mp.nsum(lambda j: j**-a, [k + 1, mp.inf])
+    return k**-a / whole, None, above / whole
 
 
 def _of_masses(mass, k, last):

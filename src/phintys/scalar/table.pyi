@@ -75,6 +75,8 @@ from phintys.scalar.incomplete_beta import (
     betainc,
     betainc_by_a,
     betainc_by_b,
+    betaincc,
+    betainccinv,
     betaincinv,
 )
 from phintys.scalar.integrals import (
@@ -208,6 +210,8 @@ __all__ = [
     "betainc",
     "betainc_by_a",
     "betainc_by_b",
+    "betaincc",
+    "betainccinv",
     "betaincinv",
     "betaln",
     "binom",

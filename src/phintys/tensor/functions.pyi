@@ -25,6 +25,8 @@ __all__ = [
     "betainc",
     "betainc_by_a",
     "betainc_by_b",
+    "betaincc",
+    "betainccinv",
     "betaincinv",
     "betaln",
     "binom",
@@ -227,6 +229,8 @@ beta: Elemwise
 betainc: Elemwise
 betainc_by_a: Elemwise
 betainc_by_b: Elemwise
+betaincc: Elemwise
+betainccinv: Elemwise
 betaincinv: Elemwise
 betaln: Elemwise
 binom: Elemwise

@@ -18,6 +18,8 @@ __all__ = [
     "betainc_by_a_inplace",
     "betainc_by_b_inplace",
     "betainc_inplace",
+    "betaincc_inplace",
+    "betainccinv_inplace",
     "betaincinv_inplace",
     "betaln_inplace",
     "binom_inplace",
@@ -181,6 +183,8 @@ beta_inplace: Elemwise
 betainc_by_a_inplace: Elemwise
 betainc_by_b_inplace: Elemwise
 betainc_inplace: Elemwise
+betaincc_inplace: Elemwise
+betainccinv_inplace: Elemwise
 betaincinv_inplace: Elemwise
 betaln_inplace: Elemwise
 binom_inplace: Elemwise

@@ -17,6 +17,8 @@ __all__ = [
     "Softmax",
     "beta",
     "betainc",
+    "betaincc",
+    "betainccinv",
     "betaincinv",
     "betaln",
     "binom",
@@ -95,6 +97,8 @@ __all__ = [
 
 beta: Elemwise
 betainc: Elemwise
+betaincc: Elemwise
+betainccinv: Elemwise
 betaincinv: Elemwise
 betaln: Elemwise
 binom: Elemwise

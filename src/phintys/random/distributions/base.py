@@ -43,6 +43,7 @@ __all__ = [
     "QUESTIONS",
     "Distribution",
     "as_parameter",
+    "log_by_rest",
     "log_of_smaller",
     "reciprocal",
     "same",
@@ -238,6 +239,13 @@ class Distribution:
     def _isf(self, q: Any) -> Any:
         return self._icdf(1 - q)
 
+    def _between_ends(self, share: Any, rest: Any, lower: Any, upper: Any) -> Any:
+        """Return a quantile of the numbers between two ends, ``None`` without a way of its own.
+
+        ``rest`` is ``1 - share``.
+        """
+        return None
+
     def _lacks(self, what: str) -> MethodNotDefinedError:
         name = type(self).__name__
         msg = f"{name} has no closed {what}. Draws are numbers of any distribution: estimate it."
@@ -403,6 +411,11 @@ _check_questions(Distribution)
 def log_of_smaller(p: Any, rest: Any) -> Any:
     """Return ``log(p)``, where ``p + rest = 1``, from the smaller one, which has more digits."""
     return math.switch(p < 0.5, math.log(p), math.log1p(-math.switch(p < 0.5, 0, rest)))
+
+
+def log_by_rest(logarithm: Any, rest: Any) -> Any:
+    """Return the logarithm of a probability, by what is missing to 1 if that is smaller."""
+    return math.switch(rest < 0.5, math.log1p(-math.minimum(rest, 0.5)), logarithm)
 
 
 def _is_infinite(end: Any) -> bool:

@@ -12,6 +12,7 @@ from phintys.random.distributions.checks import positive
 from phintys.random.distributions.location_scale import LocationScale, log1p_square
 from phintys.random.distributions.positive import Positive
 from phintys.random.distributions.tails import (
+    beta_above,
     beta_below,
     beta_quantile,
     beta_quantile_above,
@@ -24,6 +25,7 @@ from phintys.random.samplers.gamma import (
     word_of,
 )
 from phintys.tensor import math, special
+from phintys.tensor.creation import zeros_like
 
 __all__ = ["Beta", "F", "HalfStudentT", "StudentT"]
 
@@ -70,7 +72,7 @@ class Beta(Distribution, method="beta"):
         return special.betainc(self.alpha, self.beta, value)
 
     def _sf(self, value: Any) -> Any:
-        return special.betaincc(self.alpha, self.beta, value)
+        return beta_above(self.alpha, self.beta, value)
 
     def _logcdf(self, value: Any) -> Any:
         logs = math.log(value), math.log1p(-value)
@@ -131,7 +133,10 @@ class F(Positive, method="f"):
     def sample(self, *bits: Any) -> Any:
         first = log_gamma_of_bits(bits[0], 0.5 * self.dfnum)
         second = log_gamma_of_bits(bits[1], 0.5 * self.dfden)
-        return self.dfden / self.dfnum * math.exp(first - second)
+        # Neither 0 nor infinite, as the other factor may be infinite or 0.
+        info = np.finfo(self.dtype)
+        ratio = math.clip(self.dfden / self.dfnum, float(info.tiny), float(info.max))
+        return ratio * math.exp(first - second)
 
     def _halves(self) -> tuple[Any, Any]:
         return 0.5 * self.dfnum, 0.5 * self.dfden
@@ -215,28 +220,35 @@ def _shares_of(df: Any, z: Any) -> tuple[Any, Any, Any, Any]:
     return (*shares, log_share, log_share + 2 * math.log(ratio))
 
 
+def _half(df: Any) -> Any:
+    """Return the shape of one square, in the dtype of the other."""
+    return zeros_like(df) + 0.5
+
+
 def _tail(df: Any, z: Any) -> Any:
     """Return the probability of numbers beyond z, on both sides."""
     share, rest, log_share, _ = _shares_of(df, z)
-    return beta_below(0.5 * df, 0.5, share, rest, log_share)
+    return beta_below(0.5 * df, _half(df), share, rest, log_share)
 
 
 def _log_tail(df: Any, z: Any) -> Any:
     """Return the logarithm of the probability of numbers beyond z, on both sides."""
     share, rest, log_share, log_rest = _shares_of(df, z)
-    return log_beta_below(0.5 * df, 0.5, share, rest, log_share, log_rest)
+    return log_beta_below(0.5 * df, _half(df), share, rest, log_share, log_rest)
 
 
 def _beyond(df: Any, q: Any) -> Any:
     """Return the number beyond which numbers have the probability q, on both sides."""
-    share, rest = beta_quantile(0.5 * df, 0.5, q), beta_quantile_above(0.5, 0.5 * df, q)
+    half = _half(df)
+    share, rest = beta_quantile(0.5 * df, half, q), beta_quantile_above(half, 0.5 * df, q)
     return math.sqrt(df) * math.sqrt(_ratio(rest, share))
 
 
 def _quotient(bits: tuple[Any, ...], df: Any) -> Any:
     """Return standard draws: a normal number by the root of a mean square of others."""
     normal = exact_normal(word_of(bits[0], df.dtype))
-    return normal * math.sqrt(0.5 * df / gamma_of_bits(bits[1], 0.5 * df))
+    half = math.maximum(0.5 * df, float(np.finfo(df.dtype).tiny))
+    return normal * math.sqrt(half / gamma_of_bits(bits[1], half))
 
 
 class StudentT(LocationScale, method="t"):
@@ -336,21 +348,22 @@ class HalfStudentT(Positive, method="halfstudentt"):
 
     def _cdf(self, value: Any) -> Any:
         share, rest, _, log_rest = _shares_of(self.df, value / self.scale)
-        return beta_below(0.5, 0.5 * self.df, rest, share, log_rest)
+        return beta_below(_half(self.df), 0.5 * self.df, rest, share, log_rest)
 
     def _sf(self, value: Any) -> Any:
         return _tail(self.df, value / self.scale)
 
     def _logcdf(self, value: Any) -> Any:
         share, rest, log_share, log_rest = _shares_of(self.df, value / self.scale)
-        return log_beta_below(0.5, 0.5 * self.df, rest, share, log_rest, log_share)
+        shapes = _half(self.df), 0.5 * self.df
+        return log_beta_below(*shapes, rest, share, log_rest, log_share)
 
     def _logsf(self, value: Any) -> Any:
         return _log_tail(self.df, value / self.scale)
 
     def _icdf(self, q: Any) -> Any:
-        share = beta_quantile_above(0.5 * self.df, 0.5, q)
-        rest = beta_quantile(0.5, 0.5 * self.df, q)
+        share = beta_quantile_above(0.5 * self.df, _half(self.df), q)
+        rest = beta_quantile(_half(self.df), 0.5 * self.df, q)
         return self.scale * math.sqrt(self.df) * math.sqrt(_ratio(rest, share))
 
     def _isf(self, q: Any) -> Any:

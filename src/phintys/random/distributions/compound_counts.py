@@ -62,7 +62,8 @@ class NegativeBinomial(SearchedCounts, method="negative_binomial"):
 
     def number(self, *bits: Any) -> Any:
         n, p = _wide(self.n, self.p)
-        return poisson_number(bits[1], gamma_of_bits(bits[0], n) * ((1 - p) / p))
+        odds = math.minimum((1 - p) / p, float(np.finfo(p.dtype).max))  # the factor may be 0
+        return poisson_number(bits[1], gamma_of_bits(bits[0], n) * odds)
 
     def support(self) -> tuple[Any, Any]:
         return 0.0, np.inf

@@ -31,6 +31,7 @@ from phintys.tensor import math, special
 
 __all__ = ["Binomial", "Hypergeometric", "LogSeries", "Poisson"]
 
+
 class Poisson(SearchedCounts, method="poisson"):
     """How many events there are, if they occur independently and ``lam`` is the mean.
 
@@ -68,7 +69,7 @@ class Poisson(SearchedCounts, method="poisson"):
         return special.gammainc(value + 1, self.lam)
 
     def _logcdf(self, value: Any) -> Any:
-        return log_gamma_above(value + 1, self.lam)
+        return log_gamma_above(value + 1, self.lam, math.log(self.lam))
 
     def _logsf(self, value: Any) -> Any:
         return log_gamma_below(value + 1, self.lam, math.log(self.lam))
@@ -123,7 +124,9 @@ class Binomial(SearchedCounts, method="binomial"):
         return special.betainc(value + 1, self.n - value, self.p)
 
     def _logcdf(self, value: Any) -> Any:
-        return log_beta_below(self.n - value, value + 1, 1 - self.p, self.p, *reversed(self._logs()))
+        return log_beta_below(
+            self.n - value, value + 1, 1 - self.p, self.p, *reversed(self._logs())
+        )
 
     def _logsf(self, value: Any) -> Any:
         return log_beta_below(value + 1, self.n - value, self.p, 1 - self.p, *self._logs())

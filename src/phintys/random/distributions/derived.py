@@ -14,11 +14,16 @@ import numpy as np
 from phintys._base.errors import ArgumentError
 from phintys.gradient import grad
 from phintys.graph.null_type import grad_undefined
-from phintys.random.distributions.base import Distribution, as_parameter
+from phintys.random.distributions.base import (
+    Distribution,
+    as_parameter,
+    log_by_rest,
+    log_of_smaller,
+)
 from phintys.random.distributions.checks import at_least, checked, nonnegative, probability
 from phintys.random.distributions.discrete import ParameterOfDiscrete
 from phintys.random.exact.uniform import open_uniform
-from phintys.tensor import math, reduce
+from phintys.tensor import math, reduce, special
 
 __all__ = ["Censored", "Derived", "Hurdle", "Mixture", "Transformed", "Truncated", "ZeroInflated"]
 
@@ -120,6 +125,10 @@ def _as_words(bits: Any, dtype: str) -> Any:
     return math.cast(math.right_shift(bits, np.uint64(32)), dtype)
 
 
+def _log_difference(log_larger: Any, log_smaller: Any) -> Any:
+    return log_larger + special.log1mexp(math.minimum(log_smaller - log_larger, 0))
+
+
 class Truncated(Derived):
     """A distribution given that its numbers are from ``lower`` to ``upper``.
 
@@ -159,10 +168,17 @@ class Truncated(Derived):
     def _is_in_upper_tail(self) -> Any:
         return self.base.sf(self._before()) < 0.5
 
-    def _total(self) -> Any:
-        """Return the probability of what is left: in the upper tail a difference of small ones."""
-        above = self.base.sf(self._before()) - self.base.sf(self.upper)
-        below = self.base.cdf(self.upper) - self.base.cdf(self._before())
+    def _log_total(self) -> Any:
+        """Return the log-probability of what is left."""
+        return self._log_between(self._before(), self.upper)
+
+    def _log_between(self, low: Any, high: Any) -> Any:
+        """Return the log-probability of numbers above one and up to another, by the thinner tails.
+
+        By logarithms, as probabilities may underflow.
+        """
+        above = _log_difference(self.base.logsf(low), self.base.logsf(high))
+        below = _log_difference(self.base.logcdf(high), self.base.logcdf(low))
         return math.switch(self._is_in_upper_tail(), above, below)
 
     def sample(self, *bits: Any) -> Any:
@@ -170,18 +186,21 @@ class Truncated(Derived):
         return math.cast(self._icdf(q), self.dtype)
 
     def _logp(self, value: Any) -> Any:
-        return self.base.logp(value) - math.log(self._total())
+        return self.base.logp(value) - self._log_total()
 
     def _cdf(self, value: Any) -> Any:
-        before = self._before()
-        above = self.base.sf(before) - self.base.sf(value)
-        below = self.base.cdf(value) - self.base.cdf(before)
-        return math.switch(self._is_in_upper_tail(), above, below) / self._total()
+        return math.exp(self._log_between(self._before(), value) - self._log_total())
 
     def _sf(self, value: Any) -> Any:
-        above = self.base.sf(value) - self.base.sf(self.upper)
-        below = self.base.cdf(self.upper) - self.base.cdf(value)
-        return math.switch(self._is_in_upper_tail(), above, below) / self._total()
+        return math.exp(self._log_between(value, self.upper) - self._log_total())
+
+    def _logcdf(self, value: Any) -> Any:
+        up_to = self._log_between(self._before(), value) - self._log_total()
+        return log_by_rest(up_to, self._sf(value))
+
+    def _logsf(self, value: Any) -> Any:
+        above = self._log_between(value, self.upper) - self._log_total()
+        return log_by_rest(above, self._cdf(value))
 
     def _icdf(self, q: Any) -> Any:
         return self._quantile(q, 1 - q)
@@ -191,11 +210,13 @@ class Truncated(Derived):
 
     def _quantile(self, below: Any, above: Any) -> Any:
         """Return the number that has some shares of what is left below and above it."""
+        found = self.base._between_ends(below, above, self.lower, self.upper)
+        if found is not None:
+            return math.clip(found, *self.support())
         before, is_upper = self._before(), self._is_in_upper_tail()
         p = self.base.cdf(before) * above + self.base.cdf(self.upper) * below
         q = self.base.sf(before) * above + self.base.sf(self.upper) * below
-        far = self.base.icdf(1 - q) if self.is_discrete else self.base.isf(q)
-        value = math.switch(is_upper, far, self.base.icdf(p))
+        value = math.switch(is_upper, self.base.isf(q), self.base.icdf(p))
         return math.clip(value, *self.support())
 
 
@@ -246,6 +267,16 @@ class Censored(Derived):
         value = as_parameter(value)
         above = math.switch(value >= self.upper, 0.0, self.base.sf(value))
         return math.switch(value < self.lower, 1.0, above)
+
+    def logcdf(self, value: Any) -> Any:
+        value = as_parameter(value)
+        up_to = math.switch(value >= self.upper, 0.0, self.base.logcdf(value))
+        return math.switch(value < self.lower, -np.inf, up_to)
+
+    def logsf(self, value: Any) -> Any:
+        value = as_parameter(value)
+        above = math.switch(value >= self.upper, -np.inf, self.base.logsf(value))
+        return math.switch(value < self.lower, 0.0, above)
 
     def icdf(self, q: Any) -> Any:
         return math.clip(self.base.icdf(q), self.lower, self.upper)
@@ -316,15 +347,15 @@ class Mixture(Derived):
             chosen = math.switch(is_here, draw, chosen)
         return chosen
 
-    def logp(self, value: Any) -> Any:
-        terms = [
-            math.log(w) + part.logp(value)
-            for w, part in zip(self._weights(), self.parts, strict=True)
-        ]
+    def _log_average(self, logarithms: Sequence[Any]) -> Any:
+        terms = [math.log(w) + one for w, one in zip(self._weights(), logarithms, strict=True)]
         total = terms[0]
         for term in terms[1:]:
             total = math.logaddexp(total, term)
         return total
+
+    def logp(self, value: Any) -> Any:
+        return self._log_average([part.logp(value) for part in self.parts])
 
     def cdf(self, value: Any) -> Any:
         return self._average([part.cdf(value) for part in self.parts])
@@ -333,10 +364,12 @@ class Mixture(Derived):
         return self._average([part.sf(value) for part in self.parts])
 
     def logcdf(self, value: Any) -> Any:
-        return math.log(self.cdf(value))
+        up_to = self._log_average([part.logcdf(value) for part in self.parts])
+        return log_by_rest(up_to, self.sf(value))
 
     def logsf(self, value: Any) -> Any:
-        return math.log(self.sf(value))
+        above = self._log_average([part.logsf(value) for part in self.parts])
+        return log_by_rest(above, self.cdf(value))
 
     def icdf(self, q: Any) -> Any:
         raise self._lacks("quantile function")
@@ -384,13 +417,28 @@ class ZeroInflated(Derived):
         inside = math.log(self.psi) + self.base.logp(value)
         return math.switch(math.eq(value, 0), math.logaddexp(math.log1p(-self.psi), inside), inside)
 
+    def _others(self) -> Any:
+        """Return the distribution of the numbers that are drawn with the probability ``psi``."""
+        return self.base
+
     def cdf(self, value: Any) -> Any:
         more = math.switch(as_parameter(value) < 0, 0.0, 1 - self.psi)
-        return more + self.psi * self.base.cdf(value)
+        return more + self.psi * self._others().cdf(value)
 
     def sf(self, value: Any) -> Any:
         more = math.switch(as_parameter(value) < 0, 1 - self.psi, 0.0)
-        return more + self.psi * self.base.sf(value)
+        return more + self.psi * self._others().sf(value)
+
+    def logcdf(self, value: Any) -> Any:
+        value = as_parameter(value)
+        below = math.log(self.psi) + self._others().logcdf(value)
+        up_to = log_of_smaller(self.cdf(value), self.sf(value))
+        return math.switch(value < 0, below, up_to)
+
+    def logsf(self, value: Any) -> Any:
+        value = as_parameter(value)
+        above = math.log(self.psi) + self._others().logsf(value)
+        return math.switch(value < 0, math.log1p(-self.psi * self._others().cdf(value)), above)
 
     def icdf(self, q: Any) -> Any:
         raise self._lacks("quantile function")
@@ -426,6 +474,9 @@ class Hurdle(ZeroInflated):
     1.0
     """
 
+    def _others(self) -> Any:
+        return Truncated(self.base, lower=1.0) if self.is_discrete else self.base
+
     def _log_nonzero(self) -> Any:
         """Return the logarithm of the probability that the distribution has for other numbers."""
         return self.base.logsf(0) if self.is_discrete else 0.0
@@ -433,8 +484,7 @@ class Hurdle(ZeroInflated):
     def sample(self, *bits: Any) -> Any:
         if not self.is_discrete:
             return super().sample(*bits)
-        positive = Truncated(self.base, lower=1.0)
-        draw = positive.sample(*(_as_words(word, self.bits_dtype) for word in bits[1:2]))
+        draw = self._others().sample(*(_as_words(word, self.bits_dtype) for word in bits[1:2]))
         psi = ParameterOfChoice("Hurdle", "psi")(self.psi)
         return math.switch(open_uniform(bits[0], self.psi.dtype) < psi, draw, _zero(draw))
 
@@ -442,14 +492,6 @@ class Hurdle(ZeroInflated):
         value = as_parameter(value)
         inside = math.log(self.psi) + self.base.logp(value) - self._log_nonzero()
         return math.switch(math.eq(value, 0), math.log1p(-self.psi), inside)
-
-    def cdf(self, value: Any) -> Any:
-        return 1 - self.sf(value)
-
-    def sf(self, value: Any) -> Any:
-        value = as_parameter(value)
-        share = self.psi * self.base.sf(math.maximum(value, 0)) / math.exp(self._log_nonzero())
-        return math.switch(value < 0, 1.0, share)
 
     def mean(self) -> Any:
         return self.psi * self.base.mean() / math.exp(self._log_nonzero())

@@ -5,11 +5,14 @@ from __future__ import annotations
 import math as numbers
 from typing import Any, ClassVar
 
+import numpy as np
+
 from phintys.random.distributions.base import reciprocal, same
 from phintys.random.distributions.checks import positive
 from phintys.random.distributions.location_scale import EULER
 from phintys.random.distributions.positive import Positive
 from phintys.random.distributions.tails import (
+    gamma_above,
     gamma_below,
     gamma_quantile,
     gamma_quantile_above,
@@ -96,7 +99,10 @@ class PowerOfGamma(Positive):
         return gamma_below(self._shape(), number, self._log_gamma_of(value))
 
     def _above(self, value: Any) -> Any:
-        return special.gammaincc(self._shape(), self._gamma_of(value))
+        number, power = self._gamma_of(value), self._power()
+        if isinstance(power, float) and abs(power) == 1:
+            return special.gammaincc(self._shape(), number)
+        return gamma_above(self._shape(), number, self._log_gamma_of(value))
 
     def _logcdf(self, value: Any) -> Any:
         return self._log_above(value) if self.is_falling else self._log_below(value)
@@ -110,7 +116,8 @@ class PowerOfGamma(Positive):
         return log_gamma_below(self._shape(), self._gamma_of(value), logarithm)
 
     def _log_above(self, value: Any) -> Any:
-        return log_gamma_above(self._shape(), self._gamma_of(value))
+        logarithm = self._log_gamma_of(value)
+        return log_gamma_above(self._shape(), self._gamma_of(value), logarithm)
 
     def _icdf(self, q: Any) -> Any:
         quantile = gamma_quantile_above if self.is_falling else gamma_quantile
@@ -319,7 +326,8 @@ class Nakagami(PowerOfGamma, method="nakagami"):
         return self.nu
 
     def _scale(self) -> Any:
-        return self.scale / math.sqrt(self.nu)
+        # Finite, as gamma numbers of a tiny shape are 0.
+        return math.minimum(self.scale / math.sqrt(self.nu), float(np.finfo(self.dtype).max))
 
     def _power(self) -> Any:
         return 2.0

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from phintys.random.distributions.base import Distribution, same
+from phintys.random.distributions.base import Distribution, log_by_rest, same
 from phintys.random.distributions.checks import at_least, positive
 from phintys.random.distributions.location_scale import EULER, Normal
 from phintys.random.distributions.tails import log_of_hazard, log_quotient
@@ -61,31 +61,35 @@ class Triangular(Distribution, method="triangular"):
         return numbers.log(2) + math.log(height) - math.log(width)
 
     def _cdf(self, value: Any) -> Any:
-        is_rising, below, above = self._tails(value)
-        return math.switch(is_rising, below, 1 - above)
+        width, rise, fall = self._sides()
+        past = value - self.parameters["mode"]
+        return _of_triangle(past < 0, value - self.left, past, width, rise, fall)
 
     def _sf(self, value: Any) -> Any:
-        is_rising, below, above = self._tails(value)
-        return math.switch(is_rising, 1 - below, above)
-
-    def _tails(self, value: Any) -> tuple[Any, Any, Any]:
-        """Return on which side a value is, and the probabilities beyond it on each side."""
         width, rise, fall = self._sides()
-        low, high = value - self.left, self.right - value
-        is_rising = value < self.parameters["mode"]
-        return is_rising, low / width * (low / rise), high / width * (high / fall)
+        past = self.parameters["mode"] - value
+        return _of_triangle(past <= 0, self.right - value, past, width, fall, rise)
 
     def _icdf(self, q: Any) -> Any:
         width, rise, fall = self._sides()
-        low = self.left + math.sqrt(q * width) * math.sqrt(rise)
-        high = self.right - math.sqrt((1 - q) * width) * math.sqrt(fall)
-        return math.switch(q * width < rise, low, high)
+        return self._at_share(q, width, rise, fall, self.left, self.right, 1)
 
     def _isf(self, q: Any) -> Any:
         width, rise, fall = self._sides()
-        low = self.left + math.sqrt((1 - q) * width) * math.sqrt(rise)
-        high = self.right - math.sqrt(q * width) * math.sqrt(fall)
-        return math.switch(q * width < fall, high, low)
+        return self._at_share(q, width, fall, rise, self.right, self.left, -1)
+
+    def _at_share(
+        self, q: Any, width: Any, rise: Any, fall: Any, start: Any, end: Any, sign: int
+    ) -> Any:
+        """Return the number before which there is a probability, from one end to the other."""
+        is_rising = q * width < rise
+        inside = start + sign * (math.sqrt(q * width) * math.sqrt(rise))
+        left = math.sqrt((1 - q) * width)
+        # Past the mode, from it or from the end: by the distance that is smaller.
+        root = left / math.sqrt(math.switch(is_rising, 1, fall))
+        past = self.parameters["mode"] + sign * (q * width - rise) / (1 + root)
+        after = math.switch(root > 0.5, past, end - sign * (left * math.sqrt(fall)))
+        return math.switch(is_rising, inside, after)
 
     def mean(self) -> Any:
         return (self.left + self.parameters["mode"] + self.right) / 3
@@ -99,6 +103,15 @@ class Triangular(Distribution, method="triangular"):
 
     def entropy(self) -> Any:
         return 0.5 + math.log(0.5 * self._sides()[0])
+
+
+def _of_triangle(is_rising: Any, distance: Any, past: Any, width: Any, rise: Any, fall: Any) -> Any:
+    """Return the probability before a value, by its distances from that end and past the mode."""
+    inside = distance / width * (distance / rise)
+    left = 1 - past / fall
+    outside = fall / width * math.sqr(left)
+    after = math.switch(outside < 0.5, 1 - outside, (rise + past * (1 + left)) / width)
+    return math.switch(is_rising, inside, after)
 
 
 class Kumaraswamy(Distribution, method="kumaraswamy"):
@@ -148,10 +161,14 @@ class Kumaraswamy(Distribution, method="kumaraswamy"):
         return log_of_hazard(self._logsf(value), math.log(self.b) + log_power)
 
     def _icdf(self, q: Any) -> Any:
-        return math.power(-math.expm1(math.log1p(-q) / self.b), 1 / self.a)
+        return math.power(-math.expm1(math.log1p(-q) / self.b), self._root())
 
     def _isf(self, q: Any) -> Any:
-        return math.power(-math.expm1(math.log(q) / self.b), 1 / self.a)
+        return math.power(-math.expm1(math.log(q) / self.b), self._root())
+
+    def _root(self) -> Any:
+        """Return ``1 / a``, which is finite, so that it is the exponent of 1 too."""
+        return math.minimum(1 / self.a, float(np.finfo(self.a.dtype).max))
 
     def _moment(self, n: int) -> Any:
         return self.b * special.beta(1 + n / self.a, self.b)
@@ -312,7 +329,7 @@ class LogUniform(Distribution, method="loguniform"):
         return log_quotient(self.high, value) / self._width()
 
     def _icdf(self, q: Any) -> Any:
-        # In two factors, as each is at most the root of the quotient of the ends, which may overflow.
+        # In two factors: the quotient of the ends may overflow, but not its root.
         root = math.exp((0.5 * q) * self._width())
         return math.clip((self.low * root) * root, self.low, self.high)
 
@@ -376,14 +393,13 @@ class TruncExpon(Distribution, method="truncexpon"):
         return math.exp(-z) * math.expm1(z - self.b) / math.expm1(-self.b)
 
     def _logcdf(self, value: Any) -> Any:
-        z = self._standardized(value)
-        below = special.log1mexp(-z) - self._log_total()
-        return math.switch(z < 0.5 * self.b, below, math.log1p(-self._sf(value)))
+        below = special.log1mexp(-self._standardized(value)) - self._log_total()
+        return log_by_rest(below, self._sf(value))
 
     def _logsf(self, value: Any) -> Any:
         z = self._standardized(value)
         above = special.log1mexp(z - self.b) - z - self._log_total()
-        return math.switch(z < 0.5 * self.b, math.log1p(-self._cdf(value)), above)
+        return log_by_rest(above, self._cdf(value))
 
     def _icdf(self, q: Any) -> Any:
         return self.loc - self.scale * math.log1p(q * math.expm1(-self.b))

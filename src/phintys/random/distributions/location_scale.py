@@ -7,8 +7,10 @@ from typing import Any, ClassVar
 
 from phintys.random.distributions.base import Distribution, as_parameter, log_of_smaller, same
 from phintys.random.exact.functions import exact_normal
+from phintys.random.samplers.truncated import normal_between
 from phintys.tensor import math, special
 from phintys.tensor.creation import zeros_like
+from phintys.tensor.elemwise import elemwise
 
 __all__ = ["Cauchy", "Gumbel", "Laplace", "LocationScale", "Logistic", "Normal", "log1p_square"]
 
@@ -17,7 +19,7 @@ def log1p_square(z: Any) -> Any:
     """Return ``log(1 + z**2)``, also where the square overflows."""
     is_large = abs(z) > _LARGE
     logarithm = math.log1p(math.switch(is_large, abs(z), math.sqr(z)))
-    return math.switch(is_large, 2, 1) * logarithm
+    return logarithm + math.switch(is_large, logarithm, 0)
 
 
 _LARGE = 1e17  # of which 1 is no digit of the square, nor of the number
@@ -148,6 +150,13 @@ class Normal(LocationScale, method="normal"):
 
     def _standard_icdf(self, q: Any) -> Any:
         return special.ndtri(q)
+
+    def _between_ends(self, share: Any, rest: Any, lower: Any, upper: Any) -> Any:
+        ends: list[Any] = []
+        for end in (lower, upper):
+            is_far = math.isinf(end)
+            ends.append(math.switch(is_far, end, self._standardized(math.switch(is_far, 0, end))))
+        return self._at(elemwise(normal_between)(share, rest, *ends))
 
     def _standard_variance(self) -> Any:
         return 1.0

@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 
 from phintys.control.loop_forms.scanning import scan
 from phintys.random.distributions.checks import nonnegative, positive, probabilities
-from phintys.random.distributions.tails import log_peak
 from phintys.random.distributions.discrete import log_if, without_derivatives
 from phintys.random.distributions.gaussian import unit_tolerance
 from phintys.random.distributions.multivariate import Multivariate, Source
+from phintys.random.distributions.tails import log_peak
 from phintys.random.samplers.counts import binomial_number
 from phintys.random.samplers.gamma import log_gamma_of_bits
 from phintys.tensor import math, reduce, special

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from phintys.random.distributions.base import Distribution, same
+from phintys.random.distributions.base import Distribution, log_by_rest, same
 from phintys.random.distributions.checks import positive
 from phintys.random.distributions.location_scale import EULER, LocationScale
 from phintys.random.distributions.normal_integrals import (
@@ -89,7 +89,8 @@ class Wald(Positive, method="wald"):
 
     def _logcdf(self, value: Any) -> Any:
         low, high, ratio = self._ends(value)
-        return math.logaddexp(special.log_ndtr(low), 2 * ratio + special.log_ndtr(-high))
+        below = math.logaddexp(special.log_ndtr(low), 2 * ratio + special.log_ndtr(-high))
+        return log_by_rest(below, self._sf(value))
 
     def _logsf(self, value: Any) -> Any:
         # With z = -low and the rate high - low, exp(2 * ratio) is that of the sum.
@@ -220,8 +221,7 @@ class ExGaussian(Distribution, method="exgaussian"):
     def _logsf(self, value: Any) -> Any:
         z, rate = self._parts(value)
         above = math.logaddexp(special.log_ndtr(-z), log_waiting(z, rate))
-        cdf = self._cdf(value)
-        return math.switch(cdf < 0.5, math.log1p(-math.minimum(cdf, 0.5)), above)
+        return log_by_rest(above, self._cdf(value))
 
     def mean(self) -> Any:
         return self.mu + self.nu + 0 * self.sigma

@@ -20,10 +20,12 @@ from phintys.random.distributions.base import log_of_smaller
 from phintys.tensor import math, special
 
 __all__ = [
+    "beta_above",
     "beta_below",
     "beta_quantile",
     "beta_quantile_above",
     "binomial_logp",
+    "gamma_above",
     "gamma_below",
     "gamma_quantile",
     "gamma_quantile_above",
@@ -109,7 +111,9 @@ def log_quotient(x: Any, y: Any) -> Any:
     """Return ``log(x / y)`` of positive numbers, whose quotient may overflow or underflow."""
     ratio = x / y
     is_usual = math.and_(ratio > _smallest(ratio), ratio < np.inf)
-    return math.switch(is_usual, math.log(math.switch(is_usual, ratio, 1)), math.log(x) - math.log(y))
+    return math.switch(
+        is_usual, math.log(math.switch(is_usual, ratio, 1)), math.log(x) - math.log(y)
+    )
 
 
 # ---- gamma numbers -------------------------------------------------------------------------------
@@ -124,7 +128,7 @@ def gamma_below(shape: Any, x: Any, log_x: Any) -> Any:
 
 def log_gamma_below(shape: Any, x: Any, log_x: Any) -> Any:
     """Return the logarithm of the probability of gamma numbers up to x."""
-    below = special.gammainc(shape, x)
+    below = gamma_below(shape, x, log_x)
     is_thin = below < _smallest(below)
     near, log_near = math.switch(is_thin, x, 0.5 * shape), math.switch(is_thin, log_x, 0)
     # Where x has underflowed, the logarithm of the leading term is that of a power.
@@ -139,7 +143,13 @@ def log_gamma_below(shape: Any, x: Any, log_x: Any) -> Any:
     return _log_of(below, special.gammaincc(shape, x), is_thin, thin)
 
 
-def log_gamma_above(shape: Any, x: Any) -> Any:
+def gamma_above(shape: Any, x: Any, log_x: Any) -> Any:
+    """Return the probability of gamma numbers above x, which may have underflowed."""
+    is_tiny = x < _smallest(x)
+    return math.switch(is_tiny, 1 - gamma_below(shape, x, log_x), special.gammaincc(shape, x))
+
+
+def log_gamma_above(shape: Any, x: Any, log_x: Any) -> Any:
     """Return the logarithm of the probability of gamma numbers above x."""
     above = special.gammaincc(shape, x)
     is_thin = math.and_(above < _smallest(above), x < np.inf)
@@ -148,7 +158,7 @@ def log_gamma_above(shape: Any, x: Any) -> Any:
     for n in range(_STEPS, 0, -1):
         fraction = far - shape + (2 * n - 1) + n * (shape - n) / fraction
     thin = poisson_logp(shape, far) + math.log(shape / fraction)
-    return _log_of(above, special.gammainc(shape, x), is_thin, thin)
+    return _log_of(above, gamma_below(shape, x, log_x), is_thin, thin)
 
 
 def _log_of(p: Any, rest: Any, is_thin: Any, thin: Any) -> Any:
@@ -182,11 +192,21 @@ def _is_all(leading: Any) -> Any:
 # ---- beta numbers --------------------------------------------------------------------------------
 
 
+def beta_above(a: Any, b: Any, x: Any) -> Any:
+    """Return the probability of beta numbers above x.
+
+    Where that below is small, as 1 minus it: SciPy's complement rounds ``1 - x`` if both shapes are
+    1/2.
+    """
+    below = special.betainc(a, b, x)
+    return math.switch(below < 0.25, 1 - below, special.betaincc(a, b, x))
+
+
 def beta_below(a: Any, b: Any, x: Any, rest: Any, log_x: Any) -> Any:
     """Return the probability of beta numbers up to x, of the smaller one of x and ``rest``."""
     is_low = x <= 0.5
     low = special.betainc(a, b, math.switch(is_low, x, 0.5))
-    high = special.betaincc(b, a, math.switch(is_low, 0.5, rest))
+    high = beta_above(b, a, math.switch(is_low, 0.5, rest))
     is_tiny = x < _smallest(x)
     tiny = math.exp(a * math.switch(is_tiny, log_x, 0) - math.log(a) - special.betaln(a, b))
     return math.switch(is_tiny, tiny, math.switch(is_low, low, high))

@@ -27,8 +27,7 @@ class TruncatedNormal(Distribution, method="truncated_normal"):
     loc, scale
         The mean and the standard deviation before the truncation.
     lower, upper
-        The ends, which may be infinite; the probability between them must not be below the smallest
-        float.
+        The ends, which may be infinite, or any number of deviations away.
 
     Examples
     --------
@@ -53,7 +52,10 @@ class TruncatedNormal(Distribution, method="truncated_normal"):
         return self.lower, self.upper
 
     def _inner(self) -> Any:
-        return self._twin()._inner()
+        near = math.clip(self.loc, self.lower, self.upper)
+        above = math.minimum(self.scale, self.upper - near)
+        below = math.minimum(self.scale, near - self.lower)
+        return near + 0.5 * (above - below)
 
     def sample(self, *bits: Any) -> Any:
         return self._twin().sample(*bits)
@@ -66,6 +68,12 @@ class TruncatedNormal(Distribution, method="truncated_normal"):
 
     def _sf(self, value: Any) -> Any:
         return self._twin()._sf(value)
+
+    def _logcdf(self, value: Any) -> Any:
+        return self._twin()._logcdf(value)
+
+    def _logsf(self, value: Any) -> Any:
+        return self._twin()._logsf(value)
 
     def _icdf(self, q: Any) -> Any:
         return self._twin()._icdf(q)
@@ -96,4 +104,4 @@ class TruncatedNormal(Distribution, method="truncated_normal"):
 
     def entropy(self) -> Any:
         spread = 0.5 * numbers.log(2 * numbers.pi * numbers.e) + math.log(self.scale)
-        return spread + math.log(self._twin()._total()) + 0.5 * self._at_ends()[1]
+        return spread + self._twin()._log_total() + 0.5 * self._at_ends()[1]

@@ -30,10 +30,11 @@ __all__ = [
     "exact_normal",
     "exact_power",
     "exact_sin_pi",
+    "polynomial",
 ]
 
 
-def _polynomial(x: Any, coefficients: Any) -> Any:
+def polynomial(x: Any, coefficients: Any) -> Any:
     """Return a polynomial: the even and the odd powers each in turn, side by side."""
     if len(coefficients) <= 4:
         return _in_turn(x, coefficients)
@@ -86,7 +87,7 @@ def _log_of_usual(x: Any) -> Any:
     half = (f * f) * 0.5
     e = ps.cast(exponent, dtype)
     high, low = _LN2[dtype]
-    rest = s * (half + square * _polynomial(square, _LOG[dtype])) + e * low
+    rest = s * (half + square * polynomial(square, _LOG[dtype])) + e * low
     return e * high - ((half - rest) - f)
 
 
@@ -153,7 +154,7 @@ def exact_exp(x: Any) -> Any:
     inside = ps.switch(ps.and_(ps.gt(x, least), ps.lt(x, most)), x, 0.0)
     count = ps.rint(inside * (1 / math.log(2)))
     r = (inside - count * high) - count * low
-    value = 1.0 + (r + (r * r) * _polynomial(r, _EXP[dtype]))
+    value = 1.0 + (r + (r * r) * polynomial(r, _EXP[dtype]))
     exponent = ps.cast(count, {"float64": "int64", "float32": "int32"}[dtype])
     # In two steps, as 2**count itself may be beyond the range of the dtype.
     first = ps.right_shift(exponent, np.dtype(exponent.dtype).type(1))
@@ -199,8 +200,8 @@ def _of_quarter_turns(x: Any, ahead: int) -> Any:
     count = ps.rint(inside * 2.0)
     rest = inside - count * 0.5
     square = rest * rest
-    sine = rest * _polynomial(square, _SIN_PI[dtype])
-    cosine = 1.0 + square * _polynomial(square, _COS_PI[dtype])
+    sine = rest * polynomial(square, _SIN_PI[dtype])
+    cosine = 1.0 + square * polynomial(square, _COS_PI[dtype])
     quarter = ps.cast(count, "int64") + np.int64(ahead)
     is_odd = ps.ne(ps.and_(quarter, np.int64(1)), np.int64(0))
     is_below = ps.ne(ps.and_(quarter, np.int64(2)), np.int64(0))
@@ -257,7 +258,7 @@ def exact_arcsin(x: Any) -> Any:
     # arcsin(x) = pi / 2 - 2 arcsin(sqrt((1 - x) / 2))
     square = ps.switch(is_small, x * x, (1.0 - size) * 0.5)
     y = ps.switch(is_small, size, ps.sqrt(square))
-    near = y + y * (square * _polynomial(square, _ARCSIN[dtype]))
+    near = y + y * (square * polynomial(square, _ARCSIN[dtype]))
     value = ps.switch(is_small, near, (0.5 * math.pi) - 2.0 * near)
     return ps.switch(ps.lt(x, 0.0), -value, value)
 
@@ -266,7 +267,7 @@ def exact_arcsin(x: Any) -> Any:
 
 
 def _central(x: Any, w: Any) -> Any:
-    return x * _polynomial(w - CENTRE, CENTRAL[x.dtype])
+    return x * polynomial(w - CENTRE, CENTRAL[x.dtype])
 
 
 def _tail(x: Any, y: Any) -> Any:
@@ -350,7 +351,8 @@ def exact_expm1(x: Any) -> Any:
     """exp(x) - 1, in exact steps."""
     power = exact_exp(x)
     value = (power - 1.0) * (x / _log_of_any(power))
-    is_plain = ps.and_(ps.and_(ps.ne(power, 1.0), ps.gt(power, 0.0)), ps.lt(power, math.inf))
+    is_inside = ps.and_(ps.gt(x, -20.0), ps.lt(power, math.inf))  # far below, power has few digits
+    is_plain = ps.and_(ps.ne(power, 1.0), is_inside)
     return ps.switch(is_plain, value, ps.switch(ps.eq(power, 1.0), x, power - 1.0))
 
 

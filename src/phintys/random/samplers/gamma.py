@@ -59,10 +59,15 @@ def _attempt(first: Any, second: Any, d: Any, c: Any) -> tuple[Any, Any]:
 _gamma_attempts = Rejection("_gamma_attempts", nin=2, prepare=_prepare, attempt=_attempt)
 
 
+_LEAST = {"float64": 1e-300, "float32": 1e-36}
+"""The least shape: the logarithms of numbers of a smaller one would be infinite."""
+
+
 def _log_of_factor(bits: Any, shape: Any) -> Any:
     """Return the logarithm of the factor for a shape below 1."""
     is_small = ps.lt(shape, 1.0)
-    below = -exact_exponential(word_of(bits, shape.dtype)) / ps.switch(is_small, shape, 1.0)
+    divisor = ps.maximum(ps.switch(is_small, shape, 1.0), _LEAST[shape.dtype])
+    below = -exact_exponential(word_of(bits, shape.dtype)) / divisor
     return ps.switch(is_small, below, 0.0)
 
 
