@@ -125,6 +125,14 @@ def test_each_iteration_writes_one_element_of_its_own():
         assert not may([writer], writer=writer)
 
 
+def test_a_part_of_an_axis_of_length_1_has_one_element_at_most():
+    new, old = array("new row", ONE, COLUMNS), array("old row", ONE, COLUMNS)
+    few = LoopVariable(SIZES.extent(OTHER, 0), "few")
+    place = (Index(), AXIS_J)
+    writer = Statement(new, place, doubled(Load(old, place)), (few, J))
+    assert may([writer], writer=writer, memory=old)
+
+
 @pytest.mark.parametrize("target", [NEW, OLD, SAME_SIZES])
 def test_nothing_else_in_the_kernel_writes_there(target):
     assert not may([reading(OLD), WRITER, reading(OTHER, target=target)])

@@ -411,9 +411,8 @@ def may_overwrite(
     """
     if writer.reduction or has_order(writer) or writer.target.dtype != memory.dtype:
         return False
-    moving = {loop for index in writer.indices for loop, _ in index.terms}
-    if any(loop not in moving and loop.extent.known != 1 for loop in writer.loops):
-        return False  # several iterations write the same element
+    if not _writes_each_once(writer):
+        return False
     is_written = False
     for nest in nests:
         is_in_register = False
@@ -433,3 +432,14 @@ def may_overwrite(
             elif statement.target.memory in {memory, writer.target.memory}:
                 return False
     return True
+
+
+def _writes_each_once(writer: Statement) -> bool:
+    """Return whether each iteration of a statement writes another element.
+
+    A loop along an axis of length 1, or a part of it, is in no index: it has one iteration at most.
+    """
+    moving = {loop for index in writer.indices for loop, _ in index.terms}
+    others = [loop for loop in writer.loops if loop not in moving and loop.extent.known != 1]
+    axes = zip(writer.target.sizes, writer.indices, strict=True)
+    return len(others) <= sum(size.known == 1 and not index.terms for size, index in axes)

@@ -4,8 +4,9 @@ An array that is not local to a kernel is live from the first step that writes i
 reads it. Arrays whose lifetimes do not overlap share a slot of the arena if they have the same
 number of bytes, which can be known even if the number is not; an array of known size may also take
 a larger slot. Matrices of unknown sizes that have all lengths but one in common share a slot of the
-larger size: the layers of a network, whose widths are known only when it is called. An elementwise
-statement overwrites an operand at the end of its life, if both are accessed at the same indices.
+larger size: the layers of a network, whose widths are known only when it is called. A statement
+overwrites an operand at the end of its life, if the kernel reads it only at the elements written:
+:func:`~phintys.backends.native.dependence.may_overwrite` says when.
 
 Slots whose sizes follow from the arguments form one block, allocated when the call begins. Sizes
 that are known only after some step (an Op's Python code made an array, or a size was computed from
