@@ -26,7 +26,7 @@ REST = {
     "can_cast": {"source": "int8", "to": "int16"},
     "ceil_intdiv": {"y": Y},
     "choose": {"x": INDICES, "choices": (1, 2)},
-    "clip": {"lower": 0, "upper": Y},
+    "clip": {"min": 0, "max": Y},
     "column_stack": {"tensors": [X, Y]},
     "compress": {"condition": [True]},
     "cross": {"x1": [1, 2, 3], "x2": [4, 5, 6]},

@@ -131,6 +131,7 @@ class _Expm1(UfuncRow):
 
 def _complex_expm1(x: Any, out: Any = None) -> Any:
     x = np.asarray(x)
+    found: Any
     with np.errstate(all="ignore"):
         found, re, im = np.asarray(np.expm1(x)), x.real, x.imag
         is_open = ~np.isfinite(im)

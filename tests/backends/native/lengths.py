@@ -1,16 +1,12 @@
-"""A walk over all Ops that take integers, which are called with such as no program has.
+"""A walk over all Ops that take lengths, which are called with lengths that no array has.
 
-    python lengths.py lengths
-    python lengths.py parameters
+    python lengths.py
 
 Nodes are taken from the graphs of all records and of draws from all distributions: all that have a
 0-d integer among their inputs and an array among their outputs, so a new Op is among them. Each is
 called with the integer as an argument, for hostile values of it, as a result and as an
 intermediate, in the native and in the reference backend. Both must return the same value, or raise
 the same error of the library, and the process must survive.
-
-Parameters of Ops that are integers are replaced likewise: an Op refuses them when it is created or
-applied, or both backends agree.
 
 A number of elements that would fit into the address space is allowed to be too much for one
 backend only: native code need not have an array that nobody looks at.
@@ -105,59 +101,7 @@ def cases_of(name, node, values):
             yield Case(name, node, values, at)
 
 
-class Parameter:
-    """A node whose Op has another integer among its parameters.
-
-    Parameters
-    ----------
-    name
-        Where the node was found.
-    node
-        The node.
-    values
-        Its inputs.
-    parameter
-        The name of the parameter: an integer, or a tuple whose first one is replaced.
-    """
-
-    def __init__(self, name, node, values, parameter):
-        self.name, self.node, self.values, self.parameter = name, node, values, parameter
-
-    @property
-    def key(self):
-        """Return what makes the case different from others."""
-        return type(self.node.op), self.parameter
-
-    def build(self, number):
-        """Return the arrays that the Op makes with another parameter."""
-        op = self.node.op
-        given = {name: getattr(op, name) for name in op.__props__}
-        before = given[self.parameter]
-        given[self.parameter] = (number, *before[1:]) if isinstance(before, tuple) else number
-        inputs = [
-            variable.type.make_constant(value)
-            for variable, value in zip(self.node.inputs, self.values, strict=True)
-        ]
-        return [pt.as_tensor_variable(out) for out in type(op)(**given).make_node(*inputs).outputs]
-
-
-def parameters_of(name, node, values):
-    """Yield the cases of the parameters of a node's Op."""
-    op = node.op
-    if op.destroy_map or not all(isinstance(out.type, TensorType) for out in node.outputs):
-        return
-    given = {name: getattr(op, name) for name in getattr(op, "__props__", ())}
-    try:
-        is_like_this = type(op)(**given) == op
-    except Exception:  # noqa: BLE001 - its parameters are not those of its class
-        return
-    for parameter, value in given.items():
-        first = value[0] if isinstance(value, tuple) and value else value
-        if is_like_this and isinstance(first, int) and not isinstance(first, bool):
-            yield Parameter(name, node, values, parameter)
-
-
-def cases_of_record(record, of_node):
+def cases_of_record(record):
     """Yield the cases of a record, from a few examples."""
     found = []
 
@@ -172,7 +116,7 @@ def cases_of_record(record, of_node):
     @given(st.data())
     def look(data):
         for run in start(record, data.draw(examples(record))).runs:
-            found.extend(of_node(record.name, run.node, run.inputs))
+            found.extend(cases_of(record.name, run.node, run.inputs))
 
     look()
     return found
@@ -220,10 +164,10 @@ def distinct(*several):
     return list(cases.values())
 
 
-def outcome(function, *arguments):
+def outcome(function, length):
     """Return what a call returns or raises, in a form that can be compared."""
     try:
-        found = function(*arguments)
+        found = function(length)
     except MemoryError:
         return "memory"
     except PhintysError as error:
@@ -258,21 +202,7 @@ def check_length(case):
                 yield f"{case.name}: {case.node.op}, input {case.at} = {value}, {form}: {found}"
 
 
-def check_parameter(case):
-    """Yield how the backends differ for a parameter."""
-    for value in (*LENGTHS, 2**32, 2**63, 2**64, 2**64 + 1, -(2**64)):
-        found = []
-        for mode in ("native", "reference"):
-
-            def run(mode=mode, value=value):
-                return phintys.function([], case.build(value), mode=mode)()
-
-            found.append(outcome(run))
-        if not agree(*found, value):
-            yield f"{case.name}: {case.node.op}, {case.parameter} = {value}: {found}"
-
-
-def walk(cases, check):
+def walk(cases):
     """Check all cases in little memory; return whether one is wrong."""
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (used + BYTES, used + BYTES))
@@ -280,15 +210,11 @@ def walk(cases, check):
     for case in cases:
         sys.stdout.write(f"{case.name} {case.key}\n")
         sys.stdout.flush()  # the last line is that of a crash
-        wrong += check(case)
+        wrong += check_length(case)
     sys.stdout.write("\n".join([f"{len(cases)} cases", *wrong, ""]))
     return bool(wrong)
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "lengths":
-        found = (cases_of_record(record, cases_of) for record in RECORDS)
-        sys.exit(walk(distinct(*found, cases_of_draws()), check_length))
-    else:
-        found = (cases_of_record(record, parameters_of) for record in RECORDS)
-        sys.exit(walk(distinct(*found), check_parameter))
+    found = (cases_of_record(record) for record in RECORDS)
+    sys.exit(walk(distinct(*found, cases_of_draws())))
