@@ -17,7 +17,7 @@ from phintys.graph.variable import Constant
 from phintys.rewriting import Worklist
 
 if TYPE_CHECKING:
-    from collections.abc import Container
+    from collections.abc import Collection
 
     from phintys.graph.variable import Variable
     from phintys.passes import loop_arguments
@@ -27,7 +27,7 @@ else:
 __all__ = ["reduced_update"]
 
 
-def reduced_update(update: Variable, given: Container[Variable]) -> Variable:
+def reduced_update(update: Variable, given: Collection[Variable]) -> Variable:
     """Return an update without what loops compute beside it, if it names variables not given.
 
     Parameters
@@ -61,5 +61,5 @@ def _is_leaf(variable: Variable) -> bool:
     return variable.owner is None and not isinstance(variable, Constant)
 
 
-def _has_value(variable: Variable, given: Container[Variable]) -> bool:
+def _has_value(variable: Variable, given: Collection[Variable]) -> bool:
     return not _is_leaf(variable) or isinstance(variable, SharedVariable) or variable in given

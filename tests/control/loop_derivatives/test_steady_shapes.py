@@ -35,10 +35,10 @@ class Doubled(Op):
         output_storage[0][0] = inputs[0] * 2
 
     def L_op(self, inputs, outputs, output_grads):
-        return [output_grads[0] * 2]
+        return [type(self)()(output_grads[0])]
 
     def R_op(self, inputs, eval_points):
-        return [None if eval_points[0] is None else eval_points[0] * 2]
+        return [None if eval_points[0] is None else type(self)()(eval_points[0])]
 
 
 # ---- sizes, and what is computed with them -------------------------------------------------------
