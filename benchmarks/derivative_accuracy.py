@@ -121,7 +121,8 @@ ulp of 1, and of `dawsn` below 2, where its derivative has a zero, too.
 
 What is missed, and why: the exponent of `pow` is y - 1 and that of `logaddexp` x - y, which are
 rounded, and exponentials multiply their errors by the logarithm of the base or by the exponent;
-likewise `boxcox1p` (the power times the logarithm), the densities in `gammainc`, `gammaincc`,
+likewise `erf` (the square of x),
+`boxcox1p` (the power times the logarithm), the densities in `gammainc`, `gammaincc`,
 `betainc` (differences of logarithms), `owens_t` (the square of a h) and Fresnel integrals (the
 square of x). The derivatives of `beta`, `binom`, `poch`, `gamma`, `factorial` and of
 hypergeometric functions are multiples of SciPy's values, those of `polygamma`, `trigamma`, `expn`

@@ -439,7 +439,12 @@ ELEMENTARY = [
 ]
 
 SPECIAL = [
-    Slope("erf", UNIT | TAIL_OF_ERF, (gaussian, lambda x: -2 * x * gaussian(x))),
+    Slope(
+        "erf",
+        UNIT | TAIL_OF_ERF,
+        (gaussian, lambda x: -2 * x * gaussian(x)),
+        limits=(700, 700),
+    ),
     Slope("erfc", UNIT | TAIL_OF_ERF, (lambda x: -gaussian(x), lambda x: 2 * x * gaussian(x))),
     Slope(
         "erfcx",

@@ -54,7 +54,8 @@ erf = FloatRow(
     "scipy.special:erf",
     doc="Error function: 2/sqrt(pi) times the integral of exp(-t**2) from 0 to x.",
     complex=True,
-    derivative=lambda x, out: (_TWO_BY_ROOT_PI * _exp_of_minus_square(x),),
+    # The exact square would make this common gradient a third slower.
+    derivative=lambda x, out: (_TWO_BY_ROOT_PI * exp(-sqr(x)),),
 )
 
 erfc = FloatRow(
