@@ -134,13 +134,13 @@ def _slope(a: Any, p: Any, g: Any, drops: bool) -> Any:
 
     Each term is the adjoint of one of the derivative.
     """
-    turned, flow = adjoint(p), adjoint(g)
-    first = matmul(matmul(turned, g), turned)
     if not drops:
-        second = matmul(flow, matmul(p, turned))
-        third = matmul(matmul(turned, p), flow)
-        second = second - matmul(a, matmul(p, second))
-        return second + (third - matmul(matmul(third, p), a)) - first
+        rows, columns = a.type.shape[-2:]
+        if None in {rows, columns} or rows >= columns:
+            return _slope_of_tall(a, p, g)
+        return adjoint(_slope_of_tall(adjoint(a), adjoint(p), adjoint(g)))
+    turned = adjoint(p)
+    first = matmul(matmul(turned, g), turned)
     parts = _Parts(a, p)
     left, right, dropped = parts.left, parts.right, parts.dropped
     second = parts.right_of(matmul(matmul(right, g), _rest(left)))
@@ -148,6 +148,15 @@ def _slope(a: Any, p: Any, g: Any, drops: bool) -> Any:
     second = adjoint(second) + matmul(matmul(turned, second), dropped)
     third = adjoint(third) + matmul(matmul(dropped, third), turned)
     return second + third - first
+
+
+def _slope_of_tall(a: Any, p: Any, g: Any) -> Any:
+    """Return :func:`_slope` by products that are cheap where there are more rows than columns."""
+    turned, flow = adjoint(p), adjoint(g)
+    inner, square = matmul(g, turned), matmul(p, turned)
+    other = adjoint(inner)
+    second = matmul(flow, square) - matmul(a, matmul(other, square))
+    return second + matmul(turned, other - matmul(other, matmul(p, a)) - inner)
 
 
 def _tangent(a: Any, p: Any, direction: Any, drops: bool) -> Any:
