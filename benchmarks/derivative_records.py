@@ -56,12 +56,18 @@ class Slope:
         return differences(self.value or VALUES[self.name], self.by, order)
 
 
+def _bits() -> int:
+    """The precision that mpmath computes with."""
+    context: Any = mp.mp
+    return context.prec
+
+
 def differences(function, by, order):
     """Return a derivative by central differences, with steps that are tiny for the precision."""
 
     def derivative(*x):
         size = abs(x[by]) if x[by] else mp.mpf(1)
-        h = mp.ldexp(size, -mp.mp.prec // 4)
+        h = mp.ldexp(size, -_bits() // 4)
         before, at, after = (function(*x[:by], x[by] + n * h, *x[by + 1 :]) for n in (-1, 0, 1))
         return (after - before) / (2 * h) if order == 1 else (after - 2 * at + before) / h**2
 
@@ -84,8 +90,8 @@ def near_below(limit):
 def same(*bounds):
     """A range that is the same for all dtypes: an interval for each argument."""
     label = ", ".join(f"[{low}, {high}]" for low, high in bounds)
-    draws = tuple(uniform(*bound) for bound in bounds)
-    return {label: lambda t: draws if len(draws) > 1 else draws[0]}
+    draws = [uniform(*bound) for bound in bounds]
+    return {label: lambda t: tuple(draws) if len(draws) > 1 else draws[0]}
 
 
 def far(low, high, low32, high32):
@@ -171,7 +177,7 @@ def scaled_erfc(x):
         return mp.exp(x * x) * mp.erfc(x)
     term = total = mp.mpf(1)
     n = 0
-    while abs(term) > mp.ldexp(1, -mp.mp.prec) and n < 10**6:
+    while abs(term) > mp.ldexp(1, -_bits()) and n < 10**6:
         n += 1
         term *= -(2 * n - 1) / (2 * x * x)
         total += term
@@ -198,7 +204,7 @@ def erfcinv(y):
     if y > mp.mpf(1) / 4:
         return mp.erfinv(1 - y)
     x, step = mp.sqrt(-mp.log(y * mp.sqrt(-mp.pi * mp.log(y)))), mp.mpf(1)
-    while abs(step) > mp.ldexp(1, -mp.mp.prec * 2 // 3):
+    while abs(step) > mp.ldexp(1, -_bits() * 2 // 3):
         tail = mp.erfc(x)
         step = mp.log(tail / y) * tail / gaussian(x)
         x += step

@@ -133,11 +133,11 @@ def _complex_expm1(x: Any, out: Any = None) -> Any:
     x = np.asarray(x)
     found: Any
     with np.errstate(all="ignore"):
-        found, re, im = np.asarray(np.expm1(x)), x.real, x.imag
+        found, re, im = np.asarray(np.expm1(x)), np.real(x), np.imag(x)
         is_open = ~np.isfinite(im)
-        real = np.where(re == -np.inf, -1, np.where(is_open & (re == np.inf), np.inf, found.real))
+        real = np.where(re == -np.inf, -1, np.where(is_open & (re == np.inf), np.inf, np.real(found)))
         least = np.where(is_open, 0, np.copysign(0, np.sin(im)))
-        imaginary = np.where(im == 0, im, np.where(re == -np.inf, least, found.imag))
+        imaginary = np.where(im == 0, im, np.where(re == -np.inf, least, np.imag(found)))
     result = np.empty(x.shape, found.dtype)
     result.real, result.imag = real, imaginary
     if isinstance(out, tuple):

@@ -109,7 +109,7 @@ def as_parameter(value: Any) -> Any:
 
 def _shown(parameter: Any) -> str:
     """Return the text of a parameter: a number, or a variable."""
-    is_number = isinstance(parameter, Constant) and not parameter.ndim
+    is_number = isinstance(parameter, Constant) and not np.ndim(parameter.data)
     return str(parameter.data) if is_number else str(parameter)
 
 
