@@ -137,8 +137,6 @@ def _complex_expm1(x: Any, out: Any = None) -> Any:
         is_open = ~np.isfinite(im)
         is_high = is_open & (re == np.inf)
         real = np.where(re == -np.inf, -1, np.where(is_high, np.inf, np.real(found)))
-            re == -np.inf, -1, np.where(is_open & (re == np.inf), np.inf, np.real(found))
-        )
         least = np.where(is_open, 0, np.copysign(0, np.sin(im)))
         imaginary = np.where(im == 0, im, np.where(re == -np.inf, least, np.imag(found)))
     result = np.empty(x.shape, found.dtype)
