@@ -98,10 +98,11 @@ def applied(x: Any) -> tuple[Any, Sequence[Any]]:
     if node is None:
         return None, ()
     op = node.op
-    if not hasattr(op, "scalar_op"):
+    scalar_op = getattr(op, "scalar_op", None)
+    if scalar_op is None:
         return op, node.inputs
     # A reduction has a scalar op too.
-    return (op.scalar_op, node.inputs) if hasattr(op, "inplace_pattern") else (None, ())
+    return (scalar_op, node.inputs) if hasattr(op, "inplace_pattern") else (None, ())
 
 
 def number_of(x: Any) -> float | None:
@@ -150,18 +151,29 @@ def _factors(x: Any) -> tuple[list[_Factor], bool]:
     while waiting:
         factor, sign = waiting.pop()
         op, inputs = applied(factor)
-        if len(waiting) + len(found) >= _MOST_FACTORS or not _keeps_dtype(factor, inputs):
-            op = None
-        if op is OPERATORS.mul:
+        is_product = op is OPERATORS.mul or op is OPERATORS.true_div or op is OPERATORS.neg
+        if not is_product or len(waiting) + len(found) >= _MOST_FACTORS:
+            found.append(_factor(factor, op, sign))
+        elif not _keeps_dtype(factor, inputs):
+            found.append(_factor(factor, op, sign))
+        elif op is OPERATORS.mul:
             waiting.extend((one, sign) for one in reversed(inputs))
         elif op is OPERATORS.true_div:
             waiting += [(inputs[1], -sign), (inputs[0], sign)]
-        elif op is OPERATORS.neg:
+        else:
             is_negative = not is_negative
             waiting.append((inputs[0], sign))
-        else:
-            found.append(_Factor(*_power(unguarded(factor), sign), factor, sign))
     return found, is_negative
+
+
+def _factor(x: Any, op: Any, sign: int) -> _Factor:
+    """Return a factor that is not a product, or its inverse."""
+    if op is OPERATORS.switch:
+        x, written = unguarded(x), x
+        return _Factor(*_power(x, sign), written, sign)
+    if op is OPERATORS.sqr or op is OPERATORS.sqrt or op is OPERATORS.pow:
+        return _Factor(*_power(x, sign), x, sign)
+    return _Factor(x, sign, x, sign)
 
 
 def _keeps_dtype(x: Any, inputs: Sequence[Any]) -> bool:
