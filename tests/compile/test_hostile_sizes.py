@@ -39,11 +39,11 @@ def test_the_line_is_named(mode):
     x, n = pt.dvector("x"), pt.lscalar("n")
     y = pt.repeat(x, n)  # the line
     f = phintys.function([x, n], y, mode=mode)
-    with pytest.raises(ValueError, match="too big") as error:
+    message = rf"of shape \(3, {WRAPPING}\) has too many elements"
+    with pytest.raises(ValueError, match=message) as error:
         f(np.ones(3), WRAPPING)
     notes = "\n".join(error.value.__notes__)
     assert "pt.repeat(x, n)  # the line" in notes
-    assert f"there is no array of shape (3, {WRAPPING})" in notes
 
 
 @pytest.mark.parametrize("mode", MODES, ids=str)

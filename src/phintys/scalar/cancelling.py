@@ -152,9 +152,11 @@ def _factors(x: Any) -> tuple[list[_Factor], bool]:
         factor, sign = waiting.pop()
         op, inputs = applied(factor)
         is_product = op is OPERATORS.mul or op is OPERATORS.true_div or op is OPERATORS.neg
-        if not is_product or len(waiting) + len(found) >= _MOST_FACTORS:
-            found.append(_factor(factor, op, sign))
-        elif not _keeps_dtype(factor, inputs):
+        if (
+            not is_product
+            or len(waiting) + len(found) >= _MOST_FACTORS
+            or not _keeps_dtype(factor, inputs)
+        ):
             found.append(_factor(factor, op, sign))
         elif op is OPERATORS.mul:
             waiting.extend((one, sign) for one in reversed(inputs))

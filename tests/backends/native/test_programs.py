@@ -447,7 +447,8 @@ def test_loops_repeat_steps_and_may_end_early(count, stop_at):
         [kernel_of(body), kernel_of(reduction), kernel_of(Statement(until, (), test, ()))],
         until,
     )
-    program = Program(maker.arguments, maker.results, [kernel_of(start), loop], sizes)
+    checked = at_least_zero(sizes, steps)
+    program = Program(maker.arguments, maker.results, [checked, kernel_of(start), loop], sizes)
     verify_program(program)
     values = np.random.default_rng(count).uniform(0, 1, size=11)
     (got,) = compile_program(program)(values, np.array(count))
@@ -457,6 +458,13 @@ def test_loops_repeat_steps_and_may_end_early(count, stop_at):
         np.testing.assert_allclose(got[at + 1], row, rtol=1e-14)
         if row.max() > stop_at:
             break
+
+
+def at_least_zero(sizes, size):
+    """A check that a size that is read from memory is a length."""
+    return Check(
+        sizes.arithmetic("lt", sizes.fixed(-1), size), sizes.fixed(1), Failure(Node, "shape")
+    )
 
 
 def element_at(maker, array, size):
@@ -490,7 +498,7 @@ def test_sizes_that_change_from_pass_to_pass(count):
     program = Program(
         maker.arguments,
         maker.results,
-        [kernel_of(begin), kernel_of(first), Loop(repeats, k, body)],
+        [at_least_zero(sizes, repeats), kernel_of(begin), kernel_of(first), Loop(repeats, k, body)],
         sizes,
     )
     verify_program(program)

@@ -334,6 +334,8 @@ class _Steps:
         if ran is not None:
             lowering.bind(self.results.ran, ran)
             steps = lowering.element(ran, ())
+            # It is read from memory, so that nothing else says what it may be.
+            lowering.require_length(steps, Failure(self.node, "negative", "the number of steps"))
         for variable, trace, depth in zip(
             self.results.carried, self.traces, self.arguments.depths, strict=True
         ):
