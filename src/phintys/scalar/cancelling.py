@@ -152,11 +152,8 @@ def _factors(x: Any) -> tuple[list[_Factor], bool]:
         factor, sign = waiting.pop()
         op, inputs = applied(factor)
         is_product = op is OPERATORS.mul or op is OPERATORS.true_div or op is OPERATORS.neg
-        if (
-            not is_product
-            or len(waiting) + len(found) >= _MOST_FACTORS
-            or not _keeps_dtype(factor, inputs)
-        ):
+        has_room = len(waiting) + len(found) < _MOST_FACTORS
+        if not (is_product and has_room and _keeps_dtype(factor, inputs)):
             found.append(_factor(factor, op, sign))
         elif op is OPERATORS.mul:
             waiting.extend((one, sign) for one in reversed(inputs))
