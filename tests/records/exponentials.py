@@ -1,4 +1,4 @@
-"""Softmax and its relatives."""
+"""Softmax, its relatives, and other activations."""
 
 import numpy as np
 from hypothesis import strategies as st
@@ -75,6 +75,13 @@ def _sum_of_exponentials(name, build, count):
 RECORDS = [
     _sum_of_exponentials("special.logaddexp", pt.special.logaddexp, 2),
     _sum_of_exponentials("logaddexp of three", pt.logaddexp, 3),
+    OpRecord(
+        name="relu",
+        build=pt.relu,
+        reference=lambda x: np.where(x <= 0, np.zeros_like(x), x),
+        arguments=(Argument(dtypes=REAL),),
+        smooth=lambda x: (np.abs(x) > 0.1).all(),
+    ),
     _record("softmax", pt.softmax, special.softmax, pt.Softmax),
     _record("log_softmax", pt.log_softmax, special.log_softmax, pt.LogSoftmax),
     _record("logsumexp", pt.logsumexp, _logsumexp, pt.LogSumExp, _axis_and_keepdims),

@@ -666,7 +666,7 @@ def array_split(x: Any, indices_or_sections: Any, axis: Any = 0) -> list[TensorV
     if isinstance(indices_or_sections, list | tuple | np.ndarray):
         cuts = [0, *(fold(as_size(cut)) for cut in indices_or_sections), length]
         inner = cuts[1:-1]
-        if not all(isinstance(cut, int) for cut in inner) or sorted({0, *inner}) != cuts[:-1]:
+        if not all(isinstance(cut, int) for cut in inner) or sorted([0, *inner]) != cuts[:-1]:
             front = (slice(None),) * axis
             return [x[(*front, slice(*piece))] for piece in pairwise([*cuts[:-1], None])]
         places = [0, *(clip_size(cut, None, length) for cut in inner), length]
