@@ -242,7 +242,8 @@ def _lines(draw, smooth):
 
 def _of_each_line(x, y, mode):
     y = np.broadcast_to(y, (len(x), y.shape[1]))
-    return np.stack([np.convolve(*pair, mode) for pair in zip(x, y, strict=True)])
+    pairs = zip(x, y, strict=True)
+    return np.stack([scipy.signal.convolve(*pair, mode, method="direct") for pair in pairs])
 
 
 def _floats(draw, smooth):

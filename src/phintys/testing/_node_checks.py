@@ -177,7 +177,12 @@ def check_memory(trial: Trial, run: NodeRun) -> None:
     inputs = protected(op, run.inputs)
     values = run_node(run.node, inputs)
     for (out, value), (position, given) in product(enumerate(values), enumerate(inputs)):
-        if position not in shared_inputs(op, out) and _share(run.node.outputs[out], value, given):
+        variable, declared = run.node.outputs[out], shared_inputs(op, out)
+        # An input can be the same variable as one that the output may share memory with.
+        is_declared = position in declared or any(
+            _share(variable, given, inputs[i]) for i in declared
+        )
+        if not is_declared and _share(variable, value, given):
             _fail(
                 trial,
                 run,
