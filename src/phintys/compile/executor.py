@@ -26,7 +26,6 @@ from phintys.compile.linking import link_outputs
 from phintys.compile.locks import locks_of
 from phintys.compile.maker import FunctionMaker
 from phintys.compile.profile import as_profile
-from phintys.compile.sharing import without_sharing
 from phintys.compile.signature import Parameter, Signature
 from phintys.graph.fgraph import FunctionGraph
 from phintys.graph.shared_variable import Container, SharedVariable
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
     from typing_extensions import TypeVar
 
     from phintys.backends.base import Program, SavedProgram
-    from phintys.compile import description
+    from phintys.compile import description, sharing
     from phintys.compile.io import In
     from phintys.compile.profile import Profile
     from phintys.graph import notebooks, printing
@@ -50,6 +49,7 @@ if TYPE_CHECKING:
         """The return type of a call, for type checkers."""
 else:
     description = LateModule("phintys.compile.description")
+    sharing = LateModule("phintys.compile.sharing")
     notebooks = LateModule("phintys.graph.notebooks")
     printing = LateModule("phintys.graph.printing")
     R_co = Any
@@ -171,7 +171,7 @@ class Function(_Returning[R_co]):
         if program is None:
             program = maker.mode.backend.link(maker.fgraph, profiler=maker.profile)
         self.vm = program
-        self._program = without_sharing(program, maker.inputs)
+        self._program = self._separated(program)
         self._update: Callable[..., list[Any]] | None = None
         self._c_entries: dict[str, Any] = {}
         # Python looks up both on the class, so each function has a class of its own.
@@ -179,6 +179,12 @@ class Function(_Returning[R_co]):
         cls = type(self)
         own: Any = type(cls.__name__, (cls,), {"__slots__": (), **attributes})
         self.__class__ = own
+
+    def _separated(self, program: Program) -> Program:
+        """Return a program that overwrites no argument that shares its memory with another."""
+        if not any(spec.is_lent_for_writing for spec in self.maker.inputs):
+            return program
+        return sharing.without_sharing(program, self.maker.inputs)
 
     def _fast_call(self) -> Callable[..., Any]:
         """Return a call of the program itself, if it can check its arguments."""
@@ -333,7 +339,7 @@ class Function(_Returning[R_co]):
             updates = range(self._returned, self._returned + len(self.maker.updated))
             fgraph = self.maker.fgraph
             program = link_outputs(fgraph, [*chosen, *updates], self.maker.mode, self.profile)
-            program = without_sharing(program, self.maker.inputs)
+            program = self._separated(program)
             self._programs[chosen] = program
         return program
 

@@ -13,14 +13,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from phintys._base.errors import ArgumentError
+from phintys._base.late import LateModule
 from phintys._base.records import record
-from phintys.compile.default_updates import reduced_update
 from phintys.graph.shared_variable import SharedVariable
 from phintys.graph.traversal import toposort
 from phintys.graph.variable import Constant, Variable
 
 if TYPE_CHECKING:
+    from phintys.compile import default_updates
     from phintys.graph.apply import Apply
+else:
+    default_updates = LateModule("phintys.compile.default_updates")
 
 _WANTED_PAIRS = "expected a dict or a list of pairs (variable, expression)"
 
@@ -154,7 +157,7 @@ def _add_default_updates(
     while waiting := [variable for variable in rebuilt.shared if variable not in done]:
         done.update(waiting)
         expressions = {
-            variable: reduced_update(
+            variable: default_updates.reduced_update(
                 filtered_update(variable, variable.default_update, "default_update"),
                 replacer.copies.keys(),
             )

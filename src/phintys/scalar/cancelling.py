@@ -218,7 +218,8 @@ def _of_monomials(partial: Any, g: Any) -> Any:
     bases = [
         one.base
         for one in first
-        if any(
+        if not isinstance(one.base, Constant)  # nothing is undefined where it is
+        and any(
             one.exponent * other.exponent < 0 and is_same(one.base, other.base) for other in second
         )
     ]

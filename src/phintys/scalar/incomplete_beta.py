@@ -182,6 +182,8 @@ betaincc = FloatRow(
     example="2.0, 3.0, [0.2, 0.5]",
     intervals=((0.5, 5.0), (0.5, 5.0), (0.05, 0.95)),
     nin=3,
+    parameters=("a", "b", "x"),
+    domain="a >= 0 and b >= 0 and 0 <= x <= 1",
     external=True,
     derivative=lambda a, b, x, out: (
         -betainc_by_a(a, b, x),
@@ -189,7 +191,6 @@ betaincc = FloatRow(
         -_density(a, b, x),
     ),
     widened=True,
-    **_PARAMETERS,
 )
 
 betainccinv = FloatRow(

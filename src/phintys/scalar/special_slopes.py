@@ -52,7 +52,7 @@ def minus_slope_of_erfcx(x: Any) -> Any:
     >>> from phintys.scalar.special_slopes import minus_slope_of_erfcx
     >>> x = float64("x")
     >>> round(minus_slope_of_erfcx(x).eval({x: 10.0}), 12)
-    np.float64(0.005560139837)
+    np.float64(0.005559312219)
     """
     inverse = 1 / (1 + x)
     return _polynomial(ERFCX, dtype_of(x), 1 - 8 / (x + 4)) * inverse * inverse
@@ -120,7 +120,7 @@ def digamma_difference(a: Any, b: Any) -> Any:
     --------
     >>> import numpy as np
     >>> digamma_difference(np.array([1.0, 1e5]), np.array([1.0, 1e-9])).round(20)
-    array([1.e+00, 1.e-14])
+    array([1.000000e+00, 1.000005e-14])
     """
     digamma = import_whole("scipy.special").psi
     with np.errstate(all="ignore"):

@@ -50,7 +50,7 @@ from phintys.backends.native.stepwise.storage import Memory, Storage
 from phintys.backends.native.values import Array, LoopVariable, Place
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from phintys.backends.native.memory import MemoryPlan
     from phintys.backends.native.program import Program, Step
@@ -340,26 +340,27 @@ class Interpreter:
 
     # ---- steps
 
+    def check(self, step: Check) -> None:
+        """Compare two sizes."""
+        left, right = self._size(step.left), self._size(step.right)
+        if left != right:
+            raise CheckFailed(step.failure, left, right)
+
+    def branch(self, step: Branch) -> None:
+        """Carry out one side of a choice."""
+        for inner in step.then if self.truth(step.condition) else step.otherwise:
+            self.inner(inner)
+
+    def call(self, step: LibraryCall) -> None:
+        """Call a routine."""
+        self._expect_apart(step)
+        self.calls.carry_out(step, self)
+
     def step(self, step: Step) -> None:
         """Carry out a step."""
-        if isinstance(step, Check):
-            left, right = self._size(step.left), self._size(step.right)
-            if left != right:
-                raise CheckFailed(step.failure, left, right)
-        elif isinstance(step, Kernel):
-            self.kernel(step)
-        elif isinstance(step, Branch):
-            for inner in step.then if self.truth(step.condition) else step.otherwise:
-                self.inner(inner)
-        elif isinstance(step, Loop):
-            self.loop(step)
-        elif isinstance(step, Claim):
-            self.claim(step)
-        elif isinstance(step, Callback):
-            self.callback(step)
-        elif isinstance(step, LibraryCall):
-            self._expect_apart(step)
-            self.calls.carry_out(step, self)
+        carry_out = _CARRIED_OUT.get(type(step))
+        if carry_out is not None:
+            carry_out(self, step)
         else:  # a fence
             for array in step.reads():
                 self.memory(array)
@@ -520,3 +521,15 @@ def _extreme_of_nothing(statement: Statement, value: Numbers, axes: Sequence[int
     if dtype.kind in "iu":
         least, most = np.iinfo(dtype).min, np.iinfo(dtype).max
     return np.full(shape, most if statement.reducer == "minimum" else least, dtype)
+
+
+_CARRIED_OUT: dict[type[Step], Callable[[Interpreter, Any], None]] = {
+    Branch: Interpreter.branch,
+    Callback: Interpreter.callback,
+    Check: Interpreter.check,
+    Claim: Interpreter.claim,
+    Kernel: Interpreter.kernel,
+    LibraryCall: Interpreter.call,
+    Loop: Interpreter.loop,
+}
+"""Kind of step -> what carries it out."""
