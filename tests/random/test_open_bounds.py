@@ -87,7 +87,7 @@ def test_bounds_of_run_time(name, form, repeats):
 @pytest.mark.parametrize("name", CONTINUOUS | DISCRETE)
 def test_known_bounds(name, form, repeats):
     rng = np.random.default_rng(6)
-    for _ in range(repeats(2, 40)):
+    for _ in range(repeats(1, 40)):
         bounds, numbers = draw_bounds(rng, name in DISCRETE)
         distribution = FORMS[form]((CONTINUOUS | DISCRETE)[name](), *bounds)
         check(compiled(distribution), rng, bounds, numbers)
