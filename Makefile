@@ -93,7 +93,7 @@ test-wheel: $(READY) ## run the tests of the sdist with the wheel installed
 durations: $(READY) ## run all tests, and write how long those of each file take
 	mkdir -p build
 	$(BIN)/python -m pytest $(PYTEST) --junitxml=build/durations.xml
-	$(BIN)/python -m tools.check.durations build/durations.xml
+	$(BIN)/python -m tools.check.measuring build/durations.xml
 
 stress: $(READY) ## run the long forms of tests: many signals, forks, threads (several minutes)
 	$(BIN)/python -m pytest -m stress

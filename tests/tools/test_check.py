@@ -7,6 +7,7 @@ import pytest
 
 from tools.check import choose, command, distances, read_durations
 from tools.check.durations import BUDGETS, room_of
+from tools.check.measuring import summed
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -104,10 +105,23 @@ def test_what_differs_from_a_commit_is_found(tmp_path, monkeypatch):
     assert command._changed("HEAD~1") == [tmp_path / "two", tmp_path / "three"]
 
 
+def test_durations_are_summed_over_the_tests_of_a_file(tmp_path, monkeypatch):
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "test_a.py").write_text("")
+    report = tmp_path / "report.xml"
+    names = ("tests.test_a", "tests.test_a.TestClass", "tests.gone", "")
+    cases = "".join(f'<testcase classname="{name}" time="1.5"/>' for name in names)
+    report.write_text(f"<testsuites><testsuite>{cases}</testsuite></testsuites>")
+    monkeypatch.chdir(tmp_path)
+    assert summed(report) == {"tests/test_a.py": 3.0}
+
+
 def test_the_tests_of_each_room_keep_its_budget():
     """The times are data, which ``make durations`` measures: see the file."""
     spent = dict.fromkeys(BUDGETS, 0.0)
     for path, seconds in read_durations(ROOT).items():
-        spent[room_of(path)] += seconds
+        spent[room_of(path)] = spent.get(room_of(path), 0.0) + seconds
+    assert spent.keys() == BUDGETS.keys()
     over = {room: seconds for room, seconds in spent.items() if seconds > BUDGETS[room]}
+    assert min(spent.values()) > 0
     assert not over, f"Rooms whose tests take longer than BUDGETS allows: {over}"
