@@ -393,6 +393,13 @@ def ulps(magnitude, dtype):
     return np.ldexp(1.0, np.maximum(exponent, info.minexp) - info.nmant)
 
 
+def replace_chapter(title, following, text):
+    """Write a chapter of the document, before another one, in place of what it was."""
+    before, heading, after = DOCUMENT.read_text("utf-8").partition(following)
+    before = before.partition(title)[0].rstrip()
+    DOCUMENT.write_text(f"{before}\n\n{text}\n{heading}{after}", encoding="utf-8")
+
+
 def sample(record, label, dtype, points):
     """Draw inputs, the same on each run, and compute exact results."""
     limits = LIMITS[dtype]

@@ -18,7 +18,7 @@ import phintys
 import phintys.scalar.table as scalars
 import phintys.tensor as pt
 from benchmarks import accuracy
-from benchmarks.accuracy import DOCUMENT, LIMITS, ulps
+from benchmarks.accuracy import LIMITS, replace_chapter, ulps
 from benchmarks.derivative_records import GOAL, SLOPES
 from benchmarks.special_accuracy import SPECIAL
 
@@ -146,11 +146,8 @@ def main(points, names):
                 rows.append(row(slope, label, points))
                 print(rows[-1], flush=True)
     if not names:
-        text = DOCUMENT.read_text("utf-8")
-        before, heading, after = text.partition(SPECIAL)
         table = HEADER.format(points=points) + "\n".join(rows) + "\n"
-        before = before.partition(CHAPTER)[0].rstrip()
-        DOCUMENT.write_text(f"{before}\n\n{table}\n{heading}{after}", encoding="utf-8")
+        replace_chapter(CHAPTER, SPECIAL, table)
 
 
 if __name__ == "__main__":

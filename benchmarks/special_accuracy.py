@@ -20,7 +20,7 @@ import scipy.special
 import phintys
 import phintys.scalar.table as scalars
 import phintys.tensor as pt
-from benchmarks.accuracy import DOCUMENT, MATRICES, ulps, uniform
+from benchmarks.accuracy import MATRICES, replace_chapter, ulps, uniform
 
 DIGITS = 100  # of which zeta loses those by which it is smaller than 1
 GOAL = 4
@@ -302,11 +302,8 @@ def main(points, names):
                 rows.append(row(special, label, points))
                 print(rows[-1], flush=True)
     if not names:
-        text = DOCUMENT.read_text("utf-8")
-        before, heading, matrices = text.partition(MATRICES)
         table = HEADER.format(points=points) + "\n".join(rows) + "\n"
-        before = before.partition(SPECIAL)[0].rstrip()
-        DOCUMENT.write_text(f"{before}\n\n{table}\n{heading}{matrices}", encoding="utf-8")
+        replace_chapter(SPECIAL, MATRICES, table)
 
 
 if __name__ == "__main__":

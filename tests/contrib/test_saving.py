@@ -1,5 +1,6 @@
 """Files of parameters."""
 
+import os
 from dataclasses import dataclass
 
 import numpy as np
@@ -54,8 +55,12 @@ def test_a_single_array_and_numbers(tmp_path):
     ("change", "message"),
     [
         (lambda tree: tree | {"more": phintys.shared(1.0)}, r"lacks \[\"\['more'\]\"\]"),
-        (lambda tree: {**tree, "steps": phintys.shared(1.0)}, "dtype float64 with 0 dimensions"),
-        (lambda tree: {**tree, "steps": phintys.shared(np.arange(2))}, "int64 with 1 dimensions"),
+        (lambda tree: {**tree, "steps": phintys.shared(1.0)}, r"dtype float64 and shape \(\)"),
+        (lambda tree: {**tree, "steps": phintys.shared(np.arange(2))}, r"int64 and shape \(2,\)"),
+        (
+            lambda tree: {**tree, "none": phintys.shared(np.zeros((2, 4)))},
+            r"shape \(2, 4\), .*, got .* shape \(0, 4\)",
+        ),
     ],
 )
 def test_a_file_of_another_form_changes_nothing(tmp_path, change, message):
@@ -97,6 +102,13 @@ def test_a_write_that_fails_leaves_the_file(tmp_path, monkeypatch):
     monkeypatch.undo()
     assert phintys.load(path) == {"[0]": 1.0}
     assert [entry.name for entry in tmp_path.iterdir()] == ["model"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no permissions of this kind")
+def test_the_permissions_are_those_of_a_new_file(tmp_path):
+    phintys.save(tmp_path / "model", [1.0])
+    (tmp_path / "other").touch()
+    assert (tmp_path / "model").stat().st_mode == (tmp_path / "other").stat().st_mode
 
 
 def test_pickles_are_refused(tmp_path):

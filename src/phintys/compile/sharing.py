@@ -28,16 +28,16 @@ def without_sharing(program: Program, inputs: Sequence[In]) -> Program:
     Parameters
     ----------
     program
-        The program. It is itself returned if it checks its arguments, or may overwrite none.
+        The program. It is itself returned if it checks its arguments.
     inputs
-        The specification of each of its inputs.
+        The specification of each of its inputs, of which some are lent for writing.
     """
     if isinstance(program, CheckingProgram) and program.checks_arguments:
         return program
     places = [
         (at, spec.variable.type) for at, spec in enumerate(inputs) if spec.is_lent_for_writing
     ]
-    return _Separate(program, places) if places else program
+    return _Separate(program, places)
 
 
 class _Separate:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 
@@ -48,13 +48,14 @@ def save(path: str | os.PathLike[str], tree: Any) -> None:
     """
     arrays: Any = {name: _array_of(name, leaf) for name, leaf in walk(tree)}
     target = Path(path)
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=target.name)
+    # A file of the module tempfile would be for its owner alone, and so would the result.
+    temporary = target.with_name(f"{target.name}.{uuid4().hex}")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with temporary.open("xb") as file:
             np.savez(file, **arrays)
-        Path(temporary).replace(target)
+        temporary.replace(target)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
 
 
@@ -127,11 +128,10 @@ def _array_of(name: str, leaf: Any) -> np.ndarray[Any, Any]:
 def _fitted(path: Any, name: str, variable: SharedVariable, value: Any) -> Any:
     """Return a value for a shared variable, checked against its type and its present shape."""
     present = np.asarray(variable.get_value(borrow=True))
-    if value.dtype != present.dtype or value.ndim != present.ndim:
+    if value.dtype != present.dtype or value.shape != present.shape:
         msg = (
-            f"{name} in {os.fspath(path)!r} must be an array of dtype {present.dtype} with "
-            f"{present.ndim} dimensions, as {variable} is, got dtype {value.dtype} and shape "
-            f"{value.shape}."
+            f"{name} in {os.fspath(path)!r} must have dtype {present.dtype} and shape "
+            f"{present.shape}, as {variable} has, got dtype {value.dtype} and shape {value.shape}."
         )
         raise ArgumentError(msg)
     return variable.type.filter(value, strict=True)

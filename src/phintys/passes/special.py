@@ -23,7 +23,7 @@ from phintys.tensor import math
 from phintys.tensor.elemwise import elemwise
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph
@@ -172,10 +172,6 @@ def density_times_reciprocal(fgraph: FunctionGraph, node: Apply) -> list[Variabl
     return None
 
 
-def _position(factors: Sequence[Variable], wanted: Callable[[Variable], bool]) -> int | None:
-    return next((place for place, factor in enumerate(factors) if wanted(factor)), None)
-
-
 _POSITIVE = (ps.exp, ps.exp2, ps.sigmoid, ps.softplus, ps.cosh, ps.erfc, ps.ndtr)
 
 
@@ -197,7 +193,7 @@ def cancel_positive(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None
         inner = scalar_node(quotient, ps.true_div)
         if inner is None or argument(inner.inputs[1], *_POSITIVE) is None:
             continue
-        same = _position(parts, lambda y, below=inner.inputs[1]: is_same(y, below))
+        same = next((i for i, y in enumerate(parts) if is_same(y, inner.inputs[1])), None)
         if same is None or any(x.dtype != output_type(node).dtype for x in operands(inner)):
             continue
         # The shape is that of the function, unless the remaining operand has it.

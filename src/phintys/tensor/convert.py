@@ -14,6 +14,7 @@ from phintys.graph.null_type import is_disconnected
 from phintys.graph.variable import Variable
 from phintys.tensor._operators import operators
 from phintys.tensor.type import (
+    MOST_DIMS,
     TensorType,
     as_array,
     how_to_get_numbers,
@@ -37,9 +38,6 @@ __all__ = [
     "refuse_endless",
     "register_conversion",
 ]
-
-_MOST_DIMS = 64
-"""Maximum number of dimensions of an array of NumPy."""
 
 
 def constant(
@@ -105,7 +103,7 @@ def constant(
 
 def _holds_numpy(x: Any) -> bool:
     """Return whether a nested sequence holds NumPy values, which keep their precision."""
-    for _ in range(_MOST_DIMS):
+    for _ in range(MOST_DIMS):
         if isinstance(x, list | tuple) and x:
             x = x[0]
     return isinstance(x, np.ndarray | np.generic)

@@ -14,7 +14,7 @@ from phintys.graph.apply import Apply
 from phintys.graph.op import Op
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.synonyms import also_named
-from phintys.tensor.type import TensorType
+from phintys.tensor.type import MOST_DIMS, TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,9 +38,6 @@ __all__ = [
     "swapaxes",
     "transpose",
 ]
-
-_MOST_DIMS = 64
-"""Maximum number of dimensions of an array of NumPy."""
 
 
 class DimShuffle(Op):
@@ -67,8 +64,8 @@ class DimShuffle(Op):
     view_map = {0: [0]}
 
     def __init__(self, input_ndim: int, new_order: Sequence[int | str]) -> None:
-        if not 0 <= input_ndim <= _MOST_DIMS:
-            msg = f"DimShuffle: the rank of an array is from 0 to {_MOST_DIMS}, got {input_ndim}."
+        if not 0 <= input_ndim <= MOST_DIMS:
+            msg = f"DimShuffle: the rank of an array is from 0 to {MOST_DIMS}, got {input_ndim}."
             raise OpContractError(msg)
         self.input_ndim = input_ndim
         self.new_order = tuple([self._checked(entry) for entry in new_order])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from phintys._base.errors import ArgumentError, ShapeError
+from phintys._base.errors import ArgumentError, ShapeError, add_note
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -82,7 +82,7 @@ class _Steps:
         try:
             return program(self._values())
         except Exception as error:
-            error.add_note(f"In step {self._ran} of {self._op}; the first is step 0.")
+            add_note(error, f"In step {self._ran} of {self._op}; the first is step 0.")
             raise
 
     def _values(self) -> list[Any]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from phintys._base.errors import add_note
 from phintys._base.once import kept_property
 from phintys.gradient.arithmetic import fit_dtype
 from phintys.gradient.forward import push_forward
@@ -122,7 +123,7 @@ class RowLoop(HasInnerGraph, Op):
             try:
                 rows = program([np.asarray(i, "int64"), *captured])
             except Exception as error:
-                error.add_note(f"In row {i} of {self}; the first is row 0.")
+                add_note(error, f"In row {i} of {self}; the first is row 0.")
                 raise
             for array, row, stack in zip(arrays, rows, self.stacked, strict=True):
                 if stack:

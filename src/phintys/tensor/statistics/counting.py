@@ -281,9 +281,8 @@ def places_in(edges: Any, x: Any) -> tuple[Any, Any]:
     last = at_least_one(sizes_of(edges)[0], "histogram: the number of edges") - 1
     first = 0 if isinstance(last, int) else math.minimum(last, 0)  # after the check
     place = searchsorted(edges, x, "right") - 1
-    place = math.switch(
-        math.eq(x, edges[last]), last - 1, place
-    )  # the last edge belongs to its bin
+    # The last edge belongs to the bin before it.
+    place = math.switch(math.eq(x, edges[last]), last - 1, place)
     return place, math.and_(math.ge(x, edges[first]), math.le(x, edges[last]))
 
 
