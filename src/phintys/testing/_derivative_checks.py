@@ -271,7 +271,7 @@ def _tangents(
     trial: Trial, directions: Sequence[Array], moving: Sequence[int], continuous: Sequence[int]
 ) -> list[Any]:
     """Return the tangent of each continuous output."""
-    types = trial.example.types
+    types: Sequence[Any] = trial.example.types
     inputs = [type_.make_variable(f"input_{i}") for i, type_ in enumerate(types)]
     outputs = trial.build(inputs)
     points = [
