@@ -194,7 +194,9 @@ def _gradients(
     inputs = [type_.make_variable(f"input_{i}") for i, type_ in enumerate(types)]
     outputs = trial.build(inputs)
     # An output can be another one, or computed from it: copies take their gradients apart.
-    known = {pt.tensor_copy(outputs[i]): pt.constant(_fit(weights[i], outputs[i])) for i in chosen}
+    known: dict[Any, Any] = {
+        pt.tensor_copy(outputs[i]): pt.constant(_fit(weights[i], outputs[i])) for i in chosen
+    }
     gradients = grad(
         None,
         [inputs[position] for position in positions],
@@ -275,7 +277,7 @@ def _tangents(
     inputs = [type_.make_variable(f"input_{i}") for i, type_ in enumerate(types)]
     outputs = trial.build(inputs)
     points = [
-        pt.constant(direction.astype(types[position].dtype))
+        pt.constant(direction.astype(trial.example.values[position].dtype))
         for position, direction in zip(moving, directions, strict=True)
     ]
     tangents = Rop(
