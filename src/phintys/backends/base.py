@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from phintys._base.locks import ProcessLock
     from phintys.backends.measurements import Profiler
     from phintys.graph.fgraph import FunctionGraph
-    from phintys.graph.op import Op
 
 __all__ = [
     "C_SIGNATURES",
@@ -37,9 +36,7 @@ __all__ = [
     "check_backend",
     "copy_value",
     "get_backend",
-    "is_copy",
     "register_backend",
-    "register_copy",
     "register_late_backend",
 ]
 
@@ -294,21 +291,8 @@ def get_backend(backend: str | Backend) -> Backend:
     return _BACKENDS[backend]
 
 
-_COPIES: set[type[Op]] = set()
-
-
 def copy_value(value: Any) -> Any:
     """Return a copy that shares no memory with ``value``; arrays keep their memory layout."""
     if isinstance(value, np.ndarray) and not value.dtype.hasobject:
         return value.copy(order="K")
     return copy.deepcopy(value)
-
-
-def register_copy(op_class: type[Op]) -> None:
-    """Declare that an Op returns its only input in newly allocated memory."""
-    _COPIES.add(op_class)
-
-
-def is_copy(op: Op) -> bool:
-    """Return whether an Op returns its only input in newly allocated memory."""
-    return type(op) in _COPIES

@@ -9,22 +9,20 @@ from phintys.graph.inner import HasInnerGraph
 from phintys.graph.variable import Constant
 from phintys.passes._facts import fits, is_size_of
 from phintys.passes._loops import enough_rows, is_like, not_negative
-from phintys.tensor.creation import Alloc, alloc
-from phintys.tensor.cumulative import CumOp
+from phintys.tensor.creation import alloc
 from phintys.tensor.dim_shuffle import DimShuffle
 from phintys.tensor.elemwise import Elemwise
 from phintys.tensor.indexing.basic import Subtensor
 from phintys.tensor.indexing.setting import take
 from phintys.tensor.indexing.template import FULL, SCALAR
 from phintys.tensor.known import known_int
-from phintys.tensor.make_vectors import MakeVector
 from phintys.tensor.products import BatchedDot, Dot
 from phintys.tensor.ranges import arange
 from phintys.tensor.reduce import Reduce
 from phintys.tensor.reshaping import reshape
-from phintys.tensor.shapes import Shape, ShapeI, shape_i
+from phintys.tensor.shapes import shape_i
 from phintys.tensor.size_check import unchecked_size
-from phintys.tensor.softmaxes import LogSoftmax, LogSumExp, Softmax, SoftmaxOrZero
+from phintys.tensor.softmaxes import LogSoftmax, Softmax, SoftmaxOrZero
 from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
@@ -36,25 +34,7 @@ if TYPE_CHECKING:
 
     Build = Callable[..., Any]
 
-__all__ = ["BATCHED", "SAFE", "Outside", "collapse"]
-
-SAFE: tuple[type[Op], ...] = (
-    Elemwise,
-    DimShuffle,
-    Reduce,
-    Dot,
-    BatchedDot,
-    Softmax,
-    SoftmaxOrZero,
-    LogSoftmax,
-    LogSumExp,
-    CumOp,
-    Shape,
-    ShapeI,
-    MakeVector,
-    Alloc,
-)
-"""Ops that raise no error but for shapes, whatever the values are."""
+__all__ = ["BATCHED", "Outside", "collapse"]
 
 
 class Outside:

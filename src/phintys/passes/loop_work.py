@@ -17,7 +17,7 @@ from phintys.passes._loops import (
     may_vanish,
     replacements,
 )
-from phintys.passes.loop_batches import BATCHED, SAFE, Outside
+from phintys.passes.loop_batches import BATCHED, Outside
 from phintys.rewriting import NOT_CONSTANT, node_rewriter
 from phintys.tensor.creation import Alloc
 from phintys.tensor.dim_shuffle import DimShuffle
@@ -78,7 +78,7 @@ def hoist_invariant_work(fgraph: FunctionGraph, node: Apply) -> list[Variable | 
 def _remove_unsafe(movable: set[Apply], nodes: Iterable[Apply]) -> None:
     """Remove the nodes that may fail, and those that depend on them."""
     for node in nodes:
-        if not isinstance(node.op, SAFE) or any(
+        if not node.op.raises_only_for_shapes or any(
             x.owner is not None and x.owner not in movable for x in node.inputs
         ):
             movable.discard(node)

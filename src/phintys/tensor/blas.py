@@ -29,7 +29,7 @@ from phintys.tensor.reduce import sum
 from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from phintys.graph.fgraph import FunctionGraph
 
@@ -71,6 +71,7 @@ class Gemm(Op):
     """
 
     __props__ = ("inplace",)
+    reuses_operands = True
 
     def __init__(self, inplace: bool = False) -> None:
         self.inplace = inplace
@@ -79,6 +80,10 @@ class Gemm(Op):
 
     def __str__(self) -> str:
         return "Gemm{inplace}" if self.inplace else "Gemm"
+
+    def inplace_twins(self, node: Apply) -> Iterable[Op]:
+        """Return the product that overwrites the array that it is added to."""
+        return (Gemm(inplace=True),) if not self.inplace and len(node.inputs) > 3 else ()
 
     def make_node(self, x: Any, y: Any, alpha: Any, c: Any = None) -> Apply:
         """Apply to operands of one dtype whose ranks and sizes match."""

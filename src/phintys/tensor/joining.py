@@ -17,7 +17,7 @@ from phintys.tensor._rules import is_discrete, is_missing, zero_gradient
 from phintys.tensor.convert import as_tensor_variable, constant, contains_variable
 from phintys.tensor.dim_shuffle import expand_dims, normalize_axis, shape_padleft
 from phintys.tensor.join_along import join_along, split_along
-from phintys.tensor.known import known_int, known_sizes, register_knowledge
+from phintys.tensor.known import known_int, known_sizes
 from phintys.tensor.make_vectors import make_vector
 from phintys.tensor.reshaping import reshape, shape_vector
 from phintys.tensor.shapes import shape_i, vector_elements
@@ -144,6 +144,12 @@ class Join(Op):
                     sizes = with_check(sizes, "equal", a, b, subject)
         return sizes
 
+    def static_value(self, node: Apply, known: Sequence[Any]) -> Any:
+        """Return the entries of all parts, if each is known."""
+        if not all(isinstance(part, tuple) for part in known):
+            return None
+        return tuple(entry for part in known for entry in part)
+
     def L_op(
         self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
     ) -> list[Any]:
@@ -161,15 +167,6 @@ class Join(Op):
             for x, point in zip(inputs, eval_points, strict=True)
         ]
         return [self(*directions)]
-
-
-def _know_join(node: Any, known: Sequence[Any]) -> Any:
-    if not all(isinstance(part, tuple) for part in known):
-        return None
-    return tuple(entry for part in known for entry in part)
-
-
-register_knowledge(Join, _know_join)
 
 
 class Split(Op):

@@ -176,6 +176,7 @@ class Dot(_Product):
     """
 
     is_bilinear = True
+    raises_only_for_shapes = True
 
     def _output_shape(self, x: Any, y: Any) -> tuple[int | None, ...]:
         if x.ndim not in {1, 2} or y.ndim not in {1, 2}:
@@ -233,6 +234,8 @@ class BatchedDot(_Product):
     >>> pt.BatchedDot()(x, y).type
     Tensor3(float64, shape=(5, 2, 4))
     """
+
+    raises_only_for_shapes = True
 
     def _output_shape(self, x: Any, y: Any) -> tuple[int | None, ...]:
         if x.ndim != y.ndim or x.ndim < 3:

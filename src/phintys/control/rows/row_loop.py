@@ -227,7 +227,7 @@ def row_loop(
 
     Subexpressions that do not depend on ``index`` are computed once, outside the loop.
 
-    It is what :func:`~phintys.gradient.rows.stacked_rows` calls, which documents the parameters.
+    The parameters are those of ``stacked_rows`` of :class:`~phintys.gradient.graph_ops.GraphOps`.
     """
     captured: dict[Variable, Variable] = {}
 

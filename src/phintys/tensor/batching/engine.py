@@ -22,7 +22,7 @@ from phintys._base.origin import inherit_origin
 from phintys.graph.op import Op
 from phintys.graph.traversal import toposort
 from phintys.graph.variable import Variable
-from phintys.tensor.batching.rules import BATCHING, ROWS_READ
+from phintys.tensor.batching.rules import BATCHING
 from phintys.tensor.batching.uneven import even, index_rows, zero_beyond
 from phintys.tensor.broadcasting import broadcast_sizes
 from phintys.tensor.convert import as_tensor_variable
@@ -259,8 +259,8 @@ def _even_out(batch: Batch, lengths: Mapping[int, Any]) -> None:
     """Check the numbers of rows of inputs that a node cannot read if they differ."""
     if not lengths:
         return
-    can = ROWS_READ.find(type(batch.node.op))
-    read = can(batch.node) if can is not None else ()
+    rows_read = batch.node.op.rows_read
+    read = rows_read(batch.node) if rows_read is not None else ()
     for position, counts in lengths.items():
         if position not in read:
             batch.inputs[position] = even(batch.inputs[position], counts)
