@@ -35,7 +35,7 @@ from phintys.tensor.type import TensorType
 if TYPE_CHECKING:
     from phintys.graph.apply import Apply
 
-__all__ = ["Batch", "batch_rank", "broadcasts", "vectorize_graph", "vectorize_inner"]
+__all__ = ["Batch", "batch_rank", "broadcasts", "outputs_for", "vectorize_graph", "vectorize_inner"]
 
 T = TypeVar("T")
 
@@ -245,7 +245,7 @@ def _batch_node(node: Apply, values: dict[Any, Any], uneven: dict[Any, Any]) -> 
                 uneven.update({indexed[0]: counts} if counts is not None else {})
                 return
             _even_out(batch, lengths)
-            found = _outputs(node, batch)
+            found = outputs_for(batch)
         except (TypeError, ValueError, PhintysError) as error:
             add_note(error, f"While batching {node.op}, in the node made at\n  {node.origin}")
             raise
@@ -266,8 +266,9 @@ def _even_out(batch: Batch, lengths: Mapping[int, Any]) -> None:
             batch.inputs[position] = even(batch.inputs[position], counts)
 
 
-def _outputs(node: Apply, batch: Batch) -> list[Variable]:
+def outputs_for(batch: Batch) -> list[Variable]:
     """Return the outputs of a node for a batch, checked against those for an item."""
+    node = batch.node
     if not batch.ndim:
         return node.clone_with_new_inputs(batch.inputs, strict=False).outputs
     rule = BATCHING.find(type(node.op))
