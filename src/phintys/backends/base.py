@@ -30,9 +30,9 @@ __all__ = [
     "CallShape",
     "CheckingProgram",
     "FastProgram",
-    "Program",
+    "LinkedProgram",
     "SavableProgram",
-    "SavedProgram",
+    "SavedLinkedProgram",
     "check_backend",
     "copy_value",
     "get_backend",
@@ -41,7 +41,7 @@ __all__ = [
 ]
 
 
-class Program(Protocol):
+class LinkedProgram(Protocol):
     """Computes the outputs of a graph from values of its inputs.
 
     A program can be called by several threads at once, and recursively.
@@ -185,10 +185,10 @@ class AddressableProgram(Protocol):
         ...
 
 
-class SavedProgram(Protocol):
+class SavedLinkedProgram(Protocol):
     """The pickled form of a program; its graph is pickled separately."""
 
-    def link(self, fgraph: FunctionGraph) -> Program | None:
+    def link(self, fgraph: FunctionGraph) -> LinkedProgram | None:
         """Return the program of the graph; ``None`` if it has to be linked again here."""
         ...
 
@@ -197,7 +197,7 @@ class SavedProgram(Protocol):
 class SavableProgram(Protocol):
     """A program that is expensive to build and can be pickled."""
 
-    def saved(self) -> SavedProgram | None:
+    def saved(self) -> SavedLinkedProgram | None:
         """Return the object to pickle; ``None`` if the program cannot be saved here."""
         ...
 
@@ -211,7 +211,7 @@ class Backend(Protocol):
         """The name used in messages and modes."""
         ...
 
-    def link(self, fgraph: FunctionGraph, *, profiler: Profiler | None = None) -> Program:
+    def link(self, fgraph: FunctionGraph, *, profiler: Profiler | None = None) -> LinkedProgram:
         """Return a program for a graph, which must not be modified afterwards.
 
         Parameters

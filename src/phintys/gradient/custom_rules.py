@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from phintys.gradient.functions_with_rules import FunctionWithRules
-    from phintys.gradient.tracing import Arguments
+    from phintys.gradient.tracing import CallArguments
 
 __all__ = ["Rules"]
 
@@ -51,7 +51,7 @@ class Rules:
         self,
         custom: FunctionWithRules,
         fixed: tuple[Any, ...],
-        arguments: Arguments,
+        arguments: CallArguments,
         result: Any,
         pullback: Callable[..., Any] | None,
         inputs: Sequence[Variable],

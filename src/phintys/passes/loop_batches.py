@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from phintys.graph.apply import Apply
     from phintys.graph.op import Op
-    from phintys.passes._loops import Argument, Loop
+    from phintys.passes._loops import EditedLoop, LoopArgument
     from phintys.tensor.batching import engine as batching
 else:
     batching = LateModule("phintys.tensor.batching.engine")
@@ -55,7 +55,10 @@ class Outside:
     """
 
     def __init__(
-        self, loop: Loop, nodes: Iterable[Apply], stacked: Iterable[Argument] | None = None
+        self,
+        loop: EditedLoop,
+        nodes: Iterable[Apply],
+        stacked: Iterable[LoopArgument] | None = None,
     ) -> None:
         self._loop = loop
         self._stacked = None if stacked is None else list(stacked)

@@ -16,12 +16,12 @@ from phintys.graph import contract
 from phintys.graph.apply import Apply
 from phintys.graph.equality import equal_computations
 from phintys.graph.op import Op
-from phintys.testing._trial import NodeRun, Trial, difference, run_node
+from phintys.testing._trial import ExactRun, Trial, difference, run_node
 
 __all__ = ["NODE_CHECKS"]
 
 
-def check_make_node(trial: Trial, run: NodeRun) -> None:
+def check_make_node(trial: Trial, run: ExactRun) -> None:
     """``op.make_node(*node.inputs)`` makes an equivalent node."""
     node = run.node
     again = node.op.make_node(*node.inputs)
@@ -45,7 +45,7 @@ def check_make_node(trial: Trial, run: NodeRun) -> None:
         )
 
 
-def check_values(trial: Trial, run: NodeRun) -> None:
+def check_values(trial: Trial, run: ExactRun) -> None:
     """Each value belongs to the Type of its variable."""
     for position, (variable, value) in enumerate(zip(run.node.outputs, run.results, strict=True)):
         if not variable.type.is_valid_value(value):
@@ -58,7 +58,7 @@ def check_values(trial: Trial, run: NodeRun) -> None:
             _fail(trial, run, "values", problem)
 
 
-def check_equality(trial: Trial, run: NodeRun) -> None:
+def check_equality(trial: Trial, run: ExactRun) -> None:
     """The Op equals itself and nothing else, and has a hash."""
     op = run.node.op
     if op != op or not op == op:  # noqa: PLR0124, SIM201 - both operators are tested
@@ -69,7 +69,7 @@ def check_equality(trial: Trial, run: NodeRun) -> None:
         _fail(trial, run, "equality", "the Op equals objects that are not Ops")
 
 
-def check_inputs_unchanged(trial: Trial, run: NodeRun) -> None:
+def check_inputs_unchanged(trial: Trial, run: ExactRun) -> None:
     """Inputs are changed only where ``destroy_map`` says so."""
     given = protected(run.node, run.values)
     before = [duplicate(value) for value in given]
@@ -77,7 +77,7 @@ def check_inputs_unchanged(trial: Trial, run: NodeRun) -> None:
     node_checks.check_inputs(run.node, given, before)
 
 
-def check_storage(trial: Trial, run: NodeRun) -> None:
+def check_storage(trial: Trial, run: ExactRun) -> None:
     """What is left in the storage cells makes no difference."""
     for offer in offered_storage(run.node, run.results, _OFFERS):
         node_checks.check_offer(run, offer)
@@ -87,25 +87,25 @@ _OFFERS = ("previous", "negative", "wrong_size")
 """Kinds of memory that are offered; the mode "debug" offers all."""
 
 
-def check_memory(trial: Trial, run: NodeRun) -> None:
+def check_memory(trial: Trial, run: ExactRun) -> None:
     """Outputs share memory with inputs only where ``view_map`` or ``destroy_map`` say so."""
     given = protected(run.node, run.values)
-    again = NodeRun(run.node, run.values, run.execute(given), run.used)
+    again = ExactRun(run.node, run.values, run.execute(given), run.used)
     node_checks.check_memory(again, given)
     node_checks.check_again(again)
 
 
-def check_shapes(trial: Trial, run: NodeRun) -> None:
+def check_shapes(trial: Trial, run: ExactRun) -> None:
     """``infer_shape`` says the shapes that the values have."""
     shapes.check_shapes(run.node, run.values, run.results, trial.known)
 
 
-def check_connection_pattern(trial: Trial, run: NodeRun) -> None:
+def check_connection_pattern(trial: Trial, run: ExactRun) -> None:
     """``connection_pattern`` has a row for each input."""
     contract.connection_pattern(run.node)
 
 
-def check_pickling(trial: Trial, run: NodeRun) -> None:
+def check_pickling(trial: Trial, run: ExactRun) -> None:
     """Op and node survive copying and pickling, and compute the same afterwards."""
     op = run.node.op
     copies: list[tuple[str, Op, Apply]] = [("copied", copy.copy(op), copy.copy(run.node))]
@@ -172,5 +172,5 @@ def check_same_graph(trial: Trial) -> None:
         )
 
 
-def _fail(trial: Trial, run: NodeRun, check: str, problem: str) -> None:
+def _fail(trial: Trial, run: ExactRun, check: str, problem: str) -> None:
     trial.fail(check, f"{run.node.op}: {problem}.", run.node)

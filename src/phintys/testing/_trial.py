@@ -19,7 +19,7 @@ from phintys.graph.variable import Constant, Variable
 from phintys.testing.records import ROUNDED, Example, OpRecord, Tolerance
 
 __all__ = [
-    "NodeRun",
+    "ExactRun",
     "Trial",
     "as_list",
     "compare",
@@ -36,7 +36,7 @@ def as_list(outputs: Any) -> list[Any]:
     return list(outputs) if isinstance(outputs, list | tuple) else [outputs]
 
 
-class NodeRun(node_checks.NodeRun):
+class ExactRun(node_checks.NodeRun):
     """A node that was run without a backend that mends what it stores.
 
     Results are compared to the last digits.
@@ -59,7 +59,7 @@ class Trial:
     example: Example
     inputs: list[Any] = field(default_factory=list)
     outputs: list[Any] = field(default_factory=list)
-    runs: list[NodeRun] = field(default_factory=list)
+    runs: list[ExactRun] = field(default_factory=list)
     known: dict[Variable, Any] = field(default_factory=dict)
     values: list[Any] = field(default_factory=list)
 
@@ -116,19 +116,19 @@ def value_of(variable: Variable, known: Mapping[Variable, Any]) -> Any:
     return variable.data if isinstance(variable, Constant) else known[variable]
 
 
-def evaluate(outputs: Sequence[Variable], known: dict[Variable, Any]) -> list[NodeRun]:
+def evaluate(outputs: Sequence[Variable], known: dict[Variable, Any]) -> list[ExactRun]:
     """Compute all nodes that ``outputs`` need; ``known`` has the inputs and gets the results.
 
     No node changes a value: one that destroys inputs is given copies.
     """
-    runs: list[NodeRun] = []
+    runs: list[ExactRun] = []
     nodes = toposort(outputs, blockers=list(known))
     used = {*outputs, *(variable for node in nodes for variable in node.inputs)}
     for node in nodes:
         inputs = [value_of(variable, known) for variable in node.inputs]
         results = run_node(node, protected(node, inputs))
         known.update(zip(node.outputs, results, strict=True))
-        runs.append(NodeRun(node, inputs, results, used))
+        runs.append(ExactRun(node, inputs, results, used))
     return runs
 
 
