@@ -6,7 +6,7 @@ import functools
 from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import ArgumentError
-from phintys._base.nests import rebuilt
+from phintys._base.nested_containers import rebuilt
 from phintys.gradient.graph_ops import graph_ops
 from phintys.gradient.tracing import captured_by, name_of, outputs_of, separate, updates_outside
 from phintys.graph.variable import Variable

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from phintys._base.errors import GradientError, add_note
-from phintys._base.nests import matched, rebuilt, walk
+from phintys._base.nested_containers import matched, rebuilt, walk
 from phintys.gradient.arithmetic import fit_dtype, is_complex, is_discrete, misfit_of, zero_like
 from phintys.gradient.marks import disconnected_grad
 from phintys.gradient.pullback import pull_back

@@ -23,8 +23,8 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from phintys._base.collecting import collector_paused
 from phintys._base.errors import OpContractError, add_note
+from phintys._base.garbage_collection import collector_paused
 from phintys._base.late import LateModule
 from phintys._base.origin import inherit_origin
 from phintys.gradient.arithmetic import (

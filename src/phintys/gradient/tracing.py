@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import ArgumentError
-from phintys._base.nests import rebuilt, walk
+from phintys._base.nested_containers import rebuilt, walk
 from phintys._base.records import record
 from phintys.graph.cloning import graph_replace
 from phintys.graph.shared_variable import set_within
@@ -42,7 +42,7 @@ class CallArguments:
     nests
         The arguments, with ``None`` where the variables were.
     places
-        The numbers of these places, in the order of :func:`~phintys._base.nests.walk`.
+        The numbers of these places, in the order of :func:`~phintys._base.nested_containers.walk`.
     """
 
     nests: tuple[Any, ...]

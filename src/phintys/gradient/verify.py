@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from phintys._base.caches import kept_property
 from phintys._base.errors import GradientError
-from phintys._base.once import kept_property
 from phintys.gradient.comparison import GradientComparison
 from phintys.gradient.forward import Rop
 from phintys.gradient.numeric import numeric_grad, step_for, tolerance_for

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from phintys._base.apart import import_whole
 from phintys._base.errors import DtypeError, ShapeError
+from phintys._base.uninterrupted import import_whole
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
 from phintys.tensor._rules import add_all, conjugate, is_missing

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from phintys._base.caches import remember
 from phintys._base.errors import AxisError, OpContractError, ShapeError
-from phintys._base.once import remember
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
 from phintys.tensor.convert import as_tensor_variable

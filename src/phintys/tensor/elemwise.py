@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from phintys._base.caches import remember
 from phintys._base.config import config
 from phintys._base.dropped import WeakValues
 from phintys._base.errors import OpContractError, ShapeError
 from phintys._base.late import LateModule
 from phintys._base.locks import ProcessLock
-from phintys._base.once import remember
 from phintys.graph.apply import Apply
 from phintys.graph.null_type import DisconnectedType, NullType
 from phintys.graph.op import Op

@@ -7,8 +7,8 @@ from itertools import pairwise
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+from phintys._base.caches import Once
 from phintys._base.late import LateModule
-from phintys._base.once import Once
 from phintys.backends.native.emit.programs import emit_program
 from phintys.backends.native.emit.target import Target
 from phintys.backends.native.lower import lower_program

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from phintys._base.errors import ArgumentError, DtypeError, ShapeError, add_note
-from phintys._base.nests import form_of, matched, rebuilt, walk
+from phintys._base.nested_containers import form_of, matched, rebuilt, walk
 from phintys._base.records import record
 from phintys.control.graph_ops.default_updates import DefaultUpdates
 from phintys.control.loop_forms.builder import LoopBuilder, check_alike, errors_name

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from phintys._base.caches import kept_property
 from phintys._base.errors import add_note
-from phintys._base.once import kept_property
 from phintys.gradient.arithmetic import fit_dtype
 from phintys.gradient.forward import push_forward
 from phintys.gradient.paths import connections

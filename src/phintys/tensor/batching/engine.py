@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
+from phintys._base.caches import kept_property
 from phintys._base.errors import (
     ArgumentError,
     OpContractError,
@@ -17,7 +18,6 @@ from phintys._base.errors import (
     TypeContractError,
     add_note,
 )
-from phintys._base.once import kept_property
 from phintys._base.origin import inherit_origin
 from phintys.graph.op import Op
 from phintys.graph.traversal import toposort

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from phintys._base.caches import kept_property
 from phintys._base.errors import IntegrityError
 from phintys._base.late import LateModule
-from phintys._base.once import kept_property
 from phintys._base.records import record
 from phintys.backends.base import CallShape
 from phintys.backends.native.emit.programs import emit_program
