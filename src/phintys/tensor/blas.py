@@ -24,7 +24,7 @@ from phintys.tensor._rules import add_all, conjugate, is_missing
 from phintys.tensor.convert import as_tensor_variable, constant
 from phintys.tensor.creation import sum_to
 from phintys.tensor.hints import operands_misfit
-from phintys.tensor.products import Dot, fitting, misfit
+from phintys.tensor.products import Dot, fitting, misfit_of
 from phintys.tensor.reduce import sum
 from phintys.tensor.type import TensorType
 
@@ -161,7 +161,7 @@ class Gemm(Op):
         """
         x, y, *added = values
         if x.shape[-1] != y.shape[0]:
-            raise misfit(_dot, node.inputs[:2], (x.shape, y.shape))
+            raise misfit_of(_dot, node.inputs[:2], (x.shape, y.shape))
         for value, variable in zip(added, node.inputs[3:], strict=True):
             type_: Any = variable.type
             for dim, static in enumerate(type_.shape):
