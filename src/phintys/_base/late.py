@@ -19,10 +19,10 @@ from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
 
-from phintys._base.apart import import_whole
 from phintys._base.naming import near_misses
 from phintys._base.not_offered import NOT_OFFERED
 from phintys._base.public import public_dir
+from phintys._base.uninterrupted import import_whole
 
 __all__ = ["LateModule", "absent", "is_instance_of_late", "late_names", "lend"]
 

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from phintys._base.locks import ProcessLock
     from phintys.backends.measurements import Profiler
     from phintys.graph.fgraph import FunctionGraph
-    from phintys.graph.op import Op
 
 __all__ = [
     "C_SIGNATURES",
@@ -31,20 +30,18 @@ __all__ = [
     "CallShape",
     "CheckingProgram",
     "FastProgram",
-    "Program",
+    "LinkedProgram",
     "SavableProgram",
-    "SavedProgram",
+    "SavedLinkedProgram",
     "check_backend",
     "copy_value",
     "get_backend",
-    "is_copy",
     "register_backend",
-    "register_copy",
     "register_late_backend",
 ]
 
 
-class Program(Protocol):
+class LinkedProgram(Protocol):
     """Computes the outputs of a graph from values of its inputs.
 
     A program can be called by several threads at once, and recursively.
@@ -188,10 +185,10 @@ class AddressableProgram(Protocol):
         ...
 
 
-class SavedProgram(Protocol):
+class SavedLinkedProgram(Protocol):
     """The pickled form of a program; its graph is pickled separately."""
 
-    def link(self, fgraph: FunctionGraph) -> Program | None:
+    def link(self, fgraph: FunctionGraph) -> LinkedProgram | None:
         """Return the program of the graph; ``None`` if it has to be linked again here."""
         ...
 
@@ -200,7 +197,7 @@ class SavedProgram(Protocol):
 class SavableProgram(Protocol):
     """A program that is expensive to build and can be pickled."""
 
-    def saved(self) -> SavedProgram | None:
+    def saved(self) -> SavedLinkedProgram | None:
         """Return the object to pickle; ``None`` if the program cannot be saved here."""
         ...
 
@@ -214,7 +211,7 @@ class Backend(Protocol):
         """The name used in messages and modes."""
         ...
 
-    def link(self, fgraph: FunctionGraph, *, profiler: Profiler | None = None) -> Program:
+    def link(self, fgraph: FunctionGraph, *, profiler: Profiler | None = None) -> LinkedProgram:
         """Return a program for a graph, which must not be modified afterwards.
 
         Parameters
@@ -294,21 +291,8 @@ def get_backend(backend: str | Backend) -> Backend:
     return _BACKENDS[backend]
 
 
-_COPIES: set[type[Op]] = set()
-
-
 def copy_value(value: Any) -> Any:
     """Return a copy that shares no memory with ``value``; arrays keep their memory layout."""
     if isinstance(value, np.ndarray) and not value.dtype.hasobject:
         return value.copy(order="K")
     return copy.deepcopy(value)
-
-
-def register_copy(op_class: type[Op]) -> None:
-    """Declare that an Op returns its only input in newly allocated memory."""
-    _COPIES.add(op_class)
-
-
-def is_copy(op: Op) -> bool:
-    """Return whether an Op returns its only input in newly allocated memory."""
-    return type(op) in _COPIES

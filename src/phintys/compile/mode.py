@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from phintys._base.apart import is_imported_again
 from phintys._base.config import config
 from phintys._base.errors import ConfigError
 from phintys._base.naming import near_misses
+from phintys._base.uninterrupted import is_imported_again
 from phintys.backends.base import check_backend, get_backend
 from phintys.rewriting import Pipeline
 

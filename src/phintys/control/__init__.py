@@ -3,8 +3,7 @@
 from typing import TYPE_CHECKING
 
 from phintys._base.late import LateModule, late_names
-from phintys.gradient.graph_ops import set_graph_ops
-from phintys.gradient.rows import set_rows
+from phintys.gradient.graph_ops import GraphOps, set_graph_ops
 from phintys.tensor.batching.rules import BATCHING
 
 if TYPE_CHECKING:
@@ -70,13 +69,13 @@ __all__ = [
     "while_loop",
 ]
 
-set_rows(
-    loop=lambda *arguments: _row_loop.row_loop(*arguments),  # noqa: PLW0108 - imported then
-    batch=lambda *arguments: _row_batches.batched_rows(*arguments),  # noqa: PLW0108 - likewise
-)
 set_graph_ops(
-    checkpoint=lambda *arguments: _checkpoint.Checkpoint(*arguments),  # noqa: PLW0108 - likewise
-    custom_gradient=lambda *arguments: _custom.CustomOp(*arguments),  # noqa: PLW0108 - likewise
+    GraphOps(
+        checkpoint=lambda *given: _checkpoint.Checkpoint(*given),  # noqa: PLW0108 - imported then
+        custom_gradient=lambda *given: _custom.CustomOp(*given),  # noqa: PLW0108 - likewise
+        batched_rows=lambda *given: _row_batches.batched_rows(*given),  # noqa: PLW0108 - likewise
+        stacked_rows=lambda *given: _row_loop.row_loop(*given),  # noqa: PLW0108 - likewise
+    )
 )
 BATCHING.add_late(
     {LateModule("phintys.control.batching"): "Fence GradientMark IfElse OpFromGraph Scan"}

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from phintys._base.caches import kept_property
 from phintys._base.errors import GradientError
-from phintys._base.once import kept_property
-from phintys.gradient.comparison import Comparison
+from phintys.gradient.comparison import GradientComparison
 from phintys.gradient.forward import Rop
 from phintys.gradient.numeric import numeric_grad, step_for, tolerance_for
 from phintys.gradient.reverse import Lop
@@ -245,7 +245,7 @@ class DerivativeCase:
             found = gradient(*self.point, *projection)
             expected = numeric_grad(cost, self.point, step)
             for position, (a, n) in enumerate(zip(found, expected, strict=True)):
-                comparison = Comparison(
+                comparison = GradientComparison(
                     position, self.point[position], np.asarray(a), n, abs_tol, rel_tol
                 )
                 if comparison.fails():
@@ -291,7 +291,7 @@ class DerivativeCase:
             pushed = push(*self.point, *v)
             expected = _difference(value, self.point, v, step)
             for position, (a, n) in enumerate(zip(pushed, expected, strict=True)):
-                comparison = Comparison(position, None, np.asarray(a), n, abs_tol, rel_tol)
+                comparison = GradientComparison(position, None, np.asarray(a), n, abs_tol, rel_tol)
                 if comparison.fails():
                     how = f"central differences along the direction, step {step:.1g}"
                     raise GradientError(

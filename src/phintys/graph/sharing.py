@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial, singledispatch
 from typing import Any
 
-from phintys._base.apart import import_whole
 from phintys._base.errors import TypeContractError, add_note
+from phintys._base.uninterrupted import import_whole
 from phintys.graph.shared_variable import SharedVariable
 from phintys.graph.type import Type, generic
 from phintys.graph.variable import Variable

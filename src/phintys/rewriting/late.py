@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast, overload
 
-from phintys._base.apart import run_whole
+from phintys._base.caches import kept_property
 from phintys._base.errors import RewriteError
-from phintys._base.once import kept_property
+from phintys._base.uninterrupted import run_whole
 from phintys.rewriting.index import RuleIndex
 from phintys.rewriting.rewriter import GraphRewriter, NodeRewriter
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     Function = Callable[..., Any]
 
 
-class Operators:
+class TensorOperators:
     """One attribute for each function that a method of a variable calls."""
 
     def __init__(self) -> None:
@@ -124,4 +124,4 @@ class Operators:
     zeros_like: Function
 
 
-operators = Operators()
+operators = TensorOperators()

@@ -1,7 +1,7 @@
 """Fill the table behind the operators and methods of tensor variables.
 
-Importing this module, which :mod:`phintys.tensor` does, makes ``x + y`` and ``x.sum()`` work, and
-says how ``pprint`` writes tensor expressions.
+Importing this module, which :mod:`phintys.tensor` does, makes ``x + y`` and ``x.sum()`` work, lets
+tensor functions take scalar variables, and says how ``pprint`` writes tensor expressions.
 """
 
 from __future__ import annotations
@@ -13,9 +13,11 @@ import numpy as np
 from phintys import scalar as ps
 from phintys._base.late import LateModule
 from phintys.graph.pretty import NOTATIONS, pprint
+from phintys.scalar.variable import ScalarConstant, ScalarVariable
 from phintys.tensor import comparing, convert, math
 from phintys.tensor._operators import operators
 from phintys.tensor.elemwise import elemwise
+from phintys.tensor.scalar_bridge import convert_scalar
 
 if TYPE_CHECKING:
     from phintys.tensor import joining, numpy_protocol
@@ -106,6 +108,9 @@ operators.ufuncs = {
     for op in map(elemwise, ps.SCALAR_OPS.values())
     if op.scalar_op.ufunc is not None
 } | {np.add: math.add, np.multiply: math.mul, np.matmul: _matmul, np.divmod: math.divmod}
+
+convert.register_conversion(ScalarVariable, convert_scalar)
+convert.register_conversion(ScalarConstant, convert_scalar)
 
 pprint.assign_late(LateModule("phintys.tensor.printing"))
 NOTATIONS.append(LateModule("phintys.tensor.notation"))

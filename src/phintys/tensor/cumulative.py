@@ -93,6 +93,7 @@ class CumOp(Op):
     """
 
     __props__ = ("axis", "mode", "exclusive", "reverse")
+    raises_only_for_shapes = True
 
     def __init__(
         self, axis: int, mode: str = "add", exclusive: bool = False, reverse: bool = False

@@ -12,11 +12,12 @@ from phintys._base.config import config
 from phintys.compile import function
 from phintys.gradient import Rop, grad
 from phintys.gradient.verify import DerivativeCase
+from phintys.graph.alias_map import destroyed_inputs
 from phintys.graph.contract import defines
 from phintys.graph.identity import is_among
 from phintys.graph.null_type import NullType
 from phintys.tensor.type import TensorType
-from phintys.testing._trial import Trial, destroyed
+from phintys.testing._trial import Trial
 
 __all__ = ["check_derivatives"]
 
@@ -36,7 +37,7 @@ _PRECISION = {"float16": 5e-2, "float32": 1e-3, "complex64": 1e-3}
 def check_derivatives(trial: Trial) -> None:
     """Gradient and R-operator agree with finite differences and with each other."""
     positions = _differentiable(trial)
-    if not positions or any(destroyed(run.node.op) for run in trial.runs):
+    if not positions or any(destroyed_inputs(run.node) for run in trial.runs):
         return
     continuous = [index for index, out in enumerate(trial.outputs) if _is_continuous(out.type)]
     moving = [position for position in positions if _is_continuous(trial.example.types[position])]

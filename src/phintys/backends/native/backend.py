@@ -10,7 +10,7 @@ from phintys.backends.native.emit.llvm_library import llvm
 from phintys.backends.native.runtime.background import Background
 
 if TYPE_CHECKING:
-    from phintys.backends.base import Program
+    from phintys.backends.base import LinkedProgram
     from phintys.backends.measurements import Profiler
     from phintys.backends.native import linking
     from phintys.backends.native.runtime import support
@@ -41,7 +41,7 @@ class NativeBackend:
         """Return ``"native"``."""
         return "native"
 
-    def link(self, fgraph: FunctionGraph, *, profiler: Profiler | None = None) -> Program:
+    def link(self, fgraph: FunctionGraph, *, profiler: Profiler | None = None) -> LinkedProgram:
         """Return the native program of a graph.
 
         A profiled program measures its steps. If native code cannot read a clock, the reference

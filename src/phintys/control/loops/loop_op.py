@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from phintys._base.caches import kept_property
 from phintys._base.errors import ArgumentError, TypeContractError
-from phintys._base.once import kept_property
 from phintys.control.graph_ops.inner_shapes import shapes_of_outputs, sizes_of
 from phintys.gradient.paths import connections
 from phintys.graph.alias_map import AliasMap

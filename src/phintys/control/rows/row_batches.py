@@ -32,7 +32,7 @@ def batched_rows(
 ) -> list[Any] | None:
     """Return, for each of ``rows``, its values for all unit vectors as ``seed``, stacked.
 
-    It is what :func:`~phintys.gradient.rows.batched_rows` calls, which documents the parameters.
+    The parameters are those of :class:`~phintys.gradient.graph_ops.GraphOps`.
     """
     if not force and not _is_cheap(expression, seed, rows):
         return None

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from phintys._base.caches import kept_property
 from phintys._base.errors import add_note
-from phintys._base.once import kept_property
 from phintys.gradient.arithmetic import fit_dtype
 from phintys.gradient.forward import push_forward
 from phintys.gradient.paths import connections
@@ -227,7 +227,7 @@ def row_loop(
 
     Subexpressions that do not depend on ``index`` are computed once, outside the loop.
 
-    It is what :func:`~phintys.gradient.rows.stacked_rows` calls, which documents the parameters.
+    The parameters are those of ``stacked_rows`` of :class:`~phintys.gradient.graph_ops.GraphOps`.
     """
     captured: dict[Variable, Variable] = {}
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     Rule = Callable[[Apply, Any], Sequence[Variable] | None]
 
-__all__ = ["BATCHING", "ROWS_READ", "batches"]
+__all__ = ["BATCHING", "batches"]
 
 _blockwise = LateModule("phintys.tensor.batching.blockwise")
 _elementwise = LateModule("phintys.tensor.batching.elementwise")
@@ -53,9 +53,3 @@ all items. A rule may return ``None``; the node is then computed item by item.
 
 batches = BATCHING.register
 """Decorator of rules: ``@batches(Dot)``."""
-
-ROWS_READ: OpRules[Callable[[Apply], Sequence[int]]] = OpRules("reading of uneven rows")
-"""A rule ``(node)`` returns the positions of inputs of which a node reads the rows of each item.
-
-Loops read their sequences so. Other inputs must have as many rows for all items of a batch.
-"""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from phintys.backends.base import is_copy
 from phintys.backends.native.lower.copying import lower_copy
 from phintys.backends.native.lower.families import LOWERINGS
 from phintys.backends.native.lower.lowering import Lowering, NotLowered
@@ -62,7 +61,7 @@ def lower_each(nodes: Iterable[Apply], lowering: Lowering) -> None:
 
 def _lower(node: Apply, lowering: Lowering) -> None:
     try:
-        if is_copy(node.op):
+        if node.op.is_copy:
             lower_copy(node, lowering)
         else:
             lower_node(node.op, node, lowering)

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 from phintys._base.late import LateModule, is_instance_of_late
 from phintys._base.records import record
-from phintys.backends.base import is_copy
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.steps.claim import Claim
 from phintys.backends.native.values import Array, Place, Value
@@ -373,7 +372,7 @@ def _may_read(fgraph: FunctionGraph, node: Apply, reads: CommitReads) -> bool:
 
 def _is_returned_copy(fgraph: FunctionGraph, node: Apply) -> bool:
     """Return whether a node copies a value that is then returned, and not used otherwise."""
-    if not is_copy(node.op):
+    if not node.op.is_copy:
         return False
     return all(isinstance(reader, str) for reader, _ in fgraph.clients[node.outputs[0]])
 

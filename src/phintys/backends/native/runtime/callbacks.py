@@ -18,7 +18,7 @@ from phintys.backends.inner import InnerPrograms
 from phintys.graph.variable import Constant
 
 if TYPE_CHECKING:
-    from phintys.backends.base import Program
+    from phintys.backends.base import LinkedProgram
     from phintys.backends.reference import diagnosis, ownership, thunks
     from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph
@@ -159,7 +159,9 @@ class Callbacks:
         Returns the program of an inner graph.
     """
 
-    def __init__(self, nodes: Sequence[Apply], link: Callable[[FunctionGraph], Program]) -> None:
+    def __init__(
+        self, nodes: Sequence[Apply], link: Callable[[FunctionGraph], LinkedProgram]
+    ) -> None:
         self.nodes = list(nodes)
         self.programs = InnerPrograms(lambda node, op: link(op.fgraph))
         # Created now, so that an Op whose make_thunk fails is reported when the function is

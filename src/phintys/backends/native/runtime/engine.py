@@ -16,10 +16,10 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
+from phintys._base.caches import Interned
 from phintys._base.cores import thread_limit
 from phintys._base.errors import ConfigError, IntegrityError, MethodNotDefinedError
 from phintys._base.locks import ProcessLock
-from phintys._base.once import Interned
 from phintys._base.records import record
 from phintys.backends.native.emit.blas_threads import BLAS_THREADS_SYMBOL
 from phintys.backends.native.emit.externals import EXTERNALS, address_of

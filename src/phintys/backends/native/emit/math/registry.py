@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from phintys._base.apart import is_imported_again
 from phintys._base.errors import OpContractError
 from phintys._base.records import record
+from phintys._base.uninterrupted import is_imported_again
 
 if TYPE_CHECKING:
     from phintys._base.late import LateModule
