@@ -16,6 +16,7 @@ from functools import lru_cache
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+from phintys._base import index
 from phintys._base.errors import InconsistencyError, PhintysError, RewriteError
 from phintys._base.late import LateModule
 from phintys._base.origin import inherit_origin
@@ -45,12 +46,7 @@ __all__ = ["BUILT_IN", "InPlace", "inplace", "inplace_everywhere", "register_inp
 
 _TWINS: dict[Op | type[Op], Twins] = {}
 
-BUILT_IN: OpRules[Twins] = OpRules(
-    "in-place twins",
-    late={
-        LateModule("phintys.passes.inplace_twins"): "AdvancedIncSubtensor Gemm IncSubtensor",
-    },
-)
+BUILT_IN: OpRules[Twins] = OpRules("in-place twins", index.INPLACE_TWINS)
 """The twins that the native backend does not need."""
 
 

@@ -8,8 +8,6 @@ from phintys.compile.profile.registry import as_profile, keep, print_profiles, p
 if TYPE_CHECKING:
     from phintys.compile.profile.profile import NodeCost, OpCost, Profile
 else:
-    __getattr__, __dir__ = late_names(
-        __name__, {"phintys.compile.profile.profile": "NodeCost OpCost Profile"}
-    )
+    __getattr__, __dir__ = late_names(__name__)
 
 __all__ = ["NodeCost", "OpCost", "Profile", "as_profile", "keep", "print_profiles", "profiles"]
