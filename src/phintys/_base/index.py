@@ -69,7 +69,8 @@ FACADES: dict[str, dict[str, str]] = {
         "phintys.compile.profile": "Profile",
     },
     "phintys.compile.profile": {
-        "phintys.compile.profile.profile": "NodeCost OpCost Profile",
+        "phintys.compile.profile.measured": "NodeCost OpCost",
+        "phintys.compile.profile.profile": "Profile",
     },
     "phintys.control": {
         "phintys.control.branches.choices": "branch cond ifelse",
