@@ -1,15 +1,27 @@
-"""The code of scalar ops, by name, for each kind of dtype."""
+"""The code of scalar ops, by name, for each kind of dtype.
+
+Modules that define it are imported when one of their functions is first looked up. Functions that
+SciPy computes, lane by lane, are defined here.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from phintys._base import index
 from phintys._base.apart import is_imported_again
 from phintys._base.errors import OpContractError
-from phintys._base.late import Homes
+from phintys._base.late import Homes, LateModule
 from phintys._base.records import record
+from phintys.backends.native.emit.externals import EXTERNALS, External
+
+if TYPE_CHECKING:
+    from phintys.backends.native.emit.builder import Builder
+    from phintys.backends.native.emit.math import lanewise
+    from phintys.backends.native.emit.values import Value
+else:
+    lanewise = LateModule("phintys.backends.native.emit.math.lanewise")
 
 __all__ = [
     "COMPLEX_FUNCTIONS",
@@ -158,3 +170,16 @@ def complex_function(*names: str) -> Callable[[Emitter], Emitter]:
         return emitter
 
     return register
+
+
+def _caller(external: External) -> Emitter:
+    def call(b: Builder, *values: Value) -> Value:
+        return lanewise.call_external(b, external.symbol, *values)
+
+    call.__doc__ = f"scipy.special's {external.name}."
+    return call
+
+
+for _external in EXTERNALS.values():
+    if _external.source == "scipy":
+        float_function(_external.op, _external.nin)(_caller(_external))
