@@ -52,7 +52,7 @@ def late_rules(*rules: NodeRewriter, needs: Sequence[object]) -> tuple[NodeRewri
     >>> from phintys.rewriting import late_rules
     >>> from phintys.tensor.joining import Join
     >>> late_rules(join_of_one, needs=[Join])
-    (<NodeRewriter join_of_one>,)
+    (<rule join_of_one: concatenate([x]) -> x>,)
     """
     for rule in rules:
         if rule.requires:
