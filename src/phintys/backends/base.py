@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from phintys._base import index
 from phintys._base.errors import ConfigError
+from phintys._base.late import Homes
 from phintys._base.naming import near_misses
 from phintys._base.records import record
 
@@ -37,7 +39,6 @@ __all__ = [
     "copy_value",
     "get_backend",
     "register_backend",
-    "register_late_backend",
 ]
 
 
@@ -225,12 +226,14 @@ class Backend(Protocol):
 
 
 _BACKENDS: dict[str, Backend] = {}
-_LATE_BACKENDS: dict[str, Callable[[], Backend]] = {}
+_HOMES = Homes(index.BACKENDS)
 
 
 def register_backend(name: str, backend: Backend) -> None:
     """Register a backend under a name."""
-    _BACKENDS[name] = _checked(name, backend)
+    checked = _checked(name, backend)
+    _HOMES.load_before(name)
+    _BACKENDS[name] = checked
 
 
 def _checked(name: str, backend: Any) -> Backend:
@@ -238,11 +241,6 @@ def _checked(name: str, backend: Any) -> Backend:
         msg = f"register_backend({name!r}, ...): {backend!r} has no name and link(fgraph)."
         raise ConfigError(msg)
     return backend
-
-
-def register_late_backend(name: str, make: Callable[[], Backend]) -> None:
-    """Register a backend that is imported and created on first use."""
-    _LATE_BACKENDS[name] = make
 
 
 def check_backend(backend: str | Backend) -> str | Backend:
@@ -254,7 +252,7 @@ def check_backend(backend: str | Backend) -> str | Backend:
         If no backend has the name.
     """
     if isinstance(backend, str):
-        names = sorted({*_BACKENDS, *_LATE_BACKENDS})
+        names = sorted({*_BACKENDS, *_HOMES})
         if backend in names:
             return backend
         close = near_misses(backend, names)
@@ -286,8 +284,7 @@ def get_backend(backend: str | Backend) -> Backend:
         return backend
     if backend not in _BACKENDS:
         check_backend(backend)
-        # Threads that request it concurrently get the same backend.
-        _BACKENDS.setdefault(backend, _checked(backend, _LATE_BACKENDS[backend]()))
+        _HOMES.load(backend)
     return _BACKENDS[backend]
 
 

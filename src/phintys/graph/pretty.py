@@ -7,6 +7,7 @@ from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 from phintys._base.errors import TypeContractError
+from phintys._base.uninterrupted import import_whole
 from phintys.graph.op import Op
 from phintys.graph.variable import Constant, Variable
 
@@ -252,6 +253,12 @@ class PrettyPrinter:
     Nothing is cut, whatever the depth. In a large expression, parts that occur several times get
     names and lines of their own, since written out their number may be astronomic.
 
+    Attributes
+    ----------
+    late
+        Modules that assign printers when they are imported. That is when an expression is first
+        written, or a printer is assigned by another module.
+
     Examples
     --------
     >>> from phintys.graph import Apply, Op, Type
@@ -272,24 +279,12 @@ class PrettyPrinter:
         self._by_op: dict[Op, Printer] = {}
         self._by_class: dict[type[Op], Printer] = {}
         self._by_predicate: list[tuple[Callable[[Variable], bool], Printer]] = []
-        self._late: list[LateModule] = []
+        self.late: list[LateModule] = []
         self.default = DefaultPrinter()
 
-    def assign_late(self, module: LateModule) -> None:
-        """Declare a module that assigns printers when it is imported.
-
-        That is when an expression is first written, or a printer is assigned by another module.
-
-        Parameters
-        ----------
-        module
-            The module.
-        """
-        self._late.append(module)
-
     def _assign_all(self) -> None:
-        for module in self._late:
-            _ = module.__all__  # imports it
+        for module in self.late:
+            import_whole(module.__name__)
 
     def assign(self, which: Op | type[Op] | Callable[[Variable], bool], printer: Printer) -> None:
         """Choose a printer for some variables.

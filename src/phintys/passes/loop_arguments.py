@@ -19,7 +19,7 @@ from phintys.passes._loops import (
     not_negative,
     replacements,
 )
-from phintys.rewriting import node_rewriter
+from phintys.rewriting import late_rules, node_rewriter
 from phintys.tensor.convert import constant
 from phintys.tensor.creation import Alloc, alloc
 from phintys.tensor.joining import join
@@ -278,13 +278,14 @@ def _trace_of_same(first: Any, loop: EditedLoop) -> Any:
     return join(0, first, alloc(first[0], not_negative(loop.n), *sizes))
 
 
-LOOP_ARGUMENTS: tuple[NodeRewriter, ...] = (
+LOOP_ARGUMENTS = late_rules(
     drop_unread_results,
     drop_unread_inputs,
     unite_inputs,
     capture_constants,
     capture_repeated_rows,
     capture_unchanging_states,
+    needs=[Scan],
 )
 """In the order in which they are tried."""
 

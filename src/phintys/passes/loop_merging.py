@@ -14,7 +14,7 @@ from phintys.graph.traversal import ancestors
 from phintys.graph.variable import Constant
 from phintys.passes._loops import EditedLoop, LoopArgument, is_like
 from phintys.passes.loop_states import equal_values, unite_results
-from phintys.rewriting import GraphRewriter
+from phintys.rewriting import GraphRewriter, late_rewriter
 from phintys.tensor.indexing.basic import Subtensor
 from phintys.tensor.indexing.template import FULL, Slice, is_full
 from phintys.tensor.known import known_int
@@ -252,4 +252,4 @@ def _with_checks(n: Any, other: Any) -> Any:
     return n
 
 
-combine_loops = CombineLoops()
+combine_loops = late_rewriter(CombineLoops(), needs=[Scan])

@@ -7,8 +7,14 @@ from typing import TYPE_CHECKING, Any
 from phintys.control.loops.scan_op import Scan
 from phintys.graph.alias_map import is_overwritten
 from phintys.graph.variable import Constant
-from phintys.passes._loops import EditedLoop, LoopArgument, arguments_of, is_like, replacements
-from phintys.rewriting import node_rewriter
+from phintys.passes._loops import (
+    EditedLoop,
+    LoopArgument,
+    arguments_of,
+    is_like,
+    replacements,
+)
+from phintys.rewriting import late_rules, node_rewriter
 from phintys.tensor.indexing.basic import Subtensor
 from phintys.tensor.indexing.template import Slice, is_full
 from phintys.tensor.known import known_int
@@ -20,7 +26,6 @@ if TYPE_CHECKING:
     from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.variable import Variable
-    from phintys.rewriting import NodeRewriter
 
 __all__ = ["LOOP_STATES", "equal_values", "unite_results"]
 
@@ -330,5 +335,5 @@ def _later_rows(fgraph: FunctionGraph, one: LoopArgument) -> list[Variable]:
     return found
 
 
-LOOP_STATES: tuple[NodeRewriter, ...] = (unite_equal_results, keep_last_rows, keep_later_rows)
+LOOP_STATES = late_rules(unite_equal_results, keep_last_rows, keep_later_rows, needs=[Scan])
 """In the order in which they are tried."""

@@ -11,7 +11,7 @@ from phintys.passes._facts import as_value, is_uniformly, operands, scalar_node,
 from phintys.passes._loops import EditedLoop, arguments_of, clients_of, may_vanish, replacements
 from phintys.passes.loop_batches import Outside, collapse
 from phintys.passes.loop_work import new_stack
-from phintys.rewriting import NOT_CONSTANT, node_rewriter
+from phintys.rewriting import NOT_CONSTANT, late_rules, node_rewriter
 from phintys.tensor import math
 from phintys.tensor.cumulative import CumOp
 from phintys.tensor.dim_shuffle import DimShuffle
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.variable import Variable
     from phintys.passes._loops import LoopArgument
-    from phintys.rewriting import NodeRewriter
 
 __all__ = ["LOOP_SUMS"]
 
@@ -326,5 +325,5 @@ def _source(x: Any, order: tuple[Any, ...]) -> Any:
     return node.inputs[0]
 
 
-LOOP_SUMS: tuple[NodeRewriter, ...] = (accumulate_whole_arrays, sum_products_after_loop)
+LOOP_SUMS = late_rules(accumulate_whole_arrays, sum_products_after_loop, needs=[Scan])
 """In the order in which they are tried."""

@@ -10,7 +10,7 @@ from phintys.graph.cloning import clone_replace
 from phintys.graph.inner import HasInnerGraph
 from phintys.passes._facts import same_size
 from phintys.passes._loops import EditedLoop, covers, is_like, may_vanish, replacements
-from phintys.rewriting import node_rewriter
+from phintys.rewriting import late_rules, node_rewriter
 from phintys.tensor.convert import constant
 from phintys.tensor.joining import join, stack
 from phintys.tensor.known import known_int
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.variable import Variable
     from phintys.passes._loops import LoopArgument
-    from phintys.rewriting import NodeRewriter
 
 __all__ = ["LOOP_UNROLLING"]
 
@@ -109,5 +108,5 @@ def _like_before(one: LoopArgument, value: Any) -> Any:
     return specify_shape(value, sizes)
 
 
-LOOP_UNROLLING: tuple[NodeRewriter, ...] = (write_out_few_steps,)
+LOOP_UNROLLING = late_rules(write_out_few_steps, needs=[Scan])
 """In the order in which they are tried."""

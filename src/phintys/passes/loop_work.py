@@ -18,7 +18,7 @@ from phintys.passes._loops import (
     replacements,
 )
 from phintys.passes.loop_batches import BATCHED, Outside
-from phintys.rewriting import NOT_CONSTANT, node_rewriter
+from phintys.rewriting import NOT_CONSTANT, late_rules, node_rewriter
 from phintys.tensor.creation import Alloc
 from phintys.tensor.dim_shuffle import DimShuffle
 from phintys.tensor.elemwise import Elemwise
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.variable import Variable
-    from phintys.rewriting import NodeRewriter
 
 __all__ = ["LOOP_WORK", "new_stack"]
 
@@ -322,11 +321,12 @@ def map_whole_arrays(fgraph: FunctionGraph, node: Apply) -> list[Variable | None
     return replacements(fgraph, node, found)
 
 
-LOOP_WORK: tuple[NodeRewriter, ...] = (
+LOOP_WORK = late_rules(
     stack_once,
     map_whole_arrays,
     hoist_invariant_work,
     multiply_before_loop,
     multiply_after_loop,
+    needs=[Scan],
 )
 """In the order in which they are tried."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from phintys._base.late import LateModule
 from phintys._base.records import record
+from phintys.backends.base import register_backend
 from phintys.backends.native.emit.llvm_library import llvm
 from phintys.backends.native.runtime.background import Background
 
@@ -53,3 +54,6 @@ class NativeBackend:
             Background(llvm)
             Background(support.support)
         return linking.link(fgraph, profiler)
+
+
+register_backend("native", NativeBackend())

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from phintys._base.errors import IntegrityError
 from phintys._base.records import record
-from phintys.backends.native.dependence import has_order
+from phintys.backends.native.dependence import has_order, is_loop, same_index
 from phintys.backends.native.emit.access import Access, Addressing, Affine
 from phintys.backends.native.emit.plans import (
     SHORTEST_CHUNK,
@@ -36,7 +36,6 @@ from phintys.backends.native.expressions import (
     Statement,
     parts_of,
 )
-from phintys.backends.native.fuse import is_loop, same_index
 from phintys.backends.native.values import Array, LoopVariable
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
-from phintys._base.late import LateModule, is_instance_of_late
+from phintys._base.late import LateModule, is_imported
 from phintys._base.records import record
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.steps.claim import Claim
@@ -378,11 +378,11 @@ def _is_returned_copy(fgraph: FunctionGraph, node: Apply) -> bool:
 
 
 def _is_gemm(op: object) -> bool:
-    return is_instance_of_late(op, blas, "Gemm")
+    return is_imported(blas) and isinstance(op, blas.Gemm)
 
 
 def _is_update(op: object) -> bool:
-    return is_instance_of_late(op, update, "IncSubtensor", "AdvancedIncSubtensor")
+    return is_imported(update) and isinstance(op, update.IncSubtensor | update.AdvancedIncSubtensor)
 
 
 def _updating(fgraph: FunctionGraph, variable: Variable, *, is_last: bool) -> Apply | None:
@@ -409,7 +409,8 @@ def _reads_all_first(node: Apply) -> bool:
     """Return whether a node reads all that it adds to before it writes anything."""
     op: Any = node.op
     return (
-        is_instance_of_late(op, update, "AdvancedIncSubtensor")
+        is_imported(update)
+        and isinstance(op, update.AdvancedIncSubtensor)
         and op.ignore_duplicates
         and not op.set_instead_of_inc
     )
