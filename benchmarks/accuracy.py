@@ -17,8 +17,8 @@ from typing import Any
 import mpmath as mp
 import numpy as np
 
-from phintys.backends.native.emit.math import float_math
-from phintys.backends.native.emit.target import Target
+from phintys.backends.native.assembler.math import float_math
+from phintys.backends.native.assembler.target import Target
 from tools.native_functions import elementwise
 
 PRECISION = 140

@@ -1,6 +1,6 @@
 """Compute the polynomial coefficients of the native backend's vector math, and of derivatives.
 
-    python benchmarks/minimax.py > src/phintys/backends/native/emit/math/coefficients.py
+    python benchmarks/minimax.py > src/phintys/backends/native/assembler/math/coefficients.py
     python benchmarks/minimax.py slopes > src/phintys/scalar/slope_coefficients.py
 
 Each polynomial interpolates its function at Chebyshev nodes of an interval, computed in 80 digits,

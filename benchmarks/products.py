@@ -20,12 +20,17 @@ import numpy as np
 import phintys
 import phintys.tensor as pt
 from benchmarks.suite.worker import best_time
-from phintys.backends.native.emit.builder import Builder
-from phintys.backends.native.emit.control import loop
-from phintys.backends.native.emit.module import Module
-from phintys.backends.native.emit.products import ALL, crossover, product_symbol, work_of
-from phintys.backends.native.emit.target import Target
-from phintys.backends.native.emit.types import INT64, PTR, VOID, Type, type_of
+from phintys.backends.native.assembler.builder import Builder
+from phintys.backends.native.assembler.control import loop
+from phintys.backends.native.assembler.module import Module
+from phintys.backends.native.assembler.target import Target
+from phintys.backends.native.assembler.types import INT64, PTR, VOID, Type, type_of
+from phintys.backends.native.routines.outlined_products import (
+    ALL,
+    crossover,
+    product_symbol,
+    work_of,
+)
 from phintys.backends.native.runtime.engine import check_runs_here, load
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ import gc
 import time
 from itertools import pairwise
 
-from phintys.backends.native.emit.programs import emit_program
-from phintys.backends.native.emit.target import Target
+from phintys.backends.native.assembler.target import Target
 from phintys.backends.native.lower import lower_program
+from phintys.backends.native.writer.programs import emit_program
 from phintys.graph import FunctionGraph
 from phintys.passes import PIPELINES
 from phintys.testing.families import FAMILIES, with_gradient

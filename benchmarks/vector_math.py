@@ -12,9 +12,9 @@ import time
 import numpy as np
 import scipy.special
 
-from phintys.backends.native.emit.llvm_library import llvm
-from phintys.backends.native.emit.math import FLOAT_FUNCTIONS, float_math
-from phintys.backends.native.emit.target import Target
+from phintys.backends.native.assembler.llvm_library import llvm
+from phintys.backends.native.assembler.math import FLOAT_FUNCTIONS, float_math
+from phintys.backends.native.assembler.target import Target
 from tools.native_functions import compile_module, elementwise_module
 
 ELEMENTS = 16384

@@ -91,17 +91,17 @@ MUTUAL = (
     # A step writes, prints and checks itself, and a routine does so for its call.
     (
         "backends.native.program backends.native.steps.*",
-        "backends.native.emit.main backends.native.emit.step_writer",
+        "backends.native.writer.main_function backends.native.writer.step_writer",
     ),
     (
         "backends.native.program backends.native.steps.*",
         "backends.native.explain backends.native.verify",
     ),
-    ("backends.native.steps.loop", "backends.native.emit.short_vectors"),
+    ("backends.native.steps.loop", "backends.native.kernels.short_vectors"),
     # What they write is called by a writer of steps, which the steps hand to them.
     (
-        "backends.native.emit.range_function backends.native.emit.shared_passes",
-        "backends.native.emit.step_writer",
+        "backends.native.routines.range_function backends.native.writer.shared_passes",
+        "backends.native.writer.step_writer",
     ),
     ("backends.native.routines.routine", "backends.native.steps.call"),
     # What the runtime knows of a program lists its callbacks and claims.
@@ -110,9 +110,9 @@ MUTUAL = (
         "backends.native.steps.callback backends.native.steps.claim",
     ),
     # A program explains itself with its code.
-    ("backends.native.explain", "backends.native.emit.programs"),
+    ("backends.native.explain", "backends.native.writer.programs"),
     # The operators of values write code.
-    ("backends.native.emit.values", "backends.native.emit.builder"),
+    ("backends.native.assembler.values", "backends.native.assembler.builder"),
     # Parts of one class that have files of their own.
     (
         "backends.native.lower.overwriting backends.native.lower.promised_shapes",
@@ -448,9 +448,9 @@ GOOD = {
         "graph/a.py": "x = 1\n",
     },
     "private at home": {
-        "backends/native/emit/_text.py": "",
-        "backends/native/emit/all.py": "from . import _text\n",
-        "backends/native/program.py": "from .emit._text import x\nfrom __future__ import y\n",
+        "backends/native/writer/_text.py": "",
+        "backends/native/writer/all.py": "from . import _text\n",
+        "backends/native/program.py": "from .writer._text import x\nfrom __future__ import y\n",
         "backends/native/__main__.py": "",
         "compile/function.py": "from phintys.backends.native import __main__\n",
     },

@@ -133,19 +133,19 @@ AT_IMPORT = f"""{HEAVY}
     """
 AT_FIRST_USE = f"""{HEAVY}
     phintys.backends.native.explain phintys.backends.native.measuring
-    phintys.backends.native.emit.blas phintys.backends.native.emit.columns
-    phintys.backends.native.emit.math.complex phintys.backends.native.emit.math.gamma
-    phintys.backends.native.emit.math.integer phintys.backends.native.emit.math.log_gamma
-    phintys.backends.native.emit.math.trigonometric phintys.backends.native.emit.math.zeta
-    phintys.backends.native.emit.product_parts phintys.backends.native.emit.products
-    phintys.backends.native.emit.random
+    phintys.backends.native.routines.blas_calls phintys.backends.native.routines.products_by_columns
+    phintys.backends.native.assembler.math.complex phintys.backends.native.assembler.math.gamma
+    phintys.backends.native.assembler.math.integer phintys.backends.native.assembler.math.log_gamma
+    phintys.backends.native.assembler.math.trigonometric phintys.backends.native.assembler.math.zeta
+    phintys.backends.native.routines.product_parts
+    phintys.backends.native.routines.outlined_products phintys.backends.native.assembler.random
     phintys.backends.native.runtime.saving phintys.backends.native.lower.cumulative
     phintys.backends.native.lower.diagonals phintys.backends.native.lower.indexing
     phintys.backends.native.lower.joining phintys.backends.native.lower.products
     phintys.backends.native.lower.row_loop
     """
 AT_PRODUCT = f"""{AT_FIRST_USE}
-    phintys.backends.native.emit.math.exponential phintys.backends.native.emit.math.power
+    phintys.backends.native.assembler.math.exponential phintys.backends.native.assembler.math.power
     phintys.backends.native.lower.reduce phintys.gradient.marks phintys.passes.stabilize
     phintys.passes.reduce
     phintys.tensor.indexing.advanced phintys.tensor.joining phintys.tensor.reduce

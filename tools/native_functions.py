@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from phintys.backends.native.emit.builder import Builder
-from phintys.backends.native.emit.control import lane_mask, loop, when
-from phintys.backends.native.emit.externals import address_of
-from phintys.backends.native.emit.library import library
-from phintys.backends.native.emit.llvm_library import Engine, llvm
-from phintys.backends.native.emit.memory import load, store
-from phintys.backends.native.emit.module import Module
-from phintys.backends.native.emit.target import Target
-from phintys.backends.native.emit.types import INT64, PTR, VOID, type_of
-from phintys.backends.native.emit.values import Value
+from phintys.backends.native.assembler.builder import Builder
+from phintys.backends.native.assembler.control import lane_mask, loop, when
+from phintys.backends.native.assembler.elements import load, store
+from phintys.backends.native.assembler.externals import address_of
+from phintys.backends.native.assembler.llvm_library import Engine, llvm
+from phintys.backends.native.assembler.module import Module
+from phintys.backends.native.assembler.target import Target
+from phintys.backends.native.assembler.types import INT64, PTR, VOID, type_of
+from phintys.backends.native.assembler.values import Value
+from phintys.backends.native.routines.library import library
 
 __all__ = ["Compiled", "compile_module", "elementwise", "elementwise_module", "vector_loop"]
 

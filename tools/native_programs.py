@@ -1,6 +1,6 @@
 """Run programs of the native backend in plain Python: for tests and fuzzers, without its runtime.
 
-Everything that the runtime does for a call (see :mod:`~phintys.backends.native.emit.programs`) is
+Everything that the runtime does for a call (see :mod:`~phintys.backends.native.writer.programs`) is
 done here with ctypes and NumPy, as simply as possible.
 """
 
@@ -13,7 +13,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from phintys.backends.native.emit.frame import (
+from phintys.backends.native.assembler.target import Target
+from phintys.backends.native.frame import (
     CONSTANTS,
     EXCEPTION,
     NO_BUFFER,
@@ -21,12 +22,11 @@ from phintys.backends.native.emit.frame import (
     STATUS,
     TOO_LARGE,
 )
-from phintys.backends.native.emit.programs import EmittedProgram, emit_program
-from phintys.backends.native.emit.target import Target
 from phintys.backends.native.program import Program
 from phintys.backends.native.runtime.engine import load
 from phintys.backends.native.steps.callback import Callback
 from phintys.backends.native.values import Array, Place
+from phintys.backends.native.writer.programs import EmittedProgram, emit_program
 
 __all__ = ["Executable", "compile_program"]
 

@@ -12,9 +12,9 @@ import phintys
 import phintys.tensor as pt
 from phintys import grad, ifelse
 from phintys._base.errors import ArgumentError
-from phintys.backends.native.emit.programs import emit_program
-from phintys.backends.native.emit.target import Target
+from phintys.backends.native.assembler.target import Target
 from phintys.backends.native.lower.graph import lower_program
+from phintys.backends.native.writer.programs import emit_program
 from phintys.control import OpFromGraph, scan
 from phintys.control.fences import Fence
 from phintys.control.graph_ops.checkpoint import Checkpoint

@@ -9,7 +9,7 @@ import pytest
 
 import phintys.tensor as pt
 from phintys._base.errors import DtypeError, IndexingError, IntegrityError, ShapeError
-from phintys.backends.native.emit.target import Target
+from phintys.backends.native.assembler.target import Target
 from phintys.backends.reference import ReferenceBackend
 from tools import fuzz
 from tools.fuzz import GENERAL, Case, check, check_seed, draw, shrunk

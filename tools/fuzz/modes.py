@@ -13,14 +13,14 @@ import numpy as np
 from phintys._base.config import config
 from phintys._base.errors import ConfigError, IntegrityError, PhintysError
 from phintys.backends.base import Backend
-from phintys.backends.native import fuse
-from phintys.backends.native.emit.programs import emit_program
-from phintys.backends.native.emit.target import Target
+from phintys.backends.native.assembler.target import Target
+from phintys.backends.native.kernels import fusion as fuse
 from phintys.backends.native.lower.graph import lower_program
 from phintys.backends.native.runtime.engine import check_runs_here
 from phintys.backends.native.stepwise.checking import MemoryCheck
 from phintys.backends.native.stepwise.faults import CheckFailed
 from phintys.backends.native.verify import verify_program
+from phintys.backends.native.writer.programs import emit_program
 from phintys.backends.reference.vm import VM
 from phintys.compile.debug_mode import DebugMode
 from phintys.compile.mode import Mode

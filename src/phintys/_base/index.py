@@ -31,7 +31,7 @@ BATCHING: dict[str, str] = {
 """Modules -> the classes of Ops for which they have rules of batching."""
 
 COMPLEX_FUNCTIONS: dict[str, str] = {
-    "phintys.backends.native.emit.math.complex": """
+    "phintys.backends.native.assembler.math.complex": """
         abs add angle clip conj cos cosh exp exp2 expm1 fmax fmin log log10 log1p log2 maximum
         minimum mul neg pos pow reciprocal rint sign sin sinh sqr sqrt sub tan tanh true_div xlog1py
         xlogy
@@ -288,36 +288,36 @@ FACADES: dict[str, dict[str, str]] = {
 """Packages -> the modules of their late names -> these names, or none for a module."""
 
 FLOAT_FUNCTIONS: dict[str, str] = {
-    "phintys.backends.native.emit.math.arithmetic": """
+    "phintys.backends.native.assembler.math.arithmetic": """
         abs add conj copysign fmod heaviside int_div mod mul neg nextafter pos reciprocal sign
         spacing sqr sub true_div
         """,
-    "phintys.backends.native.emit.math.error_function": "erf erfc ndtr",
-    "phintys.backends.native.emit.math.exponential": "exp exp2 exp_of_product expm1 sigmoid",
-    "phintys.backends.native.emit.math.gamma": "trigamma",
-    "phintys.backends.native.emit.math.gamma_slopes": "log_gamma_slope",
-    "phintys.backends.native.emit.math.hyperbolic": "arccosh arcsinh arctanh cosh sinh tanh",
-    "phintys.backends.native.emit.math.log_gamma": "digamma gammaln",
-    "phintys.backends.native.emit.math.logarithm": """
+    "phintys.backends.native.assembler.math.error_function": "erf erfc ndtr",
+    "phintys.backends.native.assembler.math.exponential": "exp exp2 exp_of_product expm1 sigmoid",
+    "phintys.backends.native.assembler.math.gamma": "trigamma",
+    "phintys.backends.native.assembler.math.gamma_slopes": "log_gamma_slope",
+    "phintys.backends.native.assembler.math.hyperbolic": "arccosh arcsinh arctanh cosh sinh tanh",
+    "phintys.backends.native.assembler.math.log_gamma": "digamma gammaln",
+    "phintys.backends.native.assembler.math.logarithm": """
         log log10 log1mexp log1p log2 log_sigmoid logaddexp logaddexp2 softplus xlog1py xlogy
         """,
-    "phintys.backends.native.emit.math.power": "cbrt hypot pow sqrt",
-    "phintys.backends.native.emit.math.rounding": "ceil floor rint round_half_away trunc",
-    "phintys.backends.native.emit.math.scaled_error_function": "erfcx log_ndtr",
-    "phintys.backends.native.emit.math.selection": "clip fmax fmin maximum minimum",
-    "phintys.backends.native.emit.math.trigonometric": """
+    "phintys.backends.native.assembler.math.power": "cbrt hypot pow sqrt",
+    "phintys.backends.native.assembler.math.rounding": "ceil floor rint round_half_away trunc",
+    "phintys.backends.native.assembler.math.scaled_error_function": "erfcx log_ndtr",
+    "phintys.backends.native.assembler.math.selection": "clip fmax fmin maximum minimum",
+    "phintys.backends.native.assembler.math.trigonometric": """
         arccos arcsin arctan arctan2 cos deg2rad rad2deg sin tan
         """,
-    "phintys.backends.native.emit.math.zeta": "zeta",
+    "phintys.backends.native.assembler.math.zeta": "zeta",
 }
 """Modules -> the scalar ops whose code for floats they have."""
 
 INTEGER_FUNCTIONS: dict[str, str] = {
-    "phintys.backends.native.emit.math.integer": """
+    "phintys.backends.native.assembler.math.integer": """
         abs add and_ ceil conj floor fmod gcd int_div invert lcm left_shift mod mul neg or_ pos pow
         reciprocal right_shift sign sqr sub trunc xor
         """,
-    "phintys.backends.native.emit.math.selection": "clip fmax fmin maximum minimum",
+    "phintys.backends.native.assembler.math.selection": "clip fmax fmin maximum minimum",
 }
 """Modules -> the scalar ops whose code for integers they have."""
 
@@ -475,7 +475,9 @@ RULES: dict[str, dict[str, str]] = {
 """Modules -> their tuples of rules -> the Ops that these need."""
 
 SCALAR_CODE: dict[str, str] = {
-    "phintys.backends.native.emit.random": "FloatBits FloatOfBits RandomWord RareCase Rejection",
+    "phintys.backends.native.assembler.random": """
+        FloatBits FloatOfBits RandomWord RareCase Rejection
+        """,
 }
 """Modules -> the classes of scalar ops whose code they have."""
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import phintys.tensor  # noqa: F401 - registers operators
-from phintys.backends.native import fuse
-from phintys.backends.native.emit.target import Target
+from phintys.backends.native.assembler.target import Target
+from phintys.backends.native.kernels import fusion as fuse
 from phintys.backends.native.lower.graph import lower_program
 from phintys.backends.native.steps.callback import Callback
 from phintys.backends.native.verify import verify_program

@@ -11,10 +11,10 @@ import pytest
 
 import phintys
 import phintys.tensor as pt
-from phintys.backends.native.emit.programs import emit_program
-from phintys.backends.native.emit.target import Target
+from phintys.backends.native.assembler.target import Target
 from phintys.backends.native.explain import explain_program
 from phintys.backends.native.lower.graph import lower_program
+from phintys.backends.native.writer.programs import emit_program
 from phintys.graph.apply import Apply
 from phintys.graph.fgraph import FunctionGraph
 from phintys.graph.op import Op

@@ -6,13 +6,13 @@ import pytest
 
 import phintys
 import phintys.tensor as pt
-from phintys.backends.native.emit.programs import emit_program
-from phintys.backends.native.emit.target import Target
+from phintys.backends.native.assembler.target import Target
 from phintys.backends.native.lower import lower_program
 from phintys.backends.native.memory import plan_memory
 from phintys.backends.native.polynomials import Polynomials
 from phintys.backends.native.sizes import Sizes, is_length, written
 from phintys.backends.native.values import LoopVariable
+from phintys.backends.native.writer.programs import emit_program
 from phintys.graph import FunctionGraph
 from phintys.passes import PIPELINES
 from phintys.testing.families import FAMILIES, with_gradient

@@ -5,7 +5,7 @@ import pytest
 
 import phintys.scalar as ps
 from phintys._base.errors import IndexingError, IntegrityError, ShapeError
-from phintys.backends.native.emit.target import Target
+from phintys.backends.native.assembler.target import Target
 from phintys.backends.native.expressions import (
     Cast,
     Index,
@@ -18,7 +18,7 @@ from phintys.backends.native.expressions import (
     Statement,
 )
 from phintys.backends.native.failures import Failure
-from phintys.backends.native.fuse import fuse
+from phintys.backends.native.kernels.fusion import fuse
 from phintys.backends.native.program import Program
 from phintys.backends.native.sizes import Sizes
 from phintys.backends.native.steps.branch import Branch

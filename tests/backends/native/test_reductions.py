@@ -8,7 +8,7 @@ import pytest
 
 import phintys
 import phintys.tensor as pt
-from phintys.backends.native.emit.target import Target
+from phintys.backends.native.assembler.target import Target
 from phintys.backends.native.lower.graph import lower_program
 from phintys.graph.fgraph import FunctionGraph
 from tools.native_programs import compile_program

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from phintys._base.late import LateModule
 from phintys._base.records import record
 from phintys.backends.base import register_backend
-from phintys.backends.native.emit.llvm_library import llvm
+from phintys.backends.native.assembler.llvm_library import llvm
 from phintys.backends.native.runtime.background import Background
 
 if TYPE_CHECKING:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from phintys.backends.native.emit.kernels import plans_of
 from phintys.backends.native.expressions import (
     Cast,
     Expression,
@@ -20,6 +19,7 @@ from phintys.backends.native.expressions import (
     SizeValue,
     Statement,
 )
+from phintys.backends.native.kernels.functions import plans_of
 from phintys.backends.native.program import Step, walk_steps
 from phintys.backends.native.sizes import Counter as LoopCounter
 from phintys.backends.native.sizes import Element, Extent, written
@@ -30,11 +30,11 @@ from phintys.backends.native.values import Array, Place
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from phintys.backends.native.emit.plans import KernelPlan, Level, NestPlan
-    from phintys.backends.native.emit.programs import EmittedProgram
+    from phintys.backends.native.kernels.plans import KernelPlan, Level, NestPlan
     from phintys.backends.native.program import Program
     from phintys.backends.native.sizes import Size
     from phintys.backends.native.values import Value
+    from phintys.backends.native.writer.programs import EmittedProgram
     from phintys.graph.apply import Apply
 
 __all__ = ["Explainer", "explain_program"]

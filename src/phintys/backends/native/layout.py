@@ -6,7 +6,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from phintys._base.records import record
-from phintys.backends.native.emit.frame import FIRST_RECORD
+from phintys.backends.native.frame import FIRST_RECORD
 
 if TYPE_CHECKING:
     from phintys.backends.native.failures import Failure
@@ -20,7 +20,7 @@ __all__ = ["Layout"]
 
 @record(eq=False)
 class Layout:
-    """The runtime's description of a program; see :mod:`~phintys.backends.native.emit.frame`.
+    """The runtime's description of a program; see :mod:`~phintys.backends.native.frame`.
 
     Attributes
     ----------

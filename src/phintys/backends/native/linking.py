@@ -9,24 +9,24 @@ from typing import TYPE_CHECKING
 
 from phintys._base.caches import Once
 from phintys._base.late import LateModule
-from phintys.backends.native.emit.programs import emit_program
-from phintys.backends.native.emit.target import Target
+from phintys.backends.native.assembler.target import Target
 from phintys.backends.native.lower import lower_program
 from phintys.backends.native.runtime.capi import Unsupported
 from phintys.backends.native.runtime.engine import check_runs_here
 from phintys.backends.native.runtime.function import NativeProgram
 from phintys.backends.native.runtime.support import support
+from phintys.backends.native.writer.programs import emit_program
 
 if TYPE_CHECKING:
     from phintys.backends.base import LinkedProgram
     from phintys.backends.measurements import Profiler
     from phintys.backends.native import measuring
-    from phintys.backends.native.emit import clock
     from phintys.backends.native.runtime.support import Support
+    from phintys.backends.native.writer import clock
     from phintys.backends.reference import backend as reference
     from phintys.graph.fgraph import FunctionGraph
 else:
-    clock = LateModule("phintys.backends.native.emit.clock")
+    clock = LateModule("phintys.backends.native.writer.clock")
     measuring = LateModule("phintys.backends.native.measuring")
     reference = LateModule("phintys.backends.reference.backend")
 

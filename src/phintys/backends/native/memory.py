@@ -31,9 +31,9 @@ from phintys.graph.alias_map import AliasMap
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from phintys.backends.native.emit.kernel_code import KernelCode
-    from phintys.backends.native.emit.plans import KernelPlan
     from phintys.backends.native.expressions import Load
+    from phintys.backends.native.kernels.kernel_code import KernelCode
+    from phintys.backends.native.kernels.plans import KernelPlan
     from phintys.backends.native.polynomials import Atom, Polynomial, Polynomials
     from phintys.backends.native.program import Program
 

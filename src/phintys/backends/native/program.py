@@ -16,16 +16,16 @@ from phintys._base.records import record
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from phintys.backends.native.emit.main import MainFunction
-    from phintys.backends.native.emit.shared_loops import SharedLoop
-    from phintys.backends.native.emit.step_writer import StepWriter
     from phintys.backends.native.explain import Explainer
     from phintys.backends.native.expressions import Statement
     from phintys.backends.native.layout import Layout
     from phintys.backends.native.polynomials import Polynomial
+    from phintys.backends.native.shared_loops import SharedLoop
     from phintys.backends.native.sizes import Sizes
     from phintys.backends.native.values import Array, Size, Value
     from phintys.backends.native.verify import Verifier
+    from phintys.backends.native.writer.main_function import MainFunction
+    from phintys.backends.native.writer.step_writer import StepWriter
     from phintys.graph.apply import Apply
     from phintys.graph.variable import Variable
 

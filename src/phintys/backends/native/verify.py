@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from phintys._base.errors import IntegrityError
+from phintys.backends.native.assembler.scalar_ops import can_emit
 from phintys.backends.native.dependence import (
     arrays_written,
     has_order,
@@ -19,8 +20,6 @@ from phintys.backends.native.dependence import (
     reads_of,
     varies,
 )
-from phintys.backends.native.emit.accumulators import can_reduce
-from phintys.backends.native.emit.scalar_ops import can_emit
 from phintys.backends.native.expressions import (
     Cast,
     Expression,
@@ -33,6 +32,7 @@ from phintys.backends.native.expressions import (
     Statement,
     parts_of,
 )
+from phintys.backends.native.kernels.accumulators import can_reduce
 from phintys.backends.native.program import Program, Step
 from phintys.backends.native.sizes import Arithmetic, Counter, Element, Extent
 from phintys.backends.native.steps.claim import Claim

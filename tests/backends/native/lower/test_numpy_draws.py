@@ -7,7 +7,7 @@ import phintys
 import phintys.tensor as pt
 from phintys import random
 from phintys._base.errors import MethodNotDefinedError
-from phintys.backends.native.emit import numpy_functions
+from phintys.backends.native.routines import numpy_functions
 from phintys.backends.native.routines.numpy_draws import BOUNDED, DRAWS
 from phintys.random.generators.numpy_draws import NUMPY_METHODS
 

@@ -7,10 +7,10 @@ import phintys
 import phintys.tensor as pt
 from phintys._base.errors import ConfigError
 from phintys.backends.native import linking
-from phintys.backends.native.emit.types import PTR
+from phintys.backends.native.assembler.records import Record
+from phintys.backends.native.assembler.types import PTR
 from phintys.backends.native.runtime import capi, support
 from phintys.backends.native.runtime.capi import CApi, Unsupported, c_api, check_objects
-from phintys.backends.native.runtime.record import Record
 from phintys.backends.reference import VM
 
 WITHOUT_LLVMLITE = """

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import phintys
 import phintys.tensor as pt
-from phintys.backends.native.emit.module import Module
-from phintys.backends.native.emit.target import Target
+from phintys.backends.native.assembler.module import Module
+from phintys.backends.native.assembler.target import Target
 from phintys.backends.native.runtime import engine
 from phintys.backends.native.runtime.blocks import BLOCKS, emit_blocks
 from tests.budget import budget

@@ -13,7 +13,7 @@ from platformdirs import user_cache_dir
 
 from phintys import config
 from phintys.__main__ import main
-from phintys.backends.native.emit.target import Target
+from phintys.backends.native.assembler.target import Target
 from phintys.backends.native.runtime import cache as module
 from phintys.backends.native.runtime.cache import CacheKey, ObjectCache, object_cache
 from tests.budget import budget
@@ -198,7 +198,7 @@ def test_a_link_is_not_used(cache, tmp_path):
 HEAD = """
     import os, sys, warnings
     from pathlib import Path
-    from phintys.backends.native.emit.target import Target
+    from phintys.backends.native.assembler.target import Target
     from phintys.backends.native.runtime.cache import CacheKey, ObjectCache
 
     warnings.simplefilter("error")
@@ -466,7 +466,7 @@ def test_other_commands_are_refused(arguments, capsys):
 WRITER = """
 import sys, random
 from pathlib import Path
-from phintys.backends.native.emit.target import Target
+from phintys.backends.native.assembler.target import Target
 from phintys.backends.native.runtime.cache import CacheKey, ObjectCache
 cache = ObjectCache(Path(sys.argv[1]), 60_000)
 target = Target.named("x86-64-v2")

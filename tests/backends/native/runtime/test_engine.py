@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phintys._base.errors import IntegrityError, MethodNotDefinedError
-from phintys.backends.native.emit.builder import Builder
-from phintys.backends.native.emit.memory import load, store
-from phintys.backends.native.emit.module import Module
-from phintys.backends.native.emit.operations import emit
-from phintys.backends.native.emit.target import Target
-from phintys.backends.native.emit.types import FLOAT64, INT64, PTR, VOID
+from phintys.backends.native.assembler.builder import Builder
+from phintys.backends.native.assembler.elements import load, store
+from phintys.backends.native.assembler.module import Module
+from phintys.backends.native.assembler.operations import emit
+from phintys.backends.native.assembler.target import Target
+from phintys.backends.native.assembler.types import FLOAT64, INT64, PTR, VOID
 from phintys.backends.native.runtime import engine
 from phintys.backends.native.runtime.engine import (
     CompiledObject,

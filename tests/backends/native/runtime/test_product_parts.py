@@ -8,12 +8,12 @@ import pytest
 import phintys
 import phintys.tensor as pt
 from phintys import config
-from phintys.backends.native.emit.blas_threads import BLAS_THREADS, begin_alone, end_alone
-from phintys.backends.native.emit.builder import Builder
-from phintys.backends.native.emit.module import Module
-from phintys.backends.native.emit.target import Target
-from phintys.backends.native.emit.types import PTR, VOID
+from phintys.backends.native.assembler.builder import Builder
+from phintys.backends.native.assembler.module import Module
+from phintys.backends.native.assembler.target import Target
+from phintys.backends.native.assembler.types import PTR, VOID
 from phintys.backends.native.lower.graph import lower_program
+from phintys.backends.native.routines.blas_threads import BLAS_THREADS, begin_alone, end_alone
 from phintys.backends.native.runtime import engine
 from phintys.backends.native.runtime.blas import after_fork, blas_threads
 from phintys.graph.fgraph import FunctionGraph
@@ -249,7 +249,7 @@ def test_blas_keeps_its_threads(run_python):
         import ctypes, threading
         import numpy as np
         import phintys, phintys.tensor as pt
-        from phintys.backends.native.emit.blas_threads import BLAS_THREADS
+        from phintys.backends.native.routines.blas_threads import BLAS_THREADS
         from phintys.backends.native.runtime.blas import blas_threads
 
         record = blas_threads()

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phintys.backends.native.emit.builder import Builder
-from phintys.backends.native.emit.control import loop
-from phintys.backends.native.emit.module import Module
-from phintys.backends.native.emit.target import Target
-from phintys.backends.native.emit.types import INT32, INT64, PTR, VOID
+from phintys.backends.native.assembler.atomics import null
+from phintys.backends.native.assembler.builder import Builder
+from phintys.backends.native.assembler.control import loop
+from phintys.backends.native.assembler.module import Module
+from phintys.backends.native.assembler.target import Target
+from phintys.backends.native.assembler.types import INT32, INT64, PTR, VOID
 from phintys.backends.native.runtime import engine
-from phintys.backends.native.runtime.atomics import null
 from phintys.backends.native.runtime.threads import POOL, emit_threads
 from tests.budget import budget
 

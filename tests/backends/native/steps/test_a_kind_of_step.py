@@ -12,8 +12,8 @@ import phintys.tensor as pt
 from phintys._base.errors import IntegrityError
 from phintys._base.records import record
 from phintys.backends.native import steps as kinds
-from phintys.backends.native.emit.control import loop
-from phintys.backends.native.emit.types import type_of
+from phintys.backends.native.assembler.control import loop
+from phintys.backends.native.assembler.types import type_of
 from phintys.backends.native.failures import Failure
 from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.graph import lower_program

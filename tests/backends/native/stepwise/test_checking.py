@@ -8,8 +8,7 @@ import phintys.tensor as pt
 from phintys import Apply, Op
 from phintys._base.errors import BadThunkOutput, IntegrityError
 from phintys.backends.native import memory
-from phintys.backends.native.emit.programs import emit_program
-from phintys.backends.native.emit.target import Target
+from phintys.backends.native.assembler.target import Target
 from phintys.backends.native.lower.graph import lower_program
 from phintys.backends.native.program import walk_steps
 from phintys.backends.native.steps.call import LibraryCall
@@ -17,6 +16,7 @@ from phintys.backends.native.stepwise.calls import Calls
 from phintys.backends.native.stepwise.checking import CheckFailed, MemoryCheck
 from phintys.backends.native.stepwise.interpreter import Interpreter
 from phintys.backends.native.stepwise.order import KernelOrder, Orders
+from phintys.backends.native.writer.programs import emit_program
 from phintys.graph.fgraph import FunctionGraph
 from tools.fuzz.memory_ops import double_negated
 

@@ -15,11 +15,11 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from phintys import config
-from phintys.backends.native.emit.llvm_library import llvm
-from phintys.backends.native.emit.programs import emit_program
-from phintys.backends.native.emit.target import Target
+from phintys.backends.native.assembler.llvm_library import llvm
+from phintys.backends.native.assembler.target import Target
 from phintys.backends.native.lower import lower_program
 from phintys.backends.native.runtime.engine import compile_object
+from phintys.backends.native.writer.programs import emit_program
 from phintys.backends.reference.backend import ReferenceBackend
 from phintys.compile import Mode
 from phintys.passes import PIPELINES

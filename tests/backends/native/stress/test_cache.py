@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from phintys.backends.native.emit.target import Target
+from phintys.backends.native.assembler.target import Target
 from phintys.backends.native.runtime.cache import CacheKey, ObjectCache
 
 posix = pytest.mark.skipif(not hasattr(os, "fork"), reason="permissions as POSIX has them")

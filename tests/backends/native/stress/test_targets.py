@@ -3,7 +3,7 @@
 import pytest
 
 from phintys._base.errors import ConfigError
-from phintys.backends.native.emit.target import Target
+from phintys.backends.native.assembler.target import Target
 from phintys.backends.native.runtime.engine import check_runs_here
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from phintys.backends.native.assembler.target import Target
 from phintys.backends.native.dependence import (
     arrays_read,
     arrays_written,
@@ -16,10 +17,9 @@ from phintys.backends.native.dependence import (
     may_fail,
     reads_of,
 )
-from phintys.backends.native.emit.planning import plan_kernel
-from phintys.backends.native.emit.target import Target
 from phintys.backends.native.expressions import Statement
-from phintys.backends.native.fuse import fuse
+from phintys.backends.native.kernels.fusion import fuse
+from phintys.backends.native.kernels.planning import plan_kernel
 from phintys.backends.native.lower.overwriting import NotInCommit
 from phintys.backends.native.lower.pruning import prune
 from phintys.backends.native.polynomials import Polynomials

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from phintys.backends.native.emit.scalar_ops import can_emit
+from phintys.backends.native.assembler.scalar_ops import can_emit
 from phintys.backends.native.expressions import Cast, Expression, Literal, Load, Operation
 from phintys.backends.native.failures import Failure
 from phintys.backends.native.lower.families import lowers

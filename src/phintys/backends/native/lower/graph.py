@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 from phintys._base.errors import IntegrityError
 from phintys.backends.native.dependence import arrays_read
-from phintys.backends.native.fuse import fuse
+from phintys.backends.native.kernels.fusion import fuse
 from phintys.backends.native.lower.commit import commit_steps
 from phintys.backends.native.lower.deferred_updates import updates_last
 from phintys.backends.native.lower.lowering import Lowering

@@ -11,7 +11,7 @@ from phintys._base.caches import kept_property
 from phintys._base.late import LateModule
 from phintys.backends.native.dependence import arrays_written, varies
 from phintys.backends.native.expressions import Expression, Literal, Operation
-from phintys.backends.native.fuse import fuse
+from phintys.backends.native.kernels.fusion import fuse
 from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.lowering import Lowering, NotLowered, require_lengths_before
 from phintys.backends.native.lower.nodes import lower_each

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from phintys.backends.native.emit.image_panels import panel_width
 from phintys.backends.native.failures import Failure
 from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.lowering import Lowering, NotLowered
 from phintys.backends.native.lower.view import AxisMap, View
+from phintys.backends.native.routines.image_panels import panel_width
 from phintys.backends.native.routines.images import (
     FILTERS_OF_IMAGES,
     MAX_POOL,

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from phintys.backends.native.emit.numpy_functions import has_numpy_function
 from phintys.backends.native.expressions import Cast
 from phintys.backends.native.failures import Failure
 from phintys.backends.native.lower.families import lowers
@@ -23,6 +22,7 @@ from phintys.backends.native.routines.numpy_draws import (
     NUMPY_BOUNDED,
     NUMPY_DRAW,
 )
+from phintys.backends.native.routines.numpy_functions import has_numpy_function
 from phintys.backends.native.steps.call import LibraryCall
 from phintys.graph.variable import Constant
 from phintys.random.bits.states import RandomType

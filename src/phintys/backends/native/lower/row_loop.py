@@ -10,7 +10,7 @@ from phintys import scalar as ps
 from phintys.backends.native.dependence import arrays_written, varies
 from phintys.backends.native.expressions import Cast, Expression, Literal, Operation, SizeValue
 from phintys.backends.native.failures import Failure
-from phintys.backends.native.fuse import fuse
+from phintys.backends.native.kernels.fusion import fuse
 from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.lowering import Lowering, NotLowered
 from phintys.backends.native.lower.nodes import lower_nodes

@@ -18,7 +18,7 @@ from phintys.backends.native.expressions import (
     Statement,
 )
 from phintys.backends.native.failures import Failure, StepsFailure
-from phintys.backends.native.fuse import fuse
+from phintys.backends.native.kernels.fusion import fuse
 from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.lowering import Lowering, NotLowered, require_lengths_before
 from phintys.backends.native.lower.nodes import lower_nodes

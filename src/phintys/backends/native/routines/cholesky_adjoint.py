@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from phintys.backends.native.emit.control import loop
+from phintys.backends.native.assembler.control import loop
 from phintys.backends.native.routines.lanes import LaneMatrix, Lanes
 from phintys.backends.native.routines.small_factors import cholesky_adjoint
 from phintys.backends.native.routines.stacks import MatrixCall, StackRoutine
@@ -12,8 +12,8 @@ from phintys.backends.native.routines.stacks import MatrixCall, StackRoutine
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from phintys.backends.native.emit.types import Type
-    from phintys.backends.native.emit.values import Value
+    from phintys.backends.native.assembler.types import Type
+    from phintys.backends.native.assembler.values import Value
     from phintys.backends.native.steps.call import LibraryCall
     from phintys.backends.native.values import Array
 

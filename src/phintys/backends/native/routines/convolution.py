@@ -7,17 +7,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from phintys.backends.native.emit.control import divide_up, loop, when
-from phintys.backends.native.emit.range_function import RangeFunction
-from phintys.backends.native.emit.types import type_of
+from phintys.backends.native.assembler.control import divide_up, loop, when
+from phintys.backends.native.assembler.types import type_of
+from phintys.backends.native.routines.range_function import RangeFunction
 from phintys.backends.native.routines.routine import Routine
 
 if TYPE_CHECKING:
-    from phintys.backends.native.emit.main import MainFunction
-    from phintys.backends.native.emit.step_writer import StepWriter
-    from phintys.backends.native.emit.values import Value
+    from phintys.backends.native.assembler.values import Value
     from phintys.backends.native.polynomials import Polynomial
     from phintys.backends.native.steps.call import LibraryCall
+    from phintys.backends.native.writer.main_function import MainFunction
+    from phintys.backends.native.writer.step_writer import StepWriter
 
 __all__ = ["CONVOLVE"]
 

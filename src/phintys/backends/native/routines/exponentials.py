@@ -12,9 +12,9 @@ from math import comb, factorial
 from typing import TYPE_CHECKING, Any
 
 from phintys._base.records import record
-from phintys.backends.native.emit.control import loop, when
-from phintys.backends.native.emit.types import INT64, Type
-from phintys.backends.native.emit.values import Value
+from phintys.backends.native.assembler.control import loop, when
+from phintys.backends.native.assembler.types import INT64, Type
+from phintys.backends.native.assembler.values import Value
 from phintys.backends.native.routines.stacks import MatrixCall, StackRoutine
 
 if TYPE_CHECKING:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from phintys.backends.native.emit.control import loop, when
-from phintys.backends.native.emit.types import INT64, type_of
+from phintys.backends.native.assembler.control import loop, when
+from phintys.backends.native.assembler.types import INT64, type_of
 from phintys.backends.native.routines.stacks import MatrixCall, StackRoutine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from phintys.backends.native.emit.values import Value
+    from phintys.backends.native.assembler.values import Value
     from phintys.backends.native.sizes import Size
     from phintys.backends.native.steps.call import LibraryCall
     from phintys.backends.native.values import Array

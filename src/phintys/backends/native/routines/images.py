@@ -1,35 +1,35 @@
 """Convolutions of images, their gradients, and the largest elements under windows.
 
-:mod:`~phintys.backends.native.emit.image_parts` and
-:mod:`~phintys.backends.native.emit.pool_parts` say how they are computed.
+:mod:`~phintys.backends.native.routines.image_parts` and
+:mod:`~phintys.backends.native.routines.pool_parts` say how they are computed.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from phintys.backends.native.emit.image_panels import CALL
-from phintys.backends.native.emit.image_parts import image_symbol
-from phintys.backends.native.emit.math.calls import (
+from phintys.backends.native.assembler.math.calls import (
     IMAGE_FILTERS,
     IMAGE_SPREAD,
     IMAGE_SUMS,
     MAX_POOLED,
 )
-from phintys.backends.native.emit.pool_parts import POOL, pool_symbol
-from phintys.backends.native.emit.types import INT64, type_of
+from phintys.backends.native.assembler.types import INT64, type_of
+from phintys.backends.native.routines.image_panels import CALL
+from phintys.backends.native.routines.image_parts import image_symbol
+from phintys.backends.native.routines.pool_parts import POOL, pool_symbol
 from phintys.backends.native.routines.routine import Routine
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from phintys.backends.native.emit.main import MainFunction
-    from phintys.backends.native.emit.step_writer import StepWriter
+    from phintys.backends.native.assembler.records import Record
     from phintys.backends.native.explain import Explainer
     from phintys.backends.native.polynomials import Polynomial
-    from phintys.backends.native.runtime.record import Record
     from phintys.backends.native.steps.call import LibraryCall
     from phintys.backends.native.values import Array
+    from phintys.backends.native.writer.main_function import MainFunction
+    from phintys.backends.native.writer.step_writer import StepWriter
 
 __all__ = ["FILTERS_OF_IMAGES", "MAX_POOL", "SPREAD_OVER_IMAGES", "SUMS_OF_IMAGES"]
 
@@ -44,8 +44,8 @@ class _Images(Routine):
     """Sums of products of images with filters, or with the gradient of such sums.
 
     The inputs are the images, and the filters or the gradient. The options are the sizes of
-    :data:`~phintys.backends.native.emit.image_panels.CALL`. The first workspace is that of ranges,
-    the second one has the sums of all parts.
+    :data:`~phintys.backends.native.routines.image_panels.CALL`. The first workspace is that of
+    ranges, the second one has the sums of all parts.
     """
 
     shares_work: ClassVar[bool] = True
@@ -86,7 +86,7 @@ class _Images(Routine):
 class _MaxPool(Routine):
     """The largest elements under windows, and their places.
 
-    The options are the sizes of :data:`~phintys.backends.native.emit.pool_parts.POOL`.
+    The options are the sizes of :data:`~phintys.backends.native.routines.pool_parts.POOL`.
     """
 
     name = "max_pool"

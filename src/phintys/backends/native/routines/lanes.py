@@ -10,15 +10,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from phintys._base.errors import IntegrityError
-from phintys.backends.native.emit.control import loop
-from phintys.backends.native.emit.tiles import turned
-from phintys.backends.native.emit.types import INT64, Type
-from phintys.backends.native.emit.values import Value
+from phintys.backends.native.assembler.control import loop
+from phintys.backends.native.assembler.types import INT64, Type
+from phintys.backends.native.assembler.values import Value
+from phintys.backends.native.routines.tiles import turned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from phintys.backends.native.emit.builder import Builder
+    from phintys.backends.native.assembler.builder import Builder
 
 __all__ = ["LARGEST", "UNROLLED", "Cell", "LaneMatrix", "Lanes", "Length", "Line"]
 

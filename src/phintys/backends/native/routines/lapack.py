@@ -9,20 +9,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from phintys._base.errors import IntegrityError
-from phintys.backends.native.emit.routines import Routines
-from phintys.backends.native.emit.types import INT32, VOID, type_of
+from phintys.backends.native.assembler.types import INT32, VOID, type_of
+from phintys.backends.native.routines.blas_functions import Routines
 from phintys.backends.native.routines.routine import Routine
 from phintys.tensor.blas import BLAS_LETTERS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from phintys.backends.native.emit.builder import Builder
-    from phintys.backends.native.emit.step_writer import StepWriter
-    from phintys.backends.native.emit.values import Value
+    from phintys.backends.native.assembler.builder import Builder
+    from phintys.backends.native.assembler.values import Value
     from phintys.backends.native.sizes import Size
     from phintys.backends.native.steps.call import LibraryCall
     from phintys.backends.native.values import Array
+    from phintys.backends.native.writer.step_writer import StepWriter
 
 __all__ = ["Arguments", "Caller", "LapackRoutine"]
 

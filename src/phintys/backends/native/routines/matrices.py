@@ -8,31 +8,31 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from phintys.backends.native.emit.blocked_factors import (
+from phintys.backends.native.assembler.control import leaving, loop, when
+from phintys.backends.native.assembler.types import INT32, INT64, VOID, Type, type_of
+from phintys.backends.native.routines.blocked_factors import (
     BLOCKED,
     blocked_factor_symbol,
     blocked_inverse_symbol,
 )
-from phintys.backends.native.emit.blocked_factors import LEAST as LEAST_BLOCKED
-from phintys.backends.native.emit.control import leaving, loop, when
-from phintys.backends.native.emit.range_function import OneIteration
-from phintys.backends.native.emit.small_systems import lu_symbol, triangle_symbol
-from phintys.backends.native.emit.tiled_factors import LARGEST as TILED
-from phintys.backends.native.emit.tiled_factors import factor_symbol, inverse_symbol
-from phintys.backends.native.emit.types import INT32, INT64, VOID, Type, type_of
+from phintys.backends.native.routines.blocked_factors import LEAST as LEAST_BLOCKED
 from phintys.backends.native.routines.lanes import LaneMatrix, Lanes
+from phintys.backends.native.routines.range_function import OneIteration
 from phintys.backends.native.routines.small_factors import (
     cholesky_factor,
     lu_factors,
     nan_where,
     solve_triangle,
 )
+from phintys.backends.native.routines.small_systems import lu_symbol, triangle_symbol
 from phintys.backends.native.routines.stacks import MatrixCall, StackRoutine
+from phintys.backends.native.routines.tiled_factors import LARGEST as TILED
+from phintys.backends.native.routines.tiled_factors import factor_symbol, inverse_symbol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from phintys.backends.native.emit.values import Value
+    from phintys.backends.native.assembler.values import Value
     from phintys.backends.native.explain import Explainer
     from phintys.backends.native.sizes import Size
     from phintys.backends.native.steps.call import LibraryCall

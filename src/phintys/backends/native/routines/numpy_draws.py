@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from phintys._base.records import record
-from phintys.backends.native.emit.builder import Builder
-from phintys.backends.native.emit.control import loop
-from phintys.backends.native.emit.numpy_functions import numpy_symbol
-from phintys.backends.native.emit.types import (
+from phintys.backends.native.assembler.builder import Builder
+from phintys.backends.native.assembler.control import loop
+from phintys.backends.native.assembler.types import (
     BOOL,
     FLOAT32,
     FLOAT64,
@@ -23,15 +22,16 @@ from phintys.backends.native.emit.types import (
     Type,
     type_of,
 )
-from phintys.backends.native.emit.values import Value
+from phintys.backends.native.assembler.values import Value
+from phintys.backends.native.routines.numpy_functions import numpy_symbol
 from phintys.backends.native.routines.routine import Routine
 
 if TYPE_CHECKING:
-    from phintys.backends.native.emit.main import MainFunction
-    from phintys.backends.native.emit.step_writer import StepWriter
     from phintys.backends.native.polynomials import Polynomial
     from phintys.backends.native.steps.call import LibraryCall
     from phintys.backends.native.values import Array
+    from phintys.backends.native.writer.main_function import MainFunction
+    from phintys.backends.native.writer.step_writer import StepWriter
 
 __all__ = ["BOUNDED", "DRAWS", "NUMPY_BOUNDED", "NUMPY_DRAW", "NumpyNumbers"]
 

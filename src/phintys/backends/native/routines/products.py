@@ -1,27 +1,27 @@
 """Products of BLAS: of matrices, and of a matrix and a vector.
 
-:mod:`~phintys.backends.native.emit.blas` describes their options, and writes the calls.
+:mod:`~phintys.backends.native.routines.blas_calls` describes their options, and writes the calls.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from phintys.backends.native.emit.blas import FLOPS, BlasCall, GemmCall, GemvCall
-from phintys.backends.native.emit.products import most_in_tiles
-from phintys.backends.native.emit.types import type_of
+from phintys.backends.native.assembler.types import type_of
+from phintys.backends.native.routines.blas_calls import FLOPS, BlasCall, GemmCall, GemvCall
+from phintys.backends.native.routines.outlined_products import most_in_tiles
 from phintys.backends.native.routines.routine import Routine
 from phintys.backends.native.values import Array
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from phintys.backends.native.emit.main import MainFunction
-    from phintys.backends.native.emit.step_writer import StepWriter
     from phintys.backends.native.explain import Explainer
     from phintys.backends.native.polynomials import Polynomial
     from phintys.backends.native.sizes import Size
     from phintys.backends.native.steps.call import LibraryCall
+    from phintys.backends.native.writer.main_function import MainFunction
+    from phintys.backends.native.writer.step_writer import StepWriter
 
 __all__ = ["GEMM", "GEMV", "MatrixProduct", "Product"]
 

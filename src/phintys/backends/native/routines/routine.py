@@ -9,14 +9,14 @@ from phintys._base.errors import IntegrityError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from phintys.backends.native.emit.main import MainFunction
-    from phintys.backends.native.emit.step_writer import StepWriter
-    from phintys.backends.native.emit.values import Value
+    from phintys.backends.native.assembler.values import Value
     from phintys.backends.native.explain import Explainer
     from phintys.backends.native.polynomials import Polynomial
     from phintys.backends.native.sizes import Size
     from phintys.backends.native.steps.call import LibraryCall
     from phintys.backends.native.values import Array
+    from phintys.backends.native.writer.main_function import MainFunction
+    from phintys.backends.native.writer.step_writer import StepWriter
 
 __all__ = ["Routine"]
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from phintys.backends.native.emit.control import when
+from phintys.backends.native.assembler.control import when
 from phintys.backends.native.routines.lanes import (
     LARGEST,
     Cell,
@@ -18,7 +18,7 @@ from phintys.backends.native.routines.lanes import (
 )
 
 if TYPE_CHECKING:
-    from phintys.backends.native.emit.values import Value
+    from phintys.backends.native.assembler.values import Value
 
 __all__ = ["cholesky_adjoint", "cholesky_factor", "lu_factors", "nan_where", "solve_triangle"]
 

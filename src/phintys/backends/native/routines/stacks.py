@@ -10,27 +10,27 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from phintys.backends.native.emit.blas_threads import one_thread
-from phintys.backends.native.emit.control import leaving, loop, when
-from phintys.backends.native.emit.range_function import OneIteration, RangeFunction
-from phintys.backends.native.emit.small_systems import LARGEST_SYSTEM
-from phintys.backends.native.emit.types import INT64, Type, type_of
-from phintys.backends.native.emit.values import Value
+from phintys.backends.native.assembler.control import leaving, loop, when
+from phintys.backends.native.assembler.types import INT64, Type, type_of
+from phintys.backends.native.assembler.values import Value
+from phintys.backends.native.routines.blas_threads import one_thread
 from phintys.backends.native.routines.lanes import LARGEST, UNROLLED, Lanes
 from phintys.backends.native.routines.lapack import Arguments
+from phintys.backends.native.routines.range_function import OneIteration, RangeFunction
 from phintys.backends.native.routines.routine import Routine
+from phintys.backends.native.routines.small_systems import LARGEST_SYSTEM
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 
-    from phintys.backends.native.emit.main import MainFunction
-    from phintys.backends.native.emit.step_writer import StepWriter
     from phintys.backends.native.explain import Explainer
     from phintys.backends.native.polynomials import Polynomial
     from phintys.backends.native.routines.lanes import LaneMatrix, Length
     from phintys.backends.native.sizes import Size
     from phintys.backends.native.steps.call import LibraryCall
     from phintys.backends.native.values import Array
+    from phintys.backends.native.writer.main_function import MainFunction
+    from phintys.backends.native.writer.step_writer import StepWriter
 
 __all__ = ["MatrixCall", "StackRoutine"]
 

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from phintys.backends.native.emit.blas import FLOPS, GemmCall
-from phintys.backends.native.emit.blas_threads import one_thread
-from phintys.backends.native.emit.control import divide_up, loop
-from phintys.backends.native.emit.routines import Matrix, Routines
-from phintys.backends.native.emit.types import INT64, Type, type_of
-from phintys.backends.native.emit.values import Value
+from phintys.backends.native.assembler.control import divide_up, loop
+from phintys.backends.native.assembler.types import INT64, Type, type_of
+from phintys.backends.native.assembler.values import Value
+from phintys.backends.native.routines.blas_calls import FLOPS, GemmCall
+from phintys.backends.native.routines.blas_functions import Matrix, Routines
+from phintys.backends.native.routines.blas_threads import one_thread
 from phintys.backends.native.routines.products import MatrixProduct
 from phintys.backends.native.routines.stacks import RangeFunction
 
 if TYPE_CHECKING:
-    from phintys.backends.native.emit.builder import Builder
-    from phintys.backends.native.emit.step_writer import StepWriter
+    from phintys.backends.native.assembler.builder import Builder
     from phintys.backends.native.routines.products import Product
     from phintys.backends.native.steps.call import LibraryCall
+    from phintys.backends.native.writer.step_writer import StepWriter
 
 __all__ = ["SYRK"]
 

@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from phintys.backends.native.emit.control import loop, when
-from phintys.backends.native.emit.math import complex as numbers
-from phintys.backends.native.emit.memory import load, store
-from phintys.backends.native.emit.types import INT64, Type, type_of
-from phintys.backends.native.emit.values import Complex, Value
+from phintys.backends.native.assembler.control import loop, when
+from phintys.backends.native.assembler.elements import load, store
+from phintys.backends.native.assembler.math import complex as numbers
+from phintys.backends.native.assembler.types import INT64, Type, type_of
+from phintys.backends.native.assembler.values import Complex, Value
 from phintys.backends.native.routines.stacks import MatrixCall, StackRoutine
 from phintys.tensor.linear_algebra.matrix_functions import MOST_HALVINGS, NEAR, NODES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from phintys.backends.native.emit.builder import Builder
+    from phintys.backends.native.assembler.builder import Builder
     from phintys.backends.native.steps.call import LibraryCall
     from phintys.backends.native.values import Array
 

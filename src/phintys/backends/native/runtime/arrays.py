@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from phintys.backends.native.emit.builder import Builder
-from phintys.backends.native.emit.control import loop
-from phintys.backends.native.emit.module import Module
-from phintys.backends.native.emit.types import BOOL, FLOAT64, INT32, INT64, PTR, VOID
-from phintys.backends.native.emit.values import Value
-from phintys.backends.native.runtime.atomics import null
+from phintys.backends.native.assembler.atomics import null
+from phintys.backends.native.assembler.builder import Builder
+from phintys.backends.native.assembler.control import loop
+from phintys.backends.native.assembler.module import Module
+from phintys.backends.native.assembler.records import byte_offset
+from phintys.backends.native.assembler.types import BOOL, FLOAT64, INT32, INT64, PTR, VOID
+from phintys.backends.native.assembler.values import Value
 from phintys.backends.native.runtime.capi import (
     ALIGNED,
     C_CONTIGUOUS,
@@ -27,7 +28,6 @@ from phintys.backends.native.runtime.protocol import (
     is_null,
     not_null,
 )
-from phintys.backends.native.runtime.record import byte_offset
 
 __all__ = ["emit_large_array", "emit_make_array", "emit_take", "empty_array"]
 

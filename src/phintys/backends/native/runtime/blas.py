@@ -24,8 +24,8 @@ import numpy as np
 from phintys._base.caches import Once
 from phintys._base.errors import MethodNotDefinedError
 from phintys._base.uninterrupted import import_whole, run_whole
-from phintys.backends.native.emit.blas_threads import BLAS_THREADS, BLAS_THREADS_SYMBOL
-from phintys.backends.native.emit.externals import read_capsule
+from phintys.backends.native.assembler.externals import read_capsule
+from phintys.backends.native.routines.blas_threads import BLAS_THREADS, BLAS_THREADS_SYMBOL
 
 __all__ = [
     "after_fork",

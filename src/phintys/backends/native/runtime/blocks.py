@@ -14,13 +14,13 @@ from __future__ import annotations
 import ctypes
 import sys
 
-from phintys.backends.native.emit.builder import Builder
-from phintys.backends.native.emit.control import loop, when
-from phintys.backends.native.emit.module import Module
-from phintys.backends.native.emit.types import BOOL, INT32, INT64, PTR, VOID
-from phintys.backends.native.emit.values import Value
-from phintys.backends.native.runtime.atomics import null, unlock, wait_lock
-from phintys.backends.native.runtime.record import Record, byte_offset
+from phintys.backends.native.assembler.atomics import null, unlock, wait_lock
+from phintys.backends.native.assembler.builder import Builder
+from phintys.backends.native.assembler.control import loop, when
+from phintys.backends.native.assembler.module import Module
+from phintys.backends.native.assembler.records import Record, byte_offset
+from phintys.backends.native.assembler.types import BOOL, INT32, INT64, PTR, VOID
+from phintys.backends.native.assembler.values import Value
 
 __all__ = ["BLOCKS", "NumPyHandler", "emit_blocks"]
 

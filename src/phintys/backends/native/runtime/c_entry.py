@@ -18,9 +18,14 @@ import numpy as np
 from phintys._base.errors import ArgumentError
 from phintys._base.records import record
 from phintys.backends.base import C_SIGNATURES
-from phintys.backends.native.emit.builder import Builder
-from phintys.backends.native.emit.control import loop, when
-from phintys.backends.native.emit.frame import (
+from phintys.backends.native.assembler.atomics import call_pointer, null
+from phintys.backends.native.assembler.builder import Builder
+from phintys.backends.native.assembler.control import loop, when
+from phintys.backends.native.assembler.module import Module
+from phintys.backends.native.assembler.target import Target
+from phintys.backends.native.assembler.types import FLOAT64, INT32, INT64, PTR, VOID
+from phintys.backends.native.assembler.values import Value
+from phintys.backends.native.frame import (
     CONSTANTS,
     NO_BUFFER,
     NO_RESULT,
@@ -29,20 +34,15 @@ from phintys.backends.native.emit.frame import (
     STATUS,
     TOO_LARGE,
 )
-from phintys.backends.native.emit.module import Module
-from phintys.backends.native.emit.target import Target
-from phintys.backends.native.emit.types import FLOAT64, INT32, INT64, PTR, VOID
-from phintys.backends.native.emit.values import Value
-from phintys.backends.native.runtime.atomics import call_pointer, null
 from phintys.backends.native.runtime.callbacks import plain_array
 from phintys.backends.native.runtime.engine import load
 from phintys.backends.native.runtime.protocol import is_null, not_null
 from phintys.backends.native.values import Array, Handle, Place
 
 if TYPE_CHECKING:
-    from phintys.backends.native.emit.programs import EmittedProgram
     from phintys.backends.native.program import Program
     from phintys.backends.native.runtime.support import Support
+    from phintys.backends.native.writer.programs import EmittedProgram
 
 __all__ = ["CEntry"]
 

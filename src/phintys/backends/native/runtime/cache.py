@@ -32,8 +32,8 @@ from phintys._base.caches import Interned
 from phintys._base.config import config
 from phintys._base.locks import ProcessLock
 from phintys._base.records import record
-from phintys.backends.native.emit.llvm_library import llvm
-from phintys.backends.native.emit.target import Target
+from phintys.backends.native.assembler.llvm_library import llvm
+from phintys.backends.native.assembler.target import Target
 
 __all__ = ["CacheKey", "CacheStatistics", "ObjectCache", "object_cache", "object_cache_at"]
 

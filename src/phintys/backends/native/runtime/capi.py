@@ -16,8 +16,8 @@ import numpy as np
 from numpy._core import multiarray
 
 from phintys._base.records import record
-from phintys.backends.native.emit.types import INT32, PTR
-from phintys.backends.native.runtime.record import Record
+from phintys.backends.native.assembler.records import Record
+from phintys.backends.native.assembler.types import INT32, PTR
 
 __all__ = [
     "NUMBER_AT",

@@ -32,11 +32,11 @@ from phintys.backends.native.values import Array, Handle, Place
 
 if TYPE_CHECKING:
     from phintys.backends.base import CallShape
+    from phintys.backends.native.assembler.records import Record
     from phintys.backends.native.layout import Layout
     from phintys.backends.native.runtime.callbacks import Callbacks
     from phintys.backends.native.runtime.engine import Code
     from phintys.backends.native.runtime.failures import Failures
-    from phintys.backends.native.runtime.record import Record
     from phintys.backends.native.runtime.support import Support
     from phintys.backends.native.steps.callback import Callback
     from phintys.backends.native.values import Value

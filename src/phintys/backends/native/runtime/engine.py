@@ -21,13 +21,13 @@ from phintys._base.cores import thread_limit
 from phintys._base.errors import ConfigError, IntegrityError, MethodNotDefinedError
 from phintys._base.locks import ProcessLock
 from phintys._base.records import record
-from phintys.backends.native.emit.blas_threads import BLAS_THREADS_SYMBOL
-from phintys.backends.native.emit.externals import EXTERNALS, address_of
-from phintys.backends.native.emit.library import is_outlined, library
-from phintys.backends.native.emit.llvm_library import Engine, Machine, llvm
-from phintys.backends.native.emit.module import Module
-from phintys.backends.native.emit.numpy_functions import is_numpy_function, numpy_function
-from phintys.backends.native.emit.target import Target
+from phintys.backends.native.assembler.externals import EXTERNALS, address_of
+from phintys.backends.native.assembler.llvm_library import Engine, Machine, llvm
+from phintys.backends.native.assembler.module import Module
+from phintys.backends.native.assembler.target import Target
+from phintys.backends.native.routines.blas_threads import BLAS_THREADS_SYMBOL
+from phintys.backends.native.routines.library import is_outlined, library
+from phintys.backends.native.routines.numpy_functions import is_numpy_function, numpy_function
 from phintys.backends.native.runtime.background import Background
 from phintys.backends.native.runtime.blas import (
     blas_threads,
@@ -282,7 +282,7 @@ def load(
         The module.
     symbols
         Addresses of functions that it calls, unless they are vector math, listed in
-        :data:`~phintys.backends.native.emit.externals.EXTERNALS`, or exported by the process.
+        :data:`~phintys.backends.native.assembler.externals.EXTERNALS`, or exported by the process.
     level
         As for :func:`compile_object`.
     """

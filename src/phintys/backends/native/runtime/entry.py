@@ -14,15 +14,15 @@ a call is on its stack, so calls can run concurrently and recursively.
 
 from __future__ import annotations
 
-from phintys.backends.native.emit.builder import Builder
-from phintys.backends.native.emit.clock import has_clock, write_clock
-from phintys.backends.native.emit.control import loop, when
-from phintys.backends.native.emit.frame import CONSTANTS, STATE, STATUS
-from phintys.backends.native.emit.module import Module
-from phintys.backends.native.emit.types import BOOL, INT32, INT64, PTR, VOID
-from phintys.backends.native.emit.values import Value
+from phintys.backends.native.assembler.atomics import call_pointer, null
+from phintys.backends.native.assembler.builder import Builder
+from phintys.backends.native.assembler.control import loop, when
+from phintys.backends.native.assembler.module import Module
+from phintys.backends.native.assembler.records import byte_offset
+from phintys.backends.native.assembler.types import BOOL, INT32, INT64, PTR, VOID
+from phintys.backends.native.assembler.values import Value
+from phintys.backends.native.frame import CONSTANTS, STATE, STATUS
 from phintys.backends.native.runtime.arrays import emit_make_array, emit_take
-from phintys.backends.native.runtime.atomics import call_pointer, null
 from phintys.backends.native.runtime.capi import CApi
 from phintys.backends.native.runtime.interrupts import (
     emit_poll,
@@ -43,9 +43,9 @@ from phintys.backends.native.runtime.protocol import (
     not_null,
     zero,
 )
-from phintys.backends.native.runtime.record import byte_offset
 from phintys.backends.native.runtime.services import hold
 from phintys.backends.native.runtime.stubs import call_service, emit_stubs
+from phintys.backends.native.writer.clock import has_clock, write_clock
 
 __all__ = ["FRAME_ON_STACK", "emit_entry"]
 

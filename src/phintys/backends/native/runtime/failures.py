@@ -10,7 +10,7 @@ import numpy as np
 
 from phintys._base.errors import IntegrityError, add_note
 from phintys._base.late import LateModule
-from phintys.backends.native.emit.frame import (
+from phintys.backends.native.frame import (
     NO_BUFFER,
     NO_RESULT,
     OUT_OF_MEMORY,

@@ -14,8 +14,7 @@ from phintys._base.errors import IntegrityError
 from phintys._base.late import LateModule
 from phintys._base.records import record
 from phintys.backends.base import CallShape
-from phintys.backends.native.emit.programs import emit_program
-from phintys.backends.native.emit.target import Target
+from phintys.backends.native.assembler.target import Target
 from phintys.backends.native.lower import lower_program
 from phintys.backends.native.runtime.background import wait_for_all
 from phintys.backends.native.runtime.callbacks import Callbacks, plain_array
@@ -31,17 +30,18 @@ from phintys.backends.native.runtime.engine import (
 from phintys.backends.native.runtime.failures import Failures
 from phintys.backends.native.runtime.support import support, trim
 from phintys.backends.native.values import Array
+from phintys.backends.native.writer.programs import emit_program
 from phintys.graph.aliasing import overwrites
 
 if TYPE_CHECKING:
     from phintys.backends.base import LinkedProgram
     from phintys.backends.native import explain as explaining
-    from phintys.backends.native.emit.programs import EmittedProgram
     from phintys.backends.native.program import Program
     from phintys.backends.native.runtime import c_entry, saving
     from phintys.backends.native.runtime.c_entry import CEntry
     from phintys.backends.native.runtime.engine import Code
     from phintys.backends.native.runtime.support import Support
+    from phintys.backends.native.writer.programs import EmittedProgram
     from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph
 else:

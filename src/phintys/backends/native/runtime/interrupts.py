@@ -13,13 +13,13 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 
-from phintys.backends.native.emit.builder import Builder
-from phintys.backends.native.emit.clock import has_clock
-from phintys.backends.native.emit.control import when
-from phintys.backends.native.emit.module import Module
-from phintys.backends.native.emit.types import INT32, INT64, PTR, VOID
-from phintys.backends.native.emit.values import Value
+from phintys.backends.native.assembler.builder import Builder
+from phintys.backends.native.assembler.control import when
+from phintys.backends.native.assembler.module import Module
+from phintys.backends.native.assembler.types import INT32, INT64, PTR, VOID
+from phintys.backends.native.assembler.values import Value
 from phintys.backends.native.runtime.protocol import CALL, CONTEXT, PHASE_COMMIT, PROCESS, not_null
+from phintys.backends.native.writer.clock import has_clock
 
 __all__ = ["emit_poll", "is_interrupted", "now", "put_aside", "raise_kept", "with_gil"]
 

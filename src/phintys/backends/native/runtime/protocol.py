@@ -6,11 +6,11 @@ A CALL belongs to one call and is used by native code only.
 
 from __future__ import annotations
 
-from phintys.backends.native.emit.builder import Builder
-from phintys.backends.native.emit.types import BOOL, INT32, INT64, PTR, VOID, Type
-from phintys.backends.native.emit.values import Value
-from phintys.backends.native.runtime.atomics import null
-from phintys.backends.native.runtime.record import Record, byte_offset
+from phintys.backends.native.assembler.atomics import null
+from phintys.backends.native.assembler.builder import Builder
+from phintys.backends.native.assembler.records import Record, byte_offset
+from phintys.backends.native.assembler.types import BOOL, INT32, INT64, PTR, VOID, Type
+from phintys.backends.native.assembler.values import Value
 
 __all__ = [
     "AXIS",

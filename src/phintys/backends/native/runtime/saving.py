@@ -26,7 +26,7 @@ from phintys.graph.variable import Constant, Variable
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from phintys.backends.native.emit.target import Target
+    from phintys.backends.native.assembler.target import Target
 
 __all__ = ["open_program", "seal_program"]
 

@@ -1,19 +1,19 @@
 """Services called by programs and the entry: memory, threads, callbacks, results and errors.
 
-:mod:`~phintys.backends.native.emit.frame` defines what programs expect of these functions.
+:mod:`~phintys.backends.native.frame` defines what programs expect of these functions.
 """
 
 from __future__ import annotations
 
-from phintys.backends.native.emit.builder import Builder
-from phintys.backends.native.emit.clock import has_clock, write_clock
-from phintys.backends.native.emit.control import loop, when
-from phintys.backends.native.emit.frame import GRAIN_NANOSECONDS
-from phintys.backends.native.emit.module import Module
-from phintys.backends.native.emit.types import BOOL, INT32, INT64, PTR, VOID
-from phintys.backends.native.emit.values import Value
+from phintys.backends.native.assembler.atomics import call_pointer, null
+from phintys.backends.native.assembler.builder import Builder
+from phintys.backends.native.assembler.control import loop, when
+from phintys.backends.native.assembler.module import Module
+from phintys.backends.native.assembler.records import Record, byte_offset
+from phintys.backends.native.assembler.types import BOOL, INT32, INT64, PTR, VOID
+from phintys.backends.native.assembler.values import Value
+from phintys.backends.native.frame import GRAIN_NANOSECONDS
 from phintys.backends.native.runtime.arrays import emit_large_array, emit_make_array, emit_take
-from phintys.backends.native.runtime.atomics import call_pointer, null
 from phintys.backends.native.runtime.capi import OWNDATA, WRITEABLE, CApi
 from phintys.backends.native.runtime.interrupts import (
     emit_poll,
@@ -43,8 +43,8 @@ from phintys.backends.native.runtime.protocol import (
     not_null,
     zero,
 )
-from phintys.backends.native.runtime.record import Record, byte_offset
 from phintys.backends.native.sizes import MOST
+from phintys.backends.native.writer.clock import has_clock, write_clock
 
 __all__ = ["emit_parallel_for", "emit_services", "hold"]
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from phintys.backends.native.emit.builder import Builder
-from phintys.backends.native.emit.control import when
-from phintys.backends.native.emit.module import Module
-from phintys.backends.native.emit.types import INT32, INT64, PTR, VOID
-from phintys.backends.native.emit.values import Value
+from phintys.backends.native.assembler.atomics import call_pointer, null
+from phintys.backends.native.assembler.builder import Builder
+from phintys.backends.native.assembler.control import when
+from phintys.backends.native.assembler.module import Module
+from phintys.backends.native.assembler.types import INT32, INT64, PTR, VOID
+from phintys.backends.native.assembler.values import Value
 from phintys.backends.native.runtime.arrays import empty_array
-from phintys.backends.native.runtime.atomics import call_pointer, null
 from phintys.backends.native.runtime.interrupts import is_interrupted, put_aside, with_gil
 from phintys.backends.native.runtime.protocol import (
     CALL,

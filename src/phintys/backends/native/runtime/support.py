@@ -16,9 +16,9 @@ from phintys._base.caches import Once, kept_property
 from phintys._base.config import config
 from phintys._base.cores import usable_cores
 from phintys._base.locks import ProcessLock
-from phintys.backends.native.emit.llvm_library import llvm
-from phintys.backends.native.emit.module import Module
-from phintys.backends.native.emit.target import Target
+from phintys.backends.native.assembler.llvm_library import llvm
+from phintys.backends.native.assembler.module import Module
+from phintys.backends.native.assembler.target import Target
 from phintys.backends.native.runtime.background import Background
 from phintys.backends.native.runtime.blocks import BLOCKS, NumPyHandler, emit_blocks
 from phintys.backends.native.runtime.capi import (

@@ -11,12 +11,7 @@ on the thread that computes it.
 
 from __future__ import annotations
 
-from phintys.backends.native.emit.builder import Builder
-from phintys.backends.native.emit.control import divide_up, loop, when
-from phintys.backends.native.emit.module import Function, Module
-from phintys.backends.native.emit.types import INT32, INT64, PTR, VOID
-from phintys.backends.native.emit.values import Value
-from phintys.backends.native.runtime.atomics import (
+from phintys.backends.native.assembler.atomics import (
     atomic_load,
     atomic_store,
     call_pointer,
@@ -25,7 +20,12 @@ from phintys.backends.native.runtime.atomics import (
     null,
     pause,
 )
-from phintys.backends.native.runtime.record import Record
+from phintys.backends.native.assembler.builder import Builder
+from phintys.backends.native.assembler.control import divide_up, loop, when
+from phintys.backends.native.assembler.module import Function, Module
+from phintys.backends.native.assembler.records import Record
+from phintys.backends.native.assembler.types import INT32, INT64, PTR, VOID
+from phintys.backends.native.assembler.values import Value
 
 __all__ = ["MOST_WORKERS", "POOL", "emit_threads"]
 

@@ -9,23 +9,23 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from phintys._base.errors import OutOfBoundsError
 from phintys._base.records import record
-from phintys.backends.native.emit.blas_threads import one_thread
-from phintys.backends.native.emit.control import when
-from phintys.backends.native.emit.types import INT64
+from phintys.backends.native.assembler.control import when
+from phintys.backends.native.assembler.types import INT64
 from phintys.backends.native.failures import LimitFailure
 from phintys.backends.native.program import Step
+from phintys.backends.native.routines.blas_threads import one_thread
 from phintys.backends.native.routines.routine import Routine
 from phintys.backends.native.sizes import Size
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from phintys.backends.native.emit.main import MainFunction
-    from phintys.backends.native.emit.step_writer import StepWriter
     from phintys.backends.native.explain import Explainer
     from phintys.backends.native.failures import Failure
     from phintys.backends.native.polynomials import Polynomial
     from phintys.backends.native.values import Array
+    from phintys.backends.native.writer.main_function import MainFunction
+    from phintys.backends.native.writer.step_writer import StepWriter
     from phintys.graph.apply import Apply
 
 __all__ = ["LARGEST", "LibraryCall"]

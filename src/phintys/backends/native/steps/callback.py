@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from phintys._base.records import record
-from phintys.backends.native.emit.frame import EXCEPTION
-from phintys.backends.native.emit.types import INT32, INT64
+from phintys.backends.native.assembler.types import INT32, INT64
+from phintys.backends.native.frame import EXCEPTION
 from phintys.backends.native.program import Step
 from phintys.backends.native.values import Array
 
 if TYPE_CHECKING:
-    from phintys.backends.native.emit.step_writer import StepWriter
     from phintys.backends.native.explain import Explainer
     from phintys.backends.native.layout import Layout
     from phintys.backends.native.values import Value
     from phintys.backends.native.verify import Verifier
+    from phintys.backends.native.writer.step_writer import StepWriter
     from phintys.graph.apply import Apply
 
 __all__ = ["Callback"]

@@ -9,11 +9,11 @@ from phintys.backends.native.program import Step
 from phintys.backends.native.sizes import Arithmetic
 
 if TYPE_CHECKING:
-    from phintys.backends.native.emit.step_writer import StepWriter
     from phintys.backends.native.explain import Explainer
     from phintys.backends.native.failures import Failure
     from phintys.backends.native.sizes import Size
     from phintys.backends.native.verify import Verifier
+    from phintys.backends.native.writer.step_writer import StepWriter
 
 __all__ = ["Check"]
 

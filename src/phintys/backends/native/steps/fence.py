@@ -8,9 +8,9 @@ from phintys._base.records import record
 from phintys.backends.native.program import Step
 
 if TYPE_CHECKING:
-    from phintys.backends.native.emit.step_writer import StepWriter
     from phintys.backends.native.explain import Explainer
     from phintys.backends.native.values import Array
+    from phintys.backends.native.writer.step_writer import StepWriter
 
 __all__ = ["Fence"]
 

@@ -12,14 +12,14 @@ from phintys.backends.native.program import Step
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from phintys.backends.native.emit.main import MainFunction
-    from phintys.backends.native.emit.step_writer import StepWriter
     from phintys.backends.native.explain import Explainer
     from phintys.backends.native.expressions import Statement
     from phintys.backends.native.polynomials import Polynomial
     from phintys.backends.native.sizes import Size
     from phintys.backends.native.values import Array, LoopVariable
     from phintys.backends.native.verify import Verifier
+    from phintys.backends.native.writer.main_function import MainFunction
+    from phintys.backends.native.writer.step_writer import StepWriter
     from phintys.graph.apply import Apply
 
 __all__ = ["Kernel", "Nest"]

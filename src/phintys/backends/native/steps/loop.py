@@ -5,26 +5,26 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from phintys._base.records import record
+from phintys.backends.native.assembler.control import when
+from phintys.backends.native.assembler.types import INT64
 from phintys.backends.native.dependence import arrays_written
-from phintys.backends.native.emit.control import when
-from phintys.backends.native.emit.frame import PARALLEL_NANOSECONDS
-from phintys.backends.native.emit.registers import touches
-from phintys.backends.native.emit.shared_loops import SharedLoop
-from phintys.backends.native.emit.shared_passes import write_shared_loop
-from phintys.backends.native.emit.types import INT64
+from phintys.backends.native.frame import PARALLEL_NANOSECONDS
+from phintys.backends.native.kernels.inlining import touches
 from phintys.backends.native.program import Step, walk_steps
+from phintys.backends.native.shared_loops import SharedLoop
 from phintys.backends.native.values import Place
+from phintys.backends.native.writer.shared_passes import write_shared_loop
 
 if TYPE_CHECKING:
-    from phintys.backends.native.emit.main import MainFunction
-    from phintys.backends.native.emit.short_vectors import ShortVectors
-    from phintys.backends.native.emit.step_writer import StepWriter
-    from phintys.backends.native.emit.values import Value
+    from phintys.backends.native.assembler.values import Value
     from phintys.backends.native.explain import Explainer
+    from phintys.backends.native.kernels.short_vectors import ShortVectors
     from phintys.backends.native.polynomials import Polynomial
     from phintys.backends.native.sizes import Size
     from phintys.backends.native.values import Array, LoopVariable
     from phintys.backends.native.verify import Verifier
+    from phintys.backends.native.writer.main_function import MainFunction
+    from phintys.backends.native.writer.step_writer import StepWriter
     from phintys.graph.apply import Apply
 
 __all__ = ["Loop"]

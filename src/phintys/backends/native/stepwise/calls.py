@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from phintys.backends.native.emit.programs import emit_program
-from phintys.backends.native.emit.target import Target
+from phintys.backends.native.assembler.target import Target
 from phintys.backends.native.linking import link
 from phintys.backends.native.program import Program, walk_steps
 from phintys.backends.native.runtime.callbacks import Callbacks
@@ -22,6 +21,7 @@ from phintys.backends.native.steps.claim import Claim
 from phintys.backends.native.stepwise.faults import CheckFailed, expect
 from phintys.backends.native.stepwise.storage import RUBBISH
 from phintys.backends.native.values import Array, Place, Size
+from phintys.backends.native.writer.programs import emit_program
 from phintys.graph.fgraph import FunctionGraph
 
 if TYPE_CHECKING:

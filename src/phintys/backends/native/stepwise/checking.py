@@ -16,7 +16,7 @@ from phintys.backends.native.values import Array
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from phintys.backends.native.emit.target import Target
+    from phintys.backends.native.assembler.target import Target
     from phintys.backends.native.memory import MemoryPlan
     from phintys.backends.native.program import Program
 

@@ -23,16 +23,16 @@ import numpy as np
 
 from phintys._base.errors import IntegrityError
 from phintys._base.records import record
+from phintys.backends.native.assembler.target import Target
 from phintys.backends.native.dependence import reads_of
-from phintys.backends.native.emit.kernels import plans_of
-from phintys.backends.native.emit.target import Target
+from phintys.backends.native.kernels.functions import plans_of
 from phintys.backends.native.polynomials import Polynomials
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from phintys.backends.native.emit.plans import KernelPlan
     from phintys.backends.native.expressions import Index, Load, Statement
+    from phintys.backends.native.kernels.plans import KernelPlan
     from phintys.backends.native.program import Program
     from phintys.backends.native.steps.kernel import Kernel
     from phintys.backends.native.stepwise.grid import Grid

@@ -1,0 +1,105 @@
+"""Calls of scalar functions for the lanes that need them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from phintys.backends.native.assembler.builder import Builder
+from phintys.backends.native.assembler.control import each_lane, loop, when
+from phintys.backends.native.assembler.externals import EXTERNALS
+from phintys.backends.native.assembler.types import INT32, INT64, type_of
+from phintys.backends.native.assembler.values import Value
+
+__all__ = ["call_external", "redo_lanes"]
+
+
+def _call(b: Builder, symbol: str, *scalars: Value) -> Value:
+    external = EXTERNALS[symbol]
+    b.module.externals.add(symbol)
+    operands = list(scalars)
+    if external.integer_after:
+        operands.append(b.constant(INT32, 0))
+    return b.call(symbol, type_of(external.dtype), operands)
+
+
+def call_external(b: Builder, symbol: str, *values: Value) -> Value:
+    """Call an external function for each lane.
+
+    Parameters
+    ----------
+    b
+        The builder.
+    symbol
+        One of :data:`~phintys.backends.native.assembler.externals.EXTERNALS`.
+    values
+        Its inputs. float32 values go through a function of float64 if it takes those.
+    """
+    type = values[0].type
+    computed = type_of(EXTERNALS[symbol].dtype, type.lanes)
+    inputs = [b.convert(value, computed) for value in values]
+    result = each_lane(b, computed, lambda *scalars: _call(b, symbol, *scalars), *inputs)
+    return b.convert(result, type)
+
+
+def redo_lanes(
+    b: Builder, result: Value, where: Value, symbol: str, values: Sequence[Value]
+) -> Value:
+    """Replace some lanes of a result by calls of an external function; usually none.
+
+    Parameters
+    ----------
+    b
+        The builder; it writes a branch that is not taken where no lane is set.
+    result
+        The result, right in most lanes.
+    where
+        The mask of lanes to recompute.
+    symbol
+        One of :data:`~phintys.backends.native.assembler.externals.EXTERNALS`, of the values' dtype.
+    values
+        Its inputs.
+    """
+    type = result.type
+    if type.lanes == 1:
+        return _redo_scalar(b, result, where, symbol, values)
+    # The lanes are taken from memory one by one: a loop is little code.
+    index_type = INT64.of(type.lanes) if type.bits == 64 else INT32.of(type.lanes)
+    flags, *slots = (b.slot(t) for t in (index_type, type, *(type for _ in values)))
+    size = type.lanes * type.itemsize
+    before = b.block
+    slow, after = b.new_block("slow"), b.new_block("after")
+    b.branch(b.any(where), slow, after)
+    b.begin(slow)
+    b.store(b.convert(where, index_type), flags)
+    for slot, value in zip(slots, (result, *values), strict=True):
+        b.store(value, slot, align=size)
+    scalar = type.of(1)
+    with loop(b, 0, type.lanes, runs=True) as lane:
+        flag = b.load(index_type.of(1), b.offset(flags, lane.index, index_type))
+        with when(b, b.ne(flag, 0)):
+            inputs = [b.load(scalar, b.offset(slot, lane.index, scalar)) for slot in slots[1:]]
+            b.store(_call(b, symbol, *inputs), b.offset(slots[0], lane.index, scalar))
+    mended = b.load(type, slots[0], align=size)
+    b.jump(after)
+    end = b.block
+    b.begin(after)
+    phi = b.phi(type)
+    phi.add(result, before)
+    phi.add(mended, end)
+    return phi.value
+
+
+def _redo_scalar(
+    b: Builder, result: Value, where: Value, symbol: str, values: Sequence[Value]
+) -> Value:
+    before = b.block
+    slow, after = b.new_block("slow"), b.new_block("after")
+    b.branch(where, slow, after)
+    b.begin(slow)
+    mended = _call(b, symbol, *values)
+    b.jump(after)
+    b.begin(after)
+    phi = b.phi(result.type)
+    phi.add(result, before)
+    phi.add(mended, slow)
+    return phi.value

@@ -1,8 +1,0 @@
-"""Vector math: one file a family, registered by the names of the scalar ops."""
-
-from phintys.backends.native.emit.math.calls import MathSymbol as MathSymbol
-from phintys.backends.native.emit.math.calls import float_math as float_math
-from phintys.backends.native.emit.math.registry import COMPLEX_FUNCTIONS as COMPLEX_FUNCTIONS
-from phintys.backends.native.emit.math.registry import FLOAT_FUNCTIONS as FLOAT_FUNCTIONS
-from phintys.backends.native.emit.math.registry import INTEGER_FUNCTIONS as INTEGER_FUNCTIONS
-from phintys.backends.native.emit.math.registry import Emitter as Emitter

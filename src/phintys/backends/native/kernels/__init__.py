@@ -1,0 +1,1 @@
+"""Kernels: how statements are grouped into loop nests, planned, and written as functions."""

@@ -1,0 +1,288 @@
+"""Loops of steps on short vectors: each fits into a register, and its states stay there.
+
+A step on a vector of a few elements takes as long as its call, and as the way of its state through
+memory. If all vectors in the body of a loop have the same length, that of a register of the CPU or
+less, kernels are written in place, on one vector with a mask. If the length is not known, there are
+two versions of the loop, and the length decides when it begins.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from phintys._base.records import record
+from phintys.backends.native.dependence import arrays_written, has_order, varies
+from phintys.backends.native.kernels.inlining import is_straight
+from phintys.backends.native.kernels.planning import plan_kernel
+from phintys.backends.native.program import walk_steps
+from phintys.backends.native.sizes import Counter as StepNumber
+from phintys.backends.native.sizes import Size
+from phintys.backends.native.steps.kernel import Kernel
+from phintys.backends.native.steps.loop import Loop
+from phintys.backends.native.values import Place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from phintys.backends.native.assembler.target import Target
+    from phintys.backends.native.kernels.access import Access
+    from phintys.backends.native.kernels.plans import KernelPlan, Level, NestPlan
+    from phintys.backends.native.polynomials import Atom, Polynomial, Polynomials
+    from phintys.backends.native.program import Step
+    from phintys.backends.native.values import Array, LoopVariable
+
+__all__ = ["Latest", "ShortVectors", "short_vectors_of"]
+
+
+@record(frozen=True)
+class Latest:
+    """A row that a pass of a loop reads, and that the pass before has written.
+
+    Memory that has just been written in part, under a mask, is slow to read.
+
+    Attributes
+    ----------
+    array
+        The memory.
+    read, written
+        Where the row begins, in the pass that reads it and in the one that writes it.
+    first
+        Where the row begins that the first pass reads.
+    """
+
+    array: Array
+    read: Polynomial
+    written: Polynomial
+    first: Polynomial
+
+
+@record(eq=False)
+class ShortVectors:
+    """How a loop is carried out if its vectors are short.
+
+    Attributes
+    ----------
+    length
+        The number of elements.
+    lanes
+        The most elements for which it can be carried out like this.
+    plans
+        The plans of its kernels, but of those without loops.
+    arrays
+        Vectors that are in registers while it runs.
+    latest
+        For the loop and those in it, the rows that stay in registers for one pass.
+    """
+
+    length: Polynomial
+    lanes: int
+    plans: dict[Kernel, KernelPlan]
+    arrays: set[Array]
+    latest: Mapping[Step, list[Latest]]
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether the length is known to be short."""
+        return self.length.known is not None
+
+
+def short_vectors_of(
+    steps: Sequence[Step], polynomials: Polynomials, target: Target
+) -> dict[Step, ShortVectors]:
+    """Return the loops of a program that can be carried out on short vectors, the outermost ones.
+
+    Parameters
+    ----------
+    steps
+        The steps of the program.
+    polynomials, target
+        Those of the program.
+    """
+    found: dict[Step, ShortVectors] = {}
+    for step in steps:
+        if isinstance(step, Loop):
+            short = _short_vectors(step, polynomials, target)
+            if short is not None:
+                found[step] = short
+                continue
+        for body in step.bodies():
+            found |= short_vectors_of(body, polynomials, target)
+    return found
+
+
+def _short_vectors(loop: Loop, ring: Polynomials, target: Target) -> ShortVectors | None:
+    inside = [step for body in loop.bodies() for step in walk_steps(body)]
+    kernels = [step for step in inside if isinstance(step, Kernel) and not is_straight(step)]
+    if not kernels or not all(map(_is_simple, inside)):
+        return None
+    plans = {kernel: plan_kernel(kernel, ring, target) for kernel in kernels}
+    if not all(map(_is_one_vector, plans.values())):
+        return None
+    levels = [level for plan in plans.values() for level in _levels(plan)]
+    if not levels:  # the program has found, after these kernels, that the length is 1
+        return None
+    length = levels[0].extent
+    lanes = min(nest.lanes for plan in plans.values() for nest in plan.nests if _inside(plan, nest))
+    if lanes == 1 or any(level.extent is not length for level in levels):
+        return None
+    if length.known is not None and length.known > lanes:
+        return None
+    written = set(arrays_written(loop))
+    if any(varies(ring.atoms[atom], written) for atoms, _ in length.terms for atom in atoms):
+        return None
+    for plan in plans.values():
+        plan.rooms.clear()  # what is private to a kernel is in registers
+        for nest in plan.nests:
+            if _inside(plan, nest):
+                nest.lanes, nest.unroll = lanes, 1
+    arrays = _vectors(plans)
+    scratch = {array for plan in plans.values() for array in plan.scratch}
+    if not scratch <= arrays:
+        return None
+    others = [step for step in inside if step not in plans]
+    in_memory = {array.memory for step in others for array in step.reads()}
+    in_memory |= {array.memory for step in others for array in step.writes()}
+    arrays -= in_memory
+    latest: dict[Step, list[Latest]] = {
+        one: list(_latest(one, plans, arrays | in_memory, ring)) for one in _loops([loop])
+    }
+    return ShortVectors(length, lanes, plans, arrays, latest)
+
+
+def _loops(steps: list[Step]) -> list[Loop]:
+    return [step for step in walk_steps(steps) if isinstance(step, Loop)]
+
+
+def _is_simple(step: Step) -> bool:
+    """Return whether a step may be in such a loop: there are no calls, which compute arrays."""
+    return bool(step.bodies()) or step.only_checks or isinstance(step, Kernel)
+
+
+def _levels(plan: KernelPlan) -> Iterator[Level]:
+    yield from plan.outer
+    for nest in plan.nests:
+        yield from nest.kept
+        yield from nest.reduced
+
+
+def _inside(plan: KernelPlan, nest: NestPlan) -> list[Level]:
+    """Return the levels around the statements of a nest."""
+    return [*plan.outer, *nest.kept, *nest.reduced]
+
+
+def _is_one_vector(plan: KernelPlan) -> bool:
+    """Return whether each nest of a kernel computes one vector, or a single number."""
+    for nest in plan.nests:
+        levels = _inside(plan, nest)
+        if len(levels) > 1 or not all(level.is_vector for level in levels):
+            return False
+        if any(one.accumulate or has_order(one) for one in nest.statements):
+            return False
+        if not levels:
+            continue
+        for statement in nest.statements:
+            access = nest.stores.get(id(statement))
+            # The last of several values that are written to the same place, one after the other.
+            if access is not None and not statement.reduction and nest.vector not in access.steps:
+                return False
+            if statement.reduction and (plan.outer or statement.reducer in {"argmax", "argmin"}):
+                return False
+    return True
+
+
+def _vectors(plans: dict[Kernel, KernelPlan]) -> set[Array]:
+    """Return the arrays that kernels write, and that are accessed as a whole vector only."""
+    written: set[Array] = set()
+    others: set[Array] = set()
+    for plan in plans.values():
+        for nest in plan.nests:
+            written |= {access.array for access in nest.stores.values()}
+            others |= {
+                one.array.memory
+                for one in nest.accesses
+                if one.offset.terms or not _is_whole(one, nest)
+            }
+    return {
+        array
+        for array in written
+        if array.memory is array
+        and array not in others
+        and array.place in {Place.BUFFER, Place.RESULT}
+    }
+
+
+def _is_whole(access: Access, nest: NestPlan) -> bool:
+    """Return whether an access reads or writes neighbouring elements, one for each lane."""
+    step = access.steps.get(nest.vector) if nest.vector is not None else None
+    return (
+        step is not None
+        and step.known == 1
+        and len(access.steps) == 1
+        and not access.dynamic
+        and not access.is_spread
+    )
+
+
+# ---- rows that the pass before has written -------------------------------------------------------
+
+
+def _latest(
+    loop: Loop, plans: dict[Kernel, KernelPlan], others: set[Array], ring: Polynomials
+) -> Iterator[Latest]:
+    """Yield the rows that a pass reads, and that only the pass before has written.
+
+    Arrays in ``others`` are also accessed elsewhere, or are in registers in any case.
+    """
+    accesses = [
+        (access, nest) for plan in plans.values() for nest in plan.nests for access in nest.accesses
+    ]
+    stores = Counter(
+        access.array
+        for plan in plans.values()
+        for nest in plan.nests
+        for access in nest.stores.values()
+    )
+    direct = [plans[step] for step in loop.body if isinstance(step, Kernel) and step in plans]
+    for plan in direct:
+        for nest in plan.nests:
+            for access in nest.stores.values():
+                array = access.array
+                if array in others or stores[array] > 1 or not _is_whole(access, nest):
+                    continue
+                parts = _parts(access.offset, loop.counter, ring)
+                if parts is None:
+                    continue
+                first, step = parts
+                read = ring.sub(access.offset, step)
+                readers = [(a, n) for a, n in accesses if a.array is array and a.offset is read]
+                if readers and all(_is_whole(a, n) for a, n in readers):
+                    yield Latest(array, read, access.offset, ring.sub(first, step))
+
+
+def _parts(
+    offset: Polynomial, counter: LoopVariable, ring: Polynomials
+) -> tuple[Polynomial, Polynomial] | None:
+    """Return the address in the first pass, and the step; ``None`` if it has no constant step."""
+    first = step = ring.zero
+    for atoms, factor in offset.terms:
+        term, moves = ring.constant(factor), False
+        for number in atoms:
+            atom = ring.atoms[number]
+            if atom is counter and not moves:
+                moves = True
+                continue
+            if atom is counter or _depends(atom, counter):
+                return None
+            term = ring.mul(term, ring.of(atom))
+        if moves:
+            step = ring.add(step, term)
+        else:
+            first = ring.add(first, term)
+    return (first, step) if step.terms else None
+
+
+def _depends(atom: Atom, counter: LoopVariable) -> bool:
+    if not isinstance(atom, Size):
+        return False
+    return any(isinstance(leaf, StepNumber) and leaf.loop is counter for leaf in atom.leaves)

@@ -1,0 +1,409 @@
+"""Calls of kernels: their arguments, and whether threads share the work."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from itertools import groupby
+from typing import TYPE_CHECKING, TypeGuard
+
+from phintys._base.records import record
+from phintys.backends.native.assembler.atomics import call_pointer
+from phintys.backends.native.assembler.builder import Builder
+from phintys.backends.native.assembler.control import divide_up, loop, when
+from phintys.backends.native.assembler.module import signature
+from phintys.backends.native.assembler.types import INT32, INT64, PTR, VOID, type_of
+from phintys.backends.native.assembler.values import Value
+from phintys.backends.native.frame import (
+    GRAIN_NANOSECONDS,
+    OUT_OF_MEMORY,
+    PARALLEL_NANOSECONDS,
+    STATUS,
+)
+from phintys.backends.native.kernels.arguments import (
+    Chunk,
+    FailureBase,
+    Number,
+    Numbers,
+    Partials,
+    Pointer,
+    ScratchBytes,
+    ScratchOffset,
+    Slot,
+    State,
+    Status,
+    Width,
+)
+from phintys.backends.native.kernels.plans import CHUNKS, SHORTEST_CHUNK, SMALLEST_CHUNK
+from phintys.backends.native.values import Place
+from phintys.backends.native.writer.function_part import LONG_RUN, MOST_BYTES
+from phintys.backends.native.writer.registers import RegisterPart
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Sequence
+
+    from phintys.backends.native.assembler.module import Function, Module
+    from phintys.backends.native.kernels.kernel_code import KernelCode
+    from phintys.backends.native.kernels.plans import KernelPlan, NestPlan
+    from phintys.backends.native.steps.kernel import Kernel
+    from phintys.backends.native.writer.main_function import MainFunction
+
+__all__ = ["KernelCaller"]
+
+_LEAST_COST = 0.05
+
+_COPIER = "copy_slots"
+
+_PIECE = 1_000_000
+"""Nanoseconds between two signal checks, for work that is done in order."""
+
+STEP = 256
+"""The elements of a part are a multiple of this, so that vectors fit."""
+
+WIDTH = 2048
+"""Minimum columns of a part, if there are that many: narrower parts use memory pages poorly."""
+
+Scratch = dict[bool, dict[object, Value]]
+
+
+def _is_held(slot: Slot) -> TypeGuard[Pointer]:
+    """Return whether the frame contains an argument in the form in which kernels take it."""
+    return (
+        isinstance(slot, Pointer)
+        and not slot.offset.terms
+        and slot.array.memory.place != Place.CONSTANT
+    )
+
+
+@record(eq=False)
+class _Cut:
+    """How a reduction is divided into parts.
+
+    Attributes
+    ----------
+    chunk, width
+        Rows and columns of a part; without columns, iterations of the outermost loop.
+    parts
+        How many there are.
+    down
+        How many there are of each column.
+    totals
+        How many times there are totals, at most.
+    partials
+        Where they are.
+    """
+
+    chunk: Value
+    width: Value | None
+    parts: Value
+    down: Value
+    totals: Value | int
+    partials: Value | None = None
+
+    def argument(self, slot: Slot) -> Value:
+        """Return the numbers that are passed to the kernel."""
+        value = {Chunk: self.chunk, Width: self.width, Partials: self.partials}[type(slot)]
+        assert value is not None
+        return value
+
+
+class KernelCaller(RegisterPart):
+    """Writes calls of kernels.
+
+    Parameters
+    ----------
+    main
+        The main function as a whole.
+    function
+        This one. If it has several parameters, the last one is the function that shares iterations
+        among threads; otherwise that is the runtime's.
+    """
+
+    def __init__(self, main: MainFunction, function: Function) -> None:
+        super().__init__(main, function)
+        *others, last = self.b.arguments
+        self._parallel = last if others else None
+
+    def kernel(self, kernel: Kernel) -> None:
+        """Write the call of a kernel."""
+        b, code = self.b, self.main.kernels[kernel]
+        plan = code.plan
+        if plan.is_chunked:
+            self._chunked(kernel, code)
+        else:
+            block = self._block(code)
+            level = plan.parallel
+            n = b.constant(INT64, 1) if level is None else self.polynomial(level.extent)
+            self._dispatch(self._function(code, n), plan, block, n)
+        if code.failures or plan.rooms or State() in code.slots:
+            status = b.load(INT64, self.status())
+            with self.failing(b.ne(status, 0)):
+                if plan.rooms:
+                    with when(b, b.eq(status, OUT_OF_MEMORY)):
+                        number = b.constant(INT64, self.main.workspace(kernel))
+                        b.store(number, self.slot(STATUS + 2))
+
+    # ---- arguments ---------------------------------------------------------------------------
+
+    def _block(self, code: KernelCode, cut: _Cut | None = None) -> Value:
+        """Store the arguments of a kernel; many that are in the frame are copied together."""
+        b = self.b
+        block = b.slot(INT64, max(1, len(code.slots)))
+        plans = [code.plan]
+        if code.for_short_rows is not None:
+            plans.append(code.for_short_rows.plan)
+        scratch = {plan.is_across: self._scratch(plan) for plan in plans}
+        for is_held, run in groupby(enumerate(code.slots), key=lambda item: _is_held(item[1])):
+            places = list(run)
+            if is_held and len(places) >= LONG_RUN:
+                self._copy(b.offset(block, places[0][0], INT64), [slot for _, slot in places])
+                continue
+            for at, slot in places:
+                value = self._argument(code, slot, scratch, cut)
+                b.store(value, b.offset(block, at, INT64), align=8)
+        return block
+
+    def _copy(self, target: Value, slots: Sequence[Slot]) -> None:
+        """Copy addresses from the frame."""
+        numbers = [self.main.pointer_slot(slot.array) for slot in slots if _is_held(slot)]
+        text = ", ".join(f"i32 {number}" for number in numbers)
+        table = Value(self.b, PTR, self.b.module.table(text, len(numbers), "i32"))
+        count = self.b.constant(INT64, len(numbers))
+        if not self.main.has_copier:
+            self.main.has_copier = True
+            _write_copier(self.b.module)
+        self.b.call(_COPIER, VOID, [target, self.frame, table, count])
+
+    def _argument(self, code: KernelCode, slot: Slot, scratch: Scratch, cut: _Cut | None) -> Value:
+        b = self.b
+        if isinstance(slot, Pointer):
+            base = self.pointer(slot.array)
+            if not slot.offset.terms:
+                return base
+            return b.offset(base, self.polynomial(slot.offset), type_of(slot.array.dtype))
+        if isinstance(slot, Number):
+            return self.polynomial(slot.value)
+        if isinstance(slot, Numbers):
+            return self._numbers(code.numbers)
+        if isinstance(slot, Status):
+            return self.status()
+        if isinstance(slot, State):
+            return self.state()
+        if isinstance(slot, FailureBase):
+            return b.constant(INT64, self.main.failures(code.failures))
+        if isinstance(slot, ScratchBytes):
+            return scratch[slot.is_across][None]
+        if isinstance(slot, ScratchOffset):
+            return scratch[slot.is_across][slot.room]
+        assert cut is not None
+        return cut.argument(slot)
+
+    def _numbers(self, numbers: Sequence[bytes]) -> Value:
+        """Return the address of a table of numbers, each in the first bytes of 8."""
+        words = [int.from_bytes(number.ljust(8, b"\0"), sys.byteorder) for number in numbers]
+        text = ", ".join(f"i64 {word}" for word in words)
+        return Value(self.b, PTR, self.b.module.table(text, len(words), "i64"))
+
+    def _scratch(self, plan: KernelPlan) -> dict[object, Value]:
+        """Return where the rooms in a kernel's own memory begin, and (``None``) where it ends."""
+        end = self.b.constant(INT64, 0)
+        found: dict[object, Value] = {}
+        for room, bytes_ in plan.rooms.items():
+            found[room] = end
+            size = self.aligned(self.polynomial(bytes_))
+            if bytes_.known is None:  # larger than memory, but the sum must not wrap
+                size = self.b.minimum_number(size, MOST_BYTES)
+            end = self.sum(end, size)
+        found[None] = end
+        return found
+
+    # ---- one thread or several ---------------------------------------------------------------
+
+    def _function(self, code: KernelCode, n: Value) -> Value:
+        """Return the function of a kernel: the one for short rows if the rows are short."""
+        b = self.b
+        usual, rows = Value(b, PTR, f"@{code.symbol}"), code.for_short_rows
+        if rows is None:
+            return usual
+        lanes = rows.plan.nests[0].lanes
+        is_short = b.le(lanes, n)
+        for length in rows.lengths:
+            is_short &= self.polynomial(length) <= rows.most
+        return b.select(is_short, Value(b, PTR, f"@{rows.symbol}"), usual)
+
+    def _dispatch(self, function: Value, plan: KernelPlan, block: Value, n: Value) -> None:
+        """Call a kernel: directly, or by several threads if there is enough work."""
+        b = self.b
+        nanoseconds = max(plan.cost, _LEAST_COST)
+        least = int(PARALLEL_NANOSECONDS / nanoseconds)
+        inside = plan.work_inside()
+        number = int(n.text) if n.text.isdigit() else None
+        is_small = number is not None and inside.known is not None and number * inside.known < least
+        if plan.parallel is None or is_small or number == 1:
+            self._call(function, block, n)
+            return
+        work = self.estimate(inside)
+        total = n if work.text == "1" else self.saturating("mul", n, work)
+        direct, parallel, after = b.new_block("direct"), b.new_block("parallel"), b.new_block()
+        b.branch(total < least, direct, parallel)
+        b.begin(direct)
+        self._call(function, block, n)
+        b.jump(after)
+        b.begin(parallel)
+        if plan.is_serial:
+            self.in_order(function, block, n, self._grain(int(_PIECE / nanoseconds), work))
+        else:
+            grain = self._grain(int(GRAIN_NANOSECONDS / nanoseconds), work)
+            self.parallel_for(function, block, n, grain)
+        b.jump(after)
+        b.begin(after)
+
+    def in_order(self, function: Value, block: Value, n: Value, most: Value) -> None:
+        """Call a kernel for several ranges, in order, with signal checks in between."""
+        b = self.b
+        with loop(b, 0, n, most, runs=True) as piece:
+            end = b.minimum_number(piece.index + most, n)
+            b.write_void(
+                f"call void {function.text}({block.typed}, {piece.index.typed}, {end.typed})"
+            )
+            with when(b, end < n):
+                with self.failing(b.ne(b.load(INT64, self.status()), 0)):
+                    pass
+                self.poll()
+
+    def parallel_for(self, function: Value, block: Value, n: Value, grain: Value) -> None:
+        """Let threads share the iterations of a kernel; a signal may end the call meanwhile."""
+        self.fail_if_interrupted(self.shared(function, block, n, grain))
+
+    def shared(self, function: Value, block: Value, n: Value, grain: Value) -> Value:
+        """Let threads share the iterations of a kernel, and return whether the call must end."""
+        operands = [self.state(), function, block, n, grain]
+        return call_pointer(self.b, self.parallel, INT32, operands)
+
+    @property
+    def parallel(self) -> Value:
+        """The function that shares iterations among threads, or carries them out in order."""
+        if self._parallel is not None:
+            return self._parallel
+        name = "phintys_parallel_for"
+        head = signature(name, INT32, [PTR, PTR, PTR, INT64, INT64])
+        self.b.module.declare(name, head)
+        return Value(self.b, PTR, f"@{name}")
+
+    def poll(self) -> None:
+        """Check for signals if it is time; they may end the call."""
+        self.fail_if_interrupted(self.b.call("phintys_poll", INT32, [self.state()]))
+
+    def _grain(self, elements: int, work: Value) -> Value:
+        """Return the number of iterations that have a given number of elements."""
+        b = self.b
+        if work.text.isdigit():
+            return b.constant(INT64, max(1, elements // max(1, int(work.text))))
+        share = b.binary("sdiv", b.constant(INT64, elements), b.maximum_number(work, 1))
+        return b.maximum_number(share, 1)
+
+    def _call(self, function: Value, block: Value, n: Value) -> None:
+        """Call a kernel for its whole range."""
+        self.b.write_void(f"call void {function.text}({block.typed}, i64 0, {n.typed})")
+
+    # ---- reductions in parts -----------------------------------------------------------------
+
+    def _chunked(self, kernel: Kernel, code: KernelCode) -> None:
+        """Reduce parts, in order or in parallel, and merge them in order."""
+        b, plan = self.b, code.plan
+        cut = self._cut(plan.nests[0])
+        function = Value(b, PTR, f"@{code.symbol}")
+        least = int(PARALLEL_NANOSECONDS / max(plan.cost, _LEAST_COST))
+        is_small = self.estimate(plan.work_inside()) < least
+        with self._totals(kernel, code, cut) as cut.partials:
+            block = self._block(code, cut)
+            direct, parallel, after = b.new_block("direct"), b.new_block("parallel"), b.new_block()
+            b.branch(is_small, direct, parallel)
+            b.begin(direct)
+            self._call(function, block, cut.parts)
+            b.jump(after)
+            b.begin(parallel)
+            self.parallel_for(function, block, cut.parts, b.constant(INT64, 1))
+            b.jump(after)
+            b.begin(after)
+            self._combine(code, block, cut)
+
+    def reserve(self, kernel: Kernel) -> None:
+        """Allocate the memory for a kernel's partial results before the commit, which cannot fail.
+
+        That of a single result is on the stack.
+        """
+        code = self.main.kernels[kernel]
+        if not code.plan.is_chunked or not code.plan.nests[0].kept:
+            return
+        b = self.b
+        totals = self._cut(code.plan.nests[0]).totals
+        bytes_ = b.value(INT64, totals * (8 * code.partials))
+        slot = self.main.reserve(kernel)
+        block = b.constant(INT64, self.main.block_of(slot))
+        base = b.call("phintys_arena", PTR, [self.state(), block, bytes_])
+        self.fail_if_null(base, OUT_OF_MEMORY, bytes_, self.main.workspace(kernel))
+        b.store(base, self.slot(slot), align=8)
+
+    @contextmanager
+    def _totals(self, kernel: Kernel, code: KernelCode, cut: _Cut) -> Generator[Value]:
+        """Provide memory for partial results: what was reserved, or temporary memory."""
+        slot = self.main.reserved(kernel)
+        if slot is not None:
+            yield self.b.load(PTR, self.slot(slot))
+            return
+        with self.room(cut.totals * (8 * code.partials), kernel) as memory:
+            yield memory
+
+    def _combine(self, code: KernelCode, block: Value, cut: _Cut) -> None:
+        """Merge parts: all of them, or those of each column if it has several."""
+        b = self.b
+        function = Value(b, PTR, f"@{code.combiner}")
+        if cut.width is None:
+            self._call(function, block, cut.down)
+            return
+        with when(b, b.lt(1, cut.down)):
+            self._call(function, block, cut.down)
+
+    def _cut(self, nest: NestPlan) -> _Cut:
+        """Return the parts of a reduction, which depend on lengths alone."""
+        b = self.b
+        extent = self.polynomial(nest.reduced[0].extent)
+        if not nest.kept:
+            chunk = self._chunk(nest, extent)
+            parts = divide_up(b, extent, chunk)
+            return _Cut(chunk, None, parts, parts, CHUNKS)
+        columns = self.polynomial(nest.kept[0].extent)
+        enough = b.binary("sdiv", b.constant(INT64, SMALLEST_CHUNK), b.maximum_number(columns, 1))
+        least = b.maximum_number(divide_up(b, extent, CHUNKS), enough)
+        chunk = b.maximum_number(divide_up(b, least, SHORTEST_CHUNK), 1) * SHORTEST_CHUNK
+        down = b.maximum_number(divide_up(b, extent, chunk), 1)
+        width = b.maximum_number(divide_up(b, columns * down, CHUNKS * WIDTH), 1) * WIDTH
+        across = divide_up(b, columns, width)
+        return _Cut(chunk, width, down * across, down, down * columns)
+
+    def _chunk(self, nest: NestPlan, extent: Value) -> Value:
+        """Return the iterations of the outermost loop in one part of a reduction of everything."""
+        b = self.b
+        others = nest.reduced[1:]
+        if not others:
+            share = divide_up(b, extent, CHUNKS * STEP) * STEP
+            return b.maximum_number(share, SMALLEST_CHUNK)
+        ring = self.main.ring
+        inside = ring.one
+        for level in others:
+            inside = ring.mul(inside, level.extent)
+        inner = b.maximum_number(self.estimate(inside), 1)
+        least = b.binary("sdiv", b.constant(INT64, SMALLEST_CHUNK), inner) + 1
+        return b.maximum_number(divide_up(b, extent, CHUNKS), least)
+
+
+def _write_copier(module: Module) -> None:
+    """Write ``void copy_slots(target, frame, numbers, count)``: copy the slots of these numbers."""
+    b = Builder(module.function(_COPIER, VOID, [PTR, PTR, PTR, INT64], linkage="internal"))
+    target, frame, numbers, count = b.arguments
+    with loop(b, 0, count, runs=True) as each:
+        number = b.load(INT32, b.offset(numbers, each.index, INT32))
+        value = b.load(INT64, b.offset(frame, b.convert(number, INT64), INT64))
+        b.store(value, b.offset(target, each.index, INT64))
+    b.ret()

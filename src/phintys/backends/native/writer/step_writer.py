@@ -1,0 +1,287 @@
+"""Code for the steps of a program in its main function."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from phintys.backends.native.assembler.control import when
+from phintys.backends.native.assembler.module import signature
+from phintys.backends.native.assembler.types import INT32, INT64, PTR, VOID
+from phintys.backends.native.assembler.values import Complex, Value, components, joined
+from phintys.backends.native.dependence import arrays_written
+from phintys.backends.native.frame import NOTED_NANOSECONDS
+from phintys.backends.native.kernels.inlining import carried_numbers, numbers_in_registers, touches
+from phintys.backends.native.program import Step
+from phintys.backends.native.steps.kernel import Kernel
+from phintys.backends.native.values import Array, Place
+from phintys.backends.native.writer.function_part import OpenLoop
+from phintys.backends.native.writer.inline_kernels import InlineKernel
+from phintys.backends.native.writer.kernel_calls import KernelCaller
+from phintys.backends.native.writer.registers import Registers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Sequence
+
+    from phintys.backends.native.assembler.builder import Builder
+    from phintys.backends.native.assembler.module import Block, Function, Phi
+    from phintys.backends.native.polynomials import Polynomial
+    from phintys.backends.native.values import LoopVariable
+
+__all__ = ["Passes", "StepWriter"]
+
+_WORK_SHIFT = 6
+
+_LONG_CALL = 1_000_000
+"""Nanoseconds of a library call after which signals are checked."""
+
+
+class Passes:
+    """The passes of a loop whose body is being written.
+
+    Attributes
+    ----------
+    counter
+        The number of the pass.
+    until
+        Whether this pass is the last one, if there is such a condition; set in the body.
+    """
+
+    def __init__(self, counter: Phi) -> None:
+        self.counter = counter
+        self.until: Value | None = None
+
+
+def _phis(b: Builder, value: Value | Complex) -> list[Phi]:
+    return [b.phi(part.type) for part in components(value)]
+
+
+def _joined(phis: Sequence[Phi]) -> Value | Complex:
+    return joined([phi.value for phi in phis])
+
+
+def _add(phis: Sequence[Phi], value: Value | Complex, block: Block) -> None:
+    for phi, part in zip(phis, components(value), strict=True):
+        phi.add(part, block)
+
+
+class StepWriter(KernelCaller):
+    """Emits the steps of a program into one function of its main function."""
+
+    def step(self, number: int, step: Step) -> None:
+        """Emit a step at the top level, whose number is given."""
+        self.take_results(number)
+        step.emit(self)
+
+    def after(self, number: int) -> None:
+        """Read sizes that are known after a step, and allocate memory whose size is now known."""
+        for element in self.main.elements_after(number):
+            self.keep_element(element)
+        for group in self.main.groups_after(number):
+            self.take_group(group)
+        work = self.main.work_after(number)
+        if work is not None:
+            self._note_work(work)
+
+    def finish(self) -> None:
+        """Fill the records of results that have no memory of their own."""
+        for value in self.main.program.results:
+            if not isinstance(value, Array) or self.main.is_argument(value):
+                continue
+            if value.memory is not value or value.place not in {Place.RESULT, Place.CALLBACK}:
+                self.fill_record(value)
+
+    def _note_work(self, work: Polynomial) -> None:
+        nanoseconds = self.estimate(work) >> _WORK_SHIFT
+        with when(self.b, self.b.le(NOTED_NANOSECONDS, nanoseconds)):
+            self.b.call("phintys_work", VOID, [self.state(), nanoseconds])
+
+    # ---- for kinds of steps ----------------------------------------------------------------
+
+    def inside(self, steps: Sequence[Step]) -> None:
+        """Emit steps of a branch or loop; sizes that they compute are known right after each."""
+        for step in steps:
+            step.check_limits(self)
+            if self.open_loops and not step.bodies() and not self.is_inline(step):
+                self.save(array.memory for array in step.reads())
+            step.emit(self)
+            elements = self.main.elements_of(step)
+            self.forget_sizes({element.array.memory for element in elements})
+            for element in elements:
+                self.keep_element(element)
+
+    # ---- loops -----------------------------------------------------------------------------
+
+    def apart(self, function: Function) -> StepWriter:
+        """Return a writer of steps into another function of the main function."""
+        return StepWriter(self.main, function)
+
+    def is_inline(self, step: Step) -> bool:
+        """Return whether a step is a kernel that is written in place."""
+        if not isinstance(step, Kernel):
+            return False
+        is_short = self.short is not None and step in self.short.plans
+        return is_short or not self.main.kernels[step].symbol
+
+    def kernel(self, kernel: Kernel) -> None:
+        """Write a kernel: in place if it has no function, otherwise a call."""
+        code = self.main.kernels[kernel]
+        if self.short is not None and kernel in self.short.plans:
+            InlineKernel(self, self.short.plans[kernel], self.mask).write()
+        elif code.symbol:
+            super().kernel(kernel)
+        else:
+            InlineKernel(self, code.plan).write()
+
+    def takes_long(self, work: Polynomial, nanoseconds: int) -> Value:
+        """Return whether some work takes longer than a given time, by a rough estimate."""
+        value = self.estimate(work)
+        with self.before(self.home(self.atoms_of(work)) if self.open_loops else None):
+            return self.b.lt(nanoseconds, value >> _WORK_SHIFT)
+
+    @contextmanager
+    def passes(
+        self, loop: Step, counter: LoopVariable, begin: Value | int, end: Value
+    ) -> Generator[Passes]:
+        """Write the body of a loop for ``range(begin, end)``, and continue after it.
+
+        Numbers that only code in the body computes stay in registers.
+        """
+        b = self.b
+        begin = b.value(INT64, begin)
+        is_outermost = not self.open_loops
+        if is_outermost:
+            self.numbers = self._numbers_in(loop)
+        carried = self._carried(loop)
+        before = {memory: self.number(memory) for memory in carried}
+        rows = [] if self.short is None else self.short.latest.get(loop, [])
+        places = [self.address(row.array, row.first) for row in rows]
+        outer = b.block
+        entry, body, after = b.new_block("entry"), b.new_block("body"), b.new_block("after")
+        b.branch(begin < end, entry, after)
+        b.begin(entry)
+        b.begin(body)
+        passes = Passes(b.phi(INT64))
+        phis = {memory: _phis(b, value) for memory, value in before.items()}
+        with b.inside(entry):
+            given = [self.row(row, place) for row, place in zip(rows, places, strict=True)]
+        read = [_phis(b, value) for value in given]
+        outside = dict(self.registers), dict(self.unsaved)
+        self.open_loops.append(OpenLoop(entry, counter, set(arrays_written(loop))))
+        with self.aside():
+            self.registers |= {memory: _joined(some) for memory, some in phis.items()}
+            self.unsaved |= dict.fromkeys(phis)
+            for row, some in zip(rows, read, strict=True):
+                self.latest[row.array, row.read] = _joined(some)
+            yield passes
+            last = {memory: self.registers[memory] for memory in carried}
+        self.open_loops.pop()
+        last_block = b.block
+        following = passes.counter.value + 1
+        again = following < end
+        if passes.until is not None:
+            again = again & ~passes.until
+        b.branch(again, body, after)
+        with b.inside(entry):
+            b.jump(body)
+        passes.counter.add(begin, entry)
+        passes.counter.add(following, last_block)
+        for memory, some in phis.items():
+            _add(some, before[memory], entry)
+            _add(some, last[memory], last_block)
+        for row, some, value in zip(rows, read, given, strict=True):
+            del self.latest[row.array, row.read]
+            _add(some, value, entry)
+            _add(some, self.rows[row.array, row.written], last_block)
+        b.begin(after)
+        self.registers, self.unsaved = outside
+        for memory in carried:
+            results = _phis(b, before[memory])
+            _add(results, before[memory], outer)
+            _add(results, last[memory], last_block)
+            self.registers[memory] = _joined(results)
+        self.unsaved |= dict.fromkeys(carried)
+        if is_outermost:
+            self.save(carried)
+            self.registers, self.unsaved, self.numbers = {}, {}, set()
+
+    def _numbers_in(self, loop: Step) -> set[Array]:
+        """Return what stays in registers while a loop runs that is in no other."""
+        if self.short is not None:
+            inline = self.main.inline | self.short.plans.keys()
+            return numbers_in_registers(loop, inline) | self.short.arrays
+        found = numbers_in_registers(loop, self.main.inline)
+        for other, shared in self.main.shared_loops.items():
+            if other is not loop:  # its passes are a function of their own
+                found.difference_update(shared.private, shared.sums)
+        return found
+
+    def _carried(self, loop: Step) -> list[Array]:
+        """Return the numbers in registers that a pass needs from the last, or that are read later.
+
+        The others are computed and read in the same pass.
+        """
+        inside = touches([loop])
+        carried = carried_numbers(loop, self.numbers)
+        written = dict.fromkeys(a for a in arrays_written(loop) if a in self.numbers)
+        return [
+            memory
+            for memory in written
+            if memory in carried
+            or memory.place == Place.RESULT
+            or inside[memory] != self.main.touches[memory]
+            or memory in self.main.read_as_sizes
+        ]
+
+    def either(
+        self, condition: Value, then: Callable[[], None], otherwise: Callable[[], None]
+    ) -> None:
+        """Write two cases; sizes computed in one of them are not known afterwards."""
+        b = self.b
+        starts, after = (b.new_block("then"), b.new_block("else")), b.new_block("after")
+        b.branch(condition, *starts)
+        ends: list[tuple[Block, Registers]] = []
+        before = dict(self.registers), dict(self.unsaved)
+        unsaved: dict[Array, None] = {}
+        for block, case in zip(starts, (then, otherwise), strict=True):
+            b.begin(block)
+            self.registers, self.unsaved = dict(before[0]), dict(before[1])
+            with self.aside():
+                case()
+            ends.append((b.block, self.registers))
+            unsaved |= self.unsaved
+            b.jump(after)
+        b.begin(after)
+        self._merge(ends)
+        self.unsaved = {memory: None for memory in unsaved if memory in self.registers}
+
+    def _merge(self, sides: Sequence[tuple[Block, Registers]]) -> None:
+        """Continue after a branch, given how both sides end and what is in registers there."""
+        (one_end, one), (other_end, other) = sides
+        merged: Registers = {}
+        for memory, value in one.items():
+            if memory not in other:
+                continue  # it is computed, and read, only inside
+            if value is other[memory]:
+                merged[memory] = value
+                continue
+            some = _phis(self.b, value)
+            _add(some, value, one_end)
+            _add(some, other[memory], other_end)
+            merged[memory] = _joined(some)
+        self.registers = merged
+
+    def share(self, symbol: str, arguments: Sequence[Value]) -> None:
+        """Emit the call of a function that shares its work, and can be interrupted."""
+        b, poll = self.b, "phintys_poll"
+        b.module.declare(poll, signature(poll, INT32, [PTR]))
+        functions = [self.parallel, Value(b, PTR, f"@{poll}")]
+        self.fail_if_interrupted(b.call(symbol, INT32, [self.state(), *functions, *arguments]))
+
+    def poll_after(self, step: Step) -> None:
+        """Check for signals after a step that takes long, and does not do so itself."""
+        work = step.work(self.main)
+        if work is None or (work.known is not None and work.known < _LONG_CALL << _WORK_SHIFT):
+            return
+        with when(self.b, self.b.le(_LONG_CALL, self.estimate(work) >> _WORK_SHIFT)):
+            self.poll()
