@@ -1,4 +1,5 @@
 import ctypes
+import os
 import threading
 
 import numpy as np
@@ -12,9 +13,13 @@ from phintys.backends.native.emit.module import Module
 from phintys.backends.native.emit.target import Target
 from phintys.backends.native.emit.types import INT32, INT64, PTR, VOID
 from phintys.backends.native.runtime import engine
-from phintys.backends.native.runtime.atomics import null
+from phintys.backends.native.runtime.atomics import fetch_add, null
 from phintys.backends.native.runtime.threads import POOL, emit_threads
 from tests.budget import budget
+
+MS = 1_000_000
+STAKE, SAVINGS = 2 * MS, 30 * MS
+FAR = 2**62  # a time that does not come
 
 
 class Pool:
@@ -26,17 +31,24 @@ class Pool:
         self._emit_count(module)
         self._emit_nested(module)
         self._emit_late(module)
+        self._emit_strangers(module)
         self.code = engine.load(module)
         self.address = self.code.data_address("phintys_threads")
-        names = ("count", "nested", "late")
-        self.kernel, self.nested, self.late = map(self.code.address, names)
+        names = ("count", "nested", "late", "strangers")
+        self.kernel, self.nested, self.late, self.strangers = map(self.code.address, names)
         self.reset = self._function("phintys_pool_reset")
         self.stop = self._function("phintys_pool_stop")
         number, pointer = ctypes.c_int64, ctypes.c_void_p
         self.run = self._function("phintys_run_parallel", *[pointer] * 3, *[number] * 3)
+        self.judge = self._function("phintys_pool_judge", number, number)
         self.reset()
-        POOL.write(self.address, "wanted", workers)
-        POOL.write(self.address, "patience", patience)
+        self["wanted"], self["patience"] = workers, patience
+
+    def __getitem__(self, name):
+        return POOL.read(self.address, name)
+
+    def __setitem__(self, name, number):
+        POOL.write(self.address, name, number)
 
     def _function(self, name, *types):
         return ctypes.CFUNCTYPE(None, *types)(self.code.address(name))
@@ -73,6 +85,15 @@ class Pool:
         )
         b.ret()
 
+    @staticmethod
+    def _emit_strangers(module):
+        """A kernel that counts elements: those of other threads, and of the thread named first."""
+        b = Builder(module.function("strangers", VOID, [PTR, INT64, INT64]))
+        data, begin, end = b.arguments
+        is_caller = b.eq(b.call("pthread_self", INT64, []), b.load(INT64, data))
+        fetch_add(b, b.offset(data, b.convert(is_caller, INT64) + 1, INT64), end - begin)
+        b.ret()
+
     def count(self, length, grain, threads, kernel=None):
         data = np.zeros(length, np.int64)
         self.run(None, kernel or self.kernel, data.ctypes.data, length, grain, threads)
@@ -80,7 +101,7 @@ class Pool:
 
     @property
     def workers(self):
-        return POOL.read(self.address, "workers")
+        return self["workers"]
 
 
 @pytest.fixture(params=[0, 1, 3], scope="module")
@@ -116,30 +137,186 @@ def test_workers_start_when_there_is_work_to_share():
     assert pool.workers == 0
 
 
-def test_jobs_are_done_alone_where_workers_are_late():
+@pytest.fixture
+def cores():
+    """The cores of this process, to which it is given back."""
+    if not hasattr(os, "sched_setaffinity"):
+        pytest.skip("threads cannot be kept on a core")
+    cores = os.sched_getaffinity(0)
+    yield sorted(cores)
+    os.sched_setaffinity(0, cores)
+
+
+def test_jobs_are_done_alone_where_workers_are_late(cores):
+    if len(cores) < 2:
+        pytest.skip("a single core")
     pool = Pool(1, 10_000)
+    os.sched_setaffinity(0, cores[1:2])
+    pool.count(1000, 10, 2)
+    os.sched_setaffinity(0, cores[:1])
     name = np.array([threading.get_ident()])
     for _ in range(100):
-        if POOL.read(pool.address, "distrust"):
+        if pool["until"]:
             break
         pool.run(None, pool.late, name.ctypes.data, 2, 1, 2)
-    late = POOL.read(pool.address, "distrust")
-    assert late > 0
-    assert POOL.read(pool.address, "skipped") == late
-    for left in reversed(range(late)):
-        assert (pool.count(1000, 10, 2) == 1).all()
-        assert POOL.read(pool.address, "skipped") == left
-        assert POOL.read(pool.address, "distrust") == late
+    # The worker computed for 50 ms, of which the caller waited for 48.
+    assert pool["alone"] > 4 * 40 * MS
+    assert pool["account"] == STAKE
     pool.stop()
 
 
 def test_workers_are_not_started_for_jobs_that_are_done_alone():
     pool = Pool(2)
-    POOL.write(pool.address, "skipped", 2)
-    for workers in (0, 0, 2):
+    pool["until"] = FAR
+    for _ in range(2):
         assert (pool.count(1000, 10, 8) == 1).all()
-        assert pool.workers == workers
+        assert (pool.workers, pool["until"]) == (0, FAR)
+    pool["until"] = 1  # long past
+    assert (pool.count(1000, 10, 8) == 1).all()
+    assert pool.workers == 2
     pool.stop()
+
+
+@pytest.fixture(scope="module")
+def accounts():
+    """A pool without workers, of which only the account is used: with times that tests choose."""
+    return Pool(0)
+
+
+@pytest.fixture
+def account(accounts):
+    accounts.reset()
+    return accounts
+
+
+def test_a_long_wait_is_paid_by_working_alone(account):
+    account.judge(-8 * MS, 100 * MS)
+    assert account["alone"] == 4 * 8 * MS
+    assert account["until"] == 132 * MS
+    assert account["account"] == STAKE
+
+
+def test_callers_work_alone_for_longer_while_sharing_does_not_pay(account):
+    times = []
+    for _ in range(8):
+        account.judge(-8 * MS, FAR)
+        times.append((account["until"] - FAR) // MS)
+    assert times == [32, 64, 128, 256, 512, 1000, 1000, 1000]
+
+
+def test_what_was_gained_pays_for_waiting(account):
+    for _ in range(1000):
+        account.judge(MS // 10, FAR)
+    assert account["account"] == SAVINGS
+    for _ in range(3):
+        account.judge(-8 * MS, FAR)
+        assert account["until"] == 0
+    account.judge(-8 * MS, FAR)
+    assert account["until"] == FAR + 4 * (2 * MS + STAKE)
+
+
+def test_a_quiet_machine_is_trusted_again(account):
+    for _ in range(6):
+        account.judge(-8 * MS, FAR)
+    assert account["alone"] == 1000 * MS
+    for _ in range(300):
+        account.judge(MS // 10, FAR)
+    assert (account["alone"], account["until"]) == (0, 0)
+    account["account"] = STAKE
+    account.judge(-8 * MS, FAR)
+    assert account["alone"] == 32 * MS
+
+
+def test_losses_of_short_jobs_do_not_matter_beside_gains_of_long_ones(account):
+    for _ in range(1000):
+        for _ in range(20):
+            account.judge(-5_000, FAR)
+        account.judge(MS, FAR)
+        assert account["until"] == 0
+
+
+def test_jobs_that_always_lose_are_soon_done_alone(account):
+    jobs = 0
+    while account["until"] == 0:
+        account.judge(-5_000, FAR)
+        jobs += 1
+    assert jobs == STAKE // 5_000 + 1
+
+
+@given(st.lists(st.integers(-(10**12), 10**12), max_size=30), st.integers(1, 10**15))
+@budget(100)
+def test_callers_never_work_alone_for_more_than_a_second(accounts, gains, time):
+    accounts.reset()
+    for gain in gains:
+        accounts.judge(gain, time)
+        until = accounts["until"]
+        assert 0 <= accounts["account"] <= SAVINGS
+        assert until == 0 or time + 4 * STAKE <= until <= time + 1000 * MS
+
+
+def test_workers_watch_for_jobs_only_where_jobs_follow_soon():
+    pool = Pool(1)
+    pool["ended"] = FAR
+    pool.count(100, 1, 2)
+    for _ in range(8):
+        assert pool["watch"] == pool["patience"]
+        pool["ended"] = 0  # long ago
+        pool.count(100, 1, 2)
+    assert pool["watch"] == 0
+    pool["ended"] = FAR
+    pool.count(100, 1, 2)
+    assert pool["watch"] == pool["patience"]
+    pool.stop()
+
+
+def test_a_worker_on_the_core_of_the_caller_takes_nothing(cores):
+    os.sched_setaffinity(0, cores[:1])
+    pool = Pool(1)
+    for pause in [0, 0.01, 0, 0.01]:
+        data = np.array([threading.get_ident(), 0, 0])
+        pool.run(None, pool.strangers, data.ctypes.data, 50, 1, 2)
+        threading.Event().wait(pause)
+        assert data[1:].tolist() == [0, 50]
+    assert pool.workers == 1
+    pool.stop()
+
+
+BUSY = """
+    import subprocess, sys, time
+    import numpy as np
+    import phintys, phintys.tensor as pt
+
+    seconds = float(sys.argv[1])
+    x, y = pt.dmatrices("x", "y")
+    distance = ((x[:, None] - y[None]) ** 2).sum(axis=2)
+    cost = (pt.exp(-distance) * pt.sin(distance)).sum()
+    f = phintys.function([x, y], [cost, phintys.grad(cost, x)])
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(300, 3)), rng.normal(size=(300, 3))
+
+    def bits():
+        return [result.tobytes() for result in f(*values)]
+
+    with phintys.config.change_flags(num_threads=1):
+        expected = bits()
+    others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(4)]
+    try:
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            for threads in (2, 3, 0):
+                with phintys.config.change_flags(num_threads=threads):
+                    assert bits() == expected, threads
+    finally:
+        for other in others:
+            other.kill()
+            other.wait()
+    print("fine")
+"""
+
+
+@pytest.mark.stress
+def test_bits_are_the_same_beside_busy_processes(run_python):
+    assert run_python(BUSY, "20") == "fine\n"
 
 
 @pytest.mark.parametrize("patience", [0, 1, 10_000])
