@@ -1,5 +1,4 @@
 import ctypes
-import os
 import threading
 
 import numpy as np
@@ -13,7 +12,7 @@ from phintys.backends.native.emit.module import Module
 from phintys.backends.native.emit.target import Target
 from phintys.backends.native.emit.types import INT32, INT64, PTR, VOID
 from phintys.backends.native.runtime import engine
-from phintys.backends.native.runtime.atomics import fetch_add, null
+from phintys.backends.native.runtime.atomics import null
 from phintys.backends.native.runtime.threads import POOL, emit_threads
 from tests.budget import budget
 
@@ -31,11 +30,10 @@ class Pool:
         self._emit_count(module)
         self._emit_nested(module)
         self._emit_late(module)
-        self._emit_strangers(module)
         self.code = engine.load(module)
         self.address = self.code.data_address("phintys_threads")
-        names = ("count", "nested", "late", "strangers")
-        self.kernel, self.nested, self.late, self.strangers = map(self.code.address, names)
+        names = ("count", "nested", "late")
+        self.kernel, self.nested, self.late = map(self.code.address, names)
         self.reset = self._function("phintys_pool_reset")
         self.stop = self._function("phintys_pool_stop")
         number, pointer = ctypes.c_int64, ctypes.c_void_p
@@ -85,15 +83,6 @@ class Pool:
         )
         b.ret()
 
-    @staticmethod
-    def _emit_strangers(module):
-        """A kernel that counts elements: those of other threads, and of the thread named first."""
-        b = Builder(module.function("strangers", VOID, [PTR, INT64, INT64]))
-        data, begin, end = b.arguments
-        is_caller = b.eq(b.call("pthread_self", INT64, []), b.load(INT64, data))
-        fetch_add(b, b.offset(data, b.convert(is_caller, INT64) + 1, INT64), end - begin)
-        b.ret()
-
     def count(self, length, grain, threads, kernel=None):
         data = np.zeros(length, np.int64)
         self.run(None, kernel or self.kernel, data.ctypes.data, length, grain, threads)
@@ -137,30 +126,16 @@ def test_workers_start_when_there_is_work_to_share():
     assert pool.workers == 0
 
 
-@pytest.fixture
-def cores():
-    """The cores of this process, to which it is given back."""
-    if not hasattr(os, "sched_setaffinity"):
-        pytest.skip("threads cannot be kept on a core")
-    cores = os.sched_getaffinity(0)
-    yield sorted(cores)
-    os.sched_setaffinity(0, cores)
-
-
-def test_jobs_are_done_alone_where_workers_are_late(cores):
-    if len(cores) < 2:
-        pytest.skip("a single core")
+def test_jobs_are_done_alone_where_workers_are_late():
     pool = Pool(1, 10_000)
-    os.sched_setaffinity(0, cores[1:2])
-    pool.count(1000, 10, 2)
-    os.sched_setaffinity(0, cores[:1])
     name = np.array([threading.get_ident()])
     for _ in range(100):
         if pool["until"]:
             break
         pool.run(None, pool.late, name.ctypes.data, 2, 1, 2)
-    # The worker computed for 50 ms, of which the caller waited for 48.
-    assert pool["alone"] > 4 * 40 * MS
+    # The worker took 50 ms, a chunk of the caller 2 ms or a little more.
+    assert pool["until"] > 0
+    assert pool["alone"] >= 4 * STAKE
     assert pool["account"] == STAKE
     pool.stop()
 
@@ -266,18 +241,6 @@ def test_workers_watch_for_jobs_only_where_jobs_follow_soon():
     pool["ended"] = FAR
     pool.count(100, 1, 2)
     assert pool["watch"] == pool["patience"]
-    pool.stop()
-
-
-def test_a_worker_on_the_core_of_the_caller_takes_nothing(cores):
-    os.sched_setaffinity(0, cores[:1])
-    pool = Pool(1)
-    for pause in [0, 0.01, 0, 0.01]:
-        data = np.array([threading.get_ident(), 0, 0])
-        pool.run(None, pool.strangers, data.ctypes.data, 50, 1, 2)
-        threading.Event().wait(pause)
-        assert data[1:].tolist() == [0, 50]
-    assert pool.workers == 1
     pool.stop()
 
 

@@ -47,7 +47,6 @@ POOL = Record(
         "done": (INT32, 128),  # chunks of this job that are finished
         "caller_sleeps": (INT32, 132),
         "tickets": (INT32, 192),  # how many more workers may join this job
-        "core": (INT32, 196),  # the core that the caller runs on
         "kernel": (PTR, 256),
         "arguments": (PTR, 264),
         "count": (INT64, 272),
@@ -269,9 +268,8 @@ def _emit_worker(module: Module) -> None:
     """``worker(pool)``: the main function of each thread of the pool."""
     b = Builder(_internal(module, "phintys_worker", 1, PTR))
     (pool,) = b.arguments
-    names = ("idle", "watch", "patient", "doze", "check", "sleep", "wake", "job", "apply", "join")
-    idle, watch, patient, doze, check, sleep, wake, job, apply, join = map(b.new_block, names)
-    quit = b.new_block("quit")
+    names = ("idle", "watch", "patient", "doze", "check", "sleep", "wake", "job", "join", "quit")
+    idle, watch, patient, doze, check, sleep, wake, job, join, quit = map(b.new_block, names)
     tally = _new_tally(b)  # only that of the caller is read
     before = b.block
     b.jump(idle)
@@ -314,12 +312,9 @@ def _emit_worker(module: Module) -> None:
     b.branch(stopped, quit, idle)
 
     b.begin(job)
+    ticket = fetch_add(b, POOL.pointer(b, pool, "tickets"), b.constant(INT32, -1))
     generation = _generation(b, word)
     past.add(generation, job)
-    b.branch(_is_elsewhere(b, pool), apply, idle)
-    b.begin(apply)
-    ticket = fetch_add(b, POOL.pointer(b, pool, "tickets"), b.constant(INT32, -1))
-    past.add(generation, apply)
     b.branch(ticket > 0, join, idle)
     b.begin(join)
     b.call("phintys_drain", VOID, [pool, null(b), tally])
@@ -332,22 +327,6 @@ def _emit_worker(module: Module) -> None:
 def _is_new(b: Builder, word: Value, past: Value) -> Value:
     """Return whether a word offers chunks of a job other than the past one."""
     return b.ne(_remaining(b, word), 0) & b.ne(_generation(b, word), past)
-
-
-def _is_elsewhere(b: Builder, pool: Value) -> Value:
-    """Return whether a worker runs on another core than the caller did when the job began.
-
-    On the same core it would compute in the caller's place, not beside it.
-    """
-    core = _core(b)
-    return b.ne(core, POOL.load(b, pool, "core")) | (core < 0)
-
-
-def _core(b: Builder) -> Value:
-    """Return the number of the core that this thread runs on, -1 if there is no way to ask."""
-    if "linux" not in b.target.triple:
-        return b.constant(INT32, -1)
-    return b.call("sched_getcpu", INT32, [])
 
 
 def _emit_spawn(module: Module) -> None:
@@ -515,7 +494,6 @@ def _publish(
         "chunks": chunks,
         "done": b.constant(INT32, 0),
         "caller_sleeps": b.constant(INT32, 0),
-        "core": _core(b),
     }
     for name, value in fields.items():
         POOL.store(b, pool, name, value)
