@@ -163,10 +163,12 @@ bench: $(READY) ## run the benchmarks, and write benchmarks/RESULTS.md
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python -m benchmarks.suite.run
 	$(BIN)/python -m benchmarks.suite.busy
+	$(BIN)/python -m benchmarks.suite.beside
 
 peers: $(PEERS) ## compare with other compilers (installs them first)
 	$(BIN)/python -m benchmarks.suite.run
 	$(BIN)/python -m benchmarks.suite.busy
+	$(BIN)/python -m benchmarks.suite.beside
 
 clean: ## remove .venv, caches and build artifacts
 	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis

@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from benchmarks.suite.jobs import JOBS
 from benchmarks.suite.linear_algebra import matern
 from benchmarks.suite.loops import runge_kutta
 
@@ -368,3 +369,19 @@ def _value_and_gradients(cost: Callable[..., Any], wrt: tuple[int, ...]) -> Call
         return value, *gradients
 
     return flat
+
+
+def _repeat(step: Any, state: Any, count: int) -> Any:
+    return jax.lax.scan(lambda state, _: (step(*state), None), state, None, length=count)[0]
+
+
+def _job(name: str) -> Callable[[Any, int], Any]:
+    cost_of, wrt = JOBS[name]
+
+    def cost(*inputs: Any) -> Any:
+        return cost_of(jnp, _repeat, *inputs)
+
+    return lambda arrays, size: compiled(_value_and_gradients(cost, wrt) if wrt else cost)
+
+
+radial, sinkhorn, differential, mixture, products = map(_job, JOBS)

@@ -8,6 +8,7 @@ import numpy as np
 
 import phintys
 import phintys.tensor as pt
+from benchmarks.suite.jobs import JOBS
 from benchmarks.suite.linear_algebra import LinearAlgebra
 from benchmarks.suite.loops import Loops
 
@@ -172,3 +173,27 @@ solution = _matrices.solution
 spectrum = _matrices.spectrum
 singular_values = _matrices.singular_values
 orthogonal_factor = _matrices.orthogonal_factor
+
+
+def _repeat(step: Any, state: Any, count: int) -> Any:
+    states = phintys.scan(
+        lambda *state: list(step(*state)),
+        outputs_info=list(state),
+        n_steps=count,
+        return_updates=False,
+    )
+    return [trace[-1] for trace in (states if isinstance(states, list) else [states])]
+
+
+def _job(name: str) -> Callable[[Any, int], Any]:
+    cost_of, wrt = JOBS[name]
+
+    def build(arrays: Any, size: int) -> Any:
+        inputs = symbols(arrays)
+        cost = cost_of(pt, _repeat, *inputs)
+        return compiled(inputs, [cost, *phintys.grad(cost, [inputs[at] for at in wrt])])
+
+    return build
+
+
+radial, sinkhorn, differential, mixture, products = map(_job, JOBS)

@@ -132,6 +132,27 @@ def _layer(rng: np.random.Generator) -> Arrays:
     return [array.astype("float32") for array in arrays]
 
 
+def _points(rng: np.random.Generator) -> Arrays:
+    shapes = (200, 3), (200, 3), (200,)
+    return [*(rng.normal(size=shape) for shape in shapes), np.asarray(1.3)]
+
+
+def _transport(rng: np.random.Generator) -> Arrays:
+    return [rng.random((100, 100)), np.full(100, 0.01), np.full(100, 0.01)]
+
+
+def _states(rng: np.random.Generator) -> Arrays:
+    return [rng.normal(size=(8, 16)), rng.normal(size=(8, 8)) / 4]
+
+
+def _components(rng: np.random.Generator) -> Arrays:
+    return [rng.normal(size=1000), rng.normal(size=5), rng.random(5) + 0.5, np.full(5, 0.2)]
+
+
+def _chain(rng: np.random.Generator) -> Arrays:
+    return [rng.normal(size=(100, 100)) / 10 for _ in range(4)]
+
+
 def _root(rng: np.random.Generator) -> Arrays:
     return [np.asarray(2.0), np.asarray(1.0)]
 
@@ -246,3 +267,12 @@ SIDE_BY_SIDE: dict[str, Workload] = {
     **{name: workload for name, workload in WORKLOADS.items() if name.startswith("loop")},
 }
 """What is measured in several processes at once."""
+
+BESIDE: dict[str, Workload] = {
+    "radial kernel of 200 x 200, gradient": Workload("radial", _points),
+    "Sinkhorn, 100 x 100": Workload("sinkhorn", _transport),
+    "differential equation, gradient": Workload("differential", _states),
+    "mixture of 5, n=1,000, gradient": Workload("mixture", _components),
+    "chain of products, 100^3": Workload("products", _chain),
+}
+"""What is measured beside busy processes."""
