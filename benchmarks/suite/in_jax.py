@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from benchmarks.suite.linear_algebra import matern
-from benchmarks.suite.loops import runge_kutta
+from benchmarks.suite.loops import rates_of_two, runge_kutta
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -210,6 +210,19 @@ def predator_prey(arrays: Any, size: int) -> Any:
         return sum((trace**2).sum() for trace in traces)
 
     return compiled(_value_and_gradients(cost, tuple(range(len(arrays)))))
+
+
+def curvature(arrays: Any, size: int) -> Any:
+    """The Hessian of a sum over Euler steps, for the parameters of the rates."""
+
+    def cost(parameters: Any, state: Any) -> Any:
+        def step(y: Any, _: Any) -> Any:
+            return (y + 0.01 * jnp.stack(rates_of_two(y, parameters)),) * 2
+
+        return (jax.lax.scan(step, state, None, length=size)[1] ** 2).sum()
+
+    second = jax.hessian(cost)
+    return compiled(lambda state, parameters: second(parameters, state))
 
 
 def hidden_markov(arrays: Any, size: int) -> Any:

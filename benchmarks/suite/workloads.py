@@ -114,6 +114,10 @@ def _species(rng: np.random.Generator) -> Arrays:
     return [np.asarray(number) for number in (10.0, 5.0, 1.1, 0.4, 0.4, 0.1)]
 
 
+def _two_species(rng: np.random.Generator) -> Arrays:
+    return [np.asarray([10.0, 5.0]), np.asarray([1.1, 0.4, 0.1, 0.4, 0.1, 0.05])]
+
+
 def _markov(rng: np.random.Generator) -> Arrays:
     transition = rng.random((20, 20))
     transition /= transition.sum(axis=1, keepdims=True)
@@ -211,6 +215,7 @@ WORKLOADS: dict[str, Workload] = {
     "loop: network of 16, 200 steps, gradient": Workload("recurrent_gradient", _network),
     "loop in a loop, 50x50": Workload("nested_loops", _normal(8, count=2), size=50),
     "loop: predator and prey, gradient": Workload("predator_prey", _species, size=1000),
+    "loop: Hessian of six parameters, 500 steps": Workload("curvature", _two_species, size=500),
     "loop: hidden Markov model, gradient": Workload("hidden_markov", _markov),
     "loop: Kalman filter, gradient": Workload("kalman", _state_space),
     "loop: LSTM of 128, gradient": Workload("lstm", _layer),
