@@ -239,6 +239,18 @@ def hidden_markov(arrays: Any, size: int) -> Any:
     return compiled(_value_and_gradients(cost, (0, 1)))
 
 
+def markov_in_logs(arrays: Any, size: int) -> Any:
+    """The same from and in logarithms, with the gradient."""
+
+    def cost(transition: Any, emission: Any, start: Any) -> Any:
+        def step(alpha: Any, e: Any) -> Any:
+            return jax.nn.logsumexp(alpha[:, None] + transition, axis=0) + e, None
+
+        return jax.nn.logsumexp(jax.lax.scan(step, start, emission)[0])
+
+    return compiled(_value_and_gradients(cost, (0, 1)))
+
+
 def kalman(arrays: Any, size: int) -> Any:
     """The log-likelihood by a Kalman filter, with its gradient for all matrices."""
 

@@ -159,6 +159,7 @@ nested_loops = _loops.nested_loops
 predator_prey = _loops.predator_prey
 curvature = _loops.curvature
 hidden_markov = _loops.hidden_markov
+markov_in_logs = _loops.markov_in_logs
 kalman = _loops.kalman
 lstm = _loops.lstm
 newton = _loops.newton

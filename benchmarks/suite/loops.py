@@ -104,6 +104,18 @@ class Loops:
         cost = logs.sum()
         return self.compiled(inputs, [cost, *self.grad(cost, [transition, emission])])
 
+    def markov_in_logs(self, arrays: Any, size: int) -> Any:
+        """The same from and in logarithms, with the gradient."""
+        logsumexp = self.tensor.logsumexp
+        transition, emission, start = inputs = self.symbols(arrays)
+
+        def step(e: Any, alpha: Any, transition: Any) -> Any:
+            return logsumexp(alpha[:, None] + transition, axis=0) + e
+
+        alphas = self._rows(step, [emission], start, [transition])
+        cost = logsumexp(alphas[-1])
+        return self.compiled(inputs, [cost, *self.grad(cost, [transition, emission])])
+
     def kalman(self, arrays: Any, size: int) -> Any:
         """The log-likelihood by a Kalman filter, with its gradient for all matrices."""
         linalg, log = self.tensor.linalg, self.tensor.log
