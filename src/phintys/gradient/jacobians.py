@@ -106,6 +106,8 @@ def jacobian(
     -----
     The gradient of one element is built symbolically. If it contains products or loops, it is
     batched for all elements, so that products of vectors and matrices become products of matrices.
+    Loops whose steps mainly read single elements of arrays, and compute with these, are not: a step
+    for one element keeps such numbers in registers.
     Otherwise, where an Op has no batched form, and where the intermediate results of all elements
     are estimated to take more than ``config.loop_megabytes`` (unknown sizes count as 100), the
     gradients are computed one after the other, in a loop. Subexpressions common to all elements are
