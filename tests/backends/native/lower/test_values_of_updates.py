@@ -197,6 +197,35 @@ def test_work_that_takes_longer_than_a_copy_is_not_done_at_the_end():
         np.testing.assert_array_equal(table.get_value(), other.get_value())
 
 
+@pytest.mark.parametrize(
+    "values",
+    [
+        lambda new: Doubled()(new.sum()),
+        lambda new: new.T @ new,
+        lambda new: pt.zeros((pt.cast(new[0, 0], "int64") + 3,)),
+        lambda new: pt.sort(new, axis=0),
+        lambda new: phintys.ifelse(i > 0, new.sum(), new.max()),
+    ],
+    ids=["Python", "a long product", "a size", "a routine", "a branch"],
+)
+def test_only_the_table_whose_values_are_needed_earlier_is_copied(values):
+    def program(mode: Any):
+        tables = [phintys.shared(TABLE.copy()), phintys.shared(TABLE.copy())]
+        first, other = (pt.set_subtensor(table[i], v) for table in tables)
+        updates = list(zip(tables, (first, other), strict=True))
+        outputs = [values(first), other.sum(), other[i]]
+        return phintys.function([i, v], outputs, updates=updates, mode=mode), tables
+
+    f, tables = program("native")
+    (claim,) = claims(f)
+    assert claim.source.variable is f.maker.fgraph.inputs[-1]
+    g, others = program("reference")
+    for one, same in zip(f(1, 5.0), g(1, 5.0), strict=True):
+        np.testing.assert_allclose(one, same, rtol=1e-12)
+    for table, other in zip(tables, others, strict=True):
+        np.testing.assert_array_equal(table.get_value(), other.get_value())
+
+
 def test_a_table_that_others_hold_is_not_overwritten():
     f, table = updating(CHANGES["set"], VALUES["sum"])
     held = table.get_value(borrow=True)

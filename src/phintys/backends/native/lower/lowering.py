@@ -26,7 +26,7 @@ from phintys.backends.native.expressions import (
     Statement,
 )
 from phintys.backends.native.failures import Failure
-from phintys.backends.native.lower.overwriting import Bases, CommitReads, NotInCommit
+from phintys.backends.native.lower.overwriting import Bases
 from phintys.backends.native.lower.promised_shapes import use_promised_shapes
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.program import Step
@@ -77,19 +77,16 @@ class Lowering:
         The sizes of the program.
     steps
         The steps so far, in order, with statements not yet grouped in kernels.
-    commit
-        The steps that overwrite shared values, and those that read them then, after all others.
     bases
         Tracks what may be overwritten.
     sides
         The :class:`~.sides.Sides` of the graph that is being lowered.
     """
 
-    def __init__(self, reads: CommitReads = CommitReads.VALUES) -> None:
+    def __init__(self) -> None:
         self.sizes = Sizes()
         self.steps: list[Step | Statement] = []
-        self.commit: list[Step | Statement] = []
-        self.bases = Bases(reads)
+        self.bases = Bases()
         self.arguments: list[Value] = []
         self._views: dict[Variable, View] = {}
         self._handles: dict[Variable, Handle] = {}
@@ -267,18 +264,10 @@ class Lowering:
         return self.element(self.view(variable), ())
 
     def element(self, view: View, position: Sequence[int]) -> Size:
-        """Return an element of an array of integers, at a known position, as a size.
-
-        Raises
-        ------
-        NotInCommit
-            If it is known only during the commit.
-        """
+        """Return an element of an array of integers, at a known position, as a size."""
         known = self.known_element(view, position)
         if known is not None:
             return known
-        if self.bases.is_late([view.array.memory]):
-            raise NotInCommit
         array, flat = view.array, _flat(view, position)
         source = self._sources.get((array, flat))
         if source is not None:
@@ -490,8 +479,7 @@ class Lowering:
         """Add the statement ``target[...] = value``.
 
         ``positions`` gives the place in the target's array, if it is not given by the loops. A
-        value of another dtype is cast, except if it is reduced. Shared values are overwritten
-        during the commit.
+        value of another dtype is cast, except if it is reduced.
         """
         indices = target.indices(loops) if positions is None else tuple(positions)
         reduced = tuple([loop for loop in reduction if loop is not None])
@@ -515,24 +503,14 @@ class Lowering:
         )
 
     def add(self, step: Step | Statement) -> None:
-        """Add a step that cannot fail: to the commit, if what it accesses is known only there.
-
-        Raises
-        ------
-        NotInCommit
-            If it must run during the commit, but cannot.
-        """
+        """Add a step that cannot fail; it may run during the commit."""
         bases = self.bases
         if bases.late:
             if isinstance(step, Statement):
                 reads = [load.array.memory for load in reads_of(step)]
             else:
                 reads = [array.memory for array in step.reads()]
-            writes = list(arrays_written(step))
-            if bases.is_late([*reads, *writes]):
-                bases.defer(reads, writes)  # sizes are known, and stay in the frame
-                self.commit.append(step)
-                return
+            bases.note(reads, arrays_written(step))  # sizes are known, and stay in the frame
         self.steps.append(step)
 
     def compute(self, variable: Variable, lengths: Sequence[Size]) -> tuple[View, Loops]:
@@ -545,16 +523,7 @@ class Lowering:
     # ---- callbacks -----------------------------------------------------------------------------
 
     def callback(self, node: Apply, why: str) -> None:
-        """Run the Op's Python code for a node.
-
-        Raises
-        ------
-        NotInCommit
-            If an input is known only during the commit.
-        """
-        tensors = [one for one in node.inputs if one.type.holds_arrays]
-        if self.bases.is_late(self.view(one).array.memory for one in tensors):
-            raise NotInCommit
+        """Run the Op's Python code for a node."""
         positions = destroyed_inputs(node)
         viewed = {at for found in node.op.view_map.values() for at in found}
         inputs = tuple(

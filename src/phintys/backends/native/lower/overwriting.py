@@ -3,27 +3,24 @@
 Their result begins as a copy of their base. No copy is needed if the base is not read afterwards:
 if it is memory of the program itself, an argument that the caller declared mutable, or a shared
 value whose next value this is. The latter is overwritten when a call commits, after everything that
-could fail, so that a call that fails leaves it unchanged; this module finds the updates for which
-that is possible.
+could fail, so that a call that fails leaves it unchanged. This module finds the updates that may be
+made so by the graph, and lowers them as if they were; which of them are is decided by the steps
+(:mod:`~phintys.backends.native.lower.commit`).
 """
 
 from __future__ import annotations
 
 from contextlib import contextmanager
-from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
 from phintys._base.late import LateModule, is_instance_of_late
 from phintys._base.records import record
-from phintys.backends.base import is_copy
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.steps.claim import Claim
 from phintys.backends.native.values import Array, Place, Value
 from phintys.graph.alias_map import root_of, shared_inputs
 from phintys.graph.aliasing import mutable_inputs
 from phintys.graph.inner import HasInnerGraph
-from phintys.tensor.dim_shuffle import DimShuffle
-from phintys.tensor.indexing.basic import Subtensor
 from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
@@ -42,8 +39,6 @@ else:
 __all__ = [
     "Base",
     "Bases",
-    "CommitReads",
-    "NotInCommit",
     "base_of",
     "handed_on",
     "update_chains",
@@ -52,24 +47,6 @@ __all__ = [
 
 _FREE_KINDS = "fc"
 """Kinds of dtypes whose values cannot be part of sizes; sizes can depend on integers."""
-
-
-class NotInCommit(Exception):  # noqa: N818 - a signal to the caller, not an error
-    """Raised for a step that reads an overwritten shared value, and cannot run during the commit.
-
-    Python code cannot, nor anything that may fail, nor what determines sizes. The graph is then
-    lowered again, with fewer :class:`CommitReads`.
-    """
-
-
-class CommitReads(IntEnum):
-    """What may be read of a shared value's next value, for it to be written in place."""
-
-    NOTHING = 0
-    PARTS = 1
-    """Copies of parts that integers and slices select."""
-    VALUES = 2
-    """Values that are computed from it, too."""
 
 
 @record()
@@ -116,13 +93,12 @@ def base_of(node: Apply, variable: Variable, lowering: Lowering) -> Base:
         if memory.place == Place.ARGUMENT and (is_chained or may_claim):
             made = lowering.array(memory.dtype, x.sizes, Place.RESULT)
             if is_chained:
-                bases.claimed.add(made)
+                bases.claimed[made] = node
                 bases.late.add(made)
             else:
                 bases.lent[made] = variable
-            steps = lowering.commit if is_chained else lowering.steps
             is_long = _is_gemm(node.op)
-            steps.append(Claim(memory, made, is_shared=is_chained, is_long=is_long))
+            lowering.steps.append(Claim(memory, made, is_shared=is_chained, is_long=is_long))
             target = Base(View.of(made, sizes), is_late=is_chained)
         elif is_free and (
             memory.place == Place.BUFFER
@@ -147,27 +123,25 @@ class Bases:
     mutable
         Inputs of the graph that may be overwritten.
     claimed
-        Results whose initial memory is a shared value.
+        Results whose initial memory may be a shared value, each with the first node that writes it.
     late
-        Memory that has its value only during the commit: these results, and what is computed from
-        them.
-    reads
-        What may be read during the commit.
+        Memory that may have its value only during the commit: these results, and what is computed
+        from them.
     lent
         Results that are in the memory of an argument, each with its variable.
     sources
         Those shared values.
     held
-        Memory that must not change: it is read during the commit, or was passed to Ops in Python.
+        Memory that must not change: it may be read during the commit, or was passed to Ops in
+        Python.
     depth
         Number of bodies of branches and loops around the node that is being lowered.
     """
 
-    def __init__(self, reads: CommitReads = CommitReads.VALUES) -> None:
-        self.reads = reads
+    def __init__(self) -> None:
         self.chained: dict[Apply, Variable] = {}
         self.mutable: frozenset[Variable] = frozenset()
-        self.claimed: set[Array] = set()
+        self.claimed: dict[Array, Apply] = {}
         self.late: set[Array] = set()
         self.lent: dict[Array, Variable] = {}
         self.sources: set[Array] = set()
@@ -181,7 +155,7 @@ class Bases:
 
     def look_at(self, fgraph: FunctionGraph) -> None:
         """Find which values of a whole graph may be overwritten; its inputs have been bound."""
-        self.chained = update_chains(fgraph, self.reads)
+        self.chained = update_chains(fgraph)
         self.mutable = frozenset(mutable_inputs(fgraph))
         updated = set(self.chained.values())
         self.sources = {
@@ -268,22 +242,18 @@ class Bases:
         """Return whether some memory has its value only during the commit."""
         return bool(self.late) and not self.late.isdisjoint(arrays)
 
-    def defer(self, reads: Iterable[Array], writes: Iterable[Array]) -> None:
-        """Let a step run during the commit: what it reads must not change until then.
+    def note(self, reads: Iterable[Array], writes: Iterable[Array]) -> None:
+        """Record that a step may run during the commit: what it reads must not change until then.
 
-        Raises
-        ------
-        NotInCommit
-            If it may change, or if the step is part of a branch or loop.
+        That is so if it reads, or writes, what has its value only there. Steps in the bodies of
+        branches and loops never do.
         """
-        if self.depth:
-            raise NotInCommit
-        for memory in reads:
-            if memory in self.late or self.stays(memory):
-                continue
-            if memory.place not in {Place.BUFFER, Place.RESULT}:
-                raise NotInCommit
-            self.held.add(memory)
+        if not self.late or self.depth:
+            return
+        reads, writes = list(reads), list(writes)
+        if not self.is_late([*reads, *writes]):
+            return
+        self.held.update(memory for memory in reads if memory not in self.late)
         self.late.update(writes)
 
     def stays(self, memory: Array) -> bool:
@@ -294,7 +264,7 @@ class Bases:
         return is_argument and memory not in self.sources and not self.mutable
 
 
-def update_chains(fgraph: FunctionGraph, reads: CommitReads) -> dict[Apply, Variable]:
+def update_chains(fgraph: FunctionGraph) -> dict[Apply, Variable]:
     """Return the nodes that lead from a shared value to its next one, each with its variable.
 
     These nodes write to indexed elements, or add a product, one after the other, and the values in
@@ -305,11 +275,7 @@ def update_chains(fgraph: FunctionGraph, reads: CommitReads) -> dict[Apply, Vari
     ----------
     fgraph
         The graph; it knows which input each update belongs to.
-    reads
-        What these nodes may be.
     """
-    if reads == CommitReads.NOTHING:
-        return {}
     found: dict[Apply, Variable] = {}
     kept = handed_on(fgraph)
     for output, position in fgraph.update_mapping.items():
@@ -317,7 +283,7 @@ def update_chains(fgraph: FunctionGraph, reads: CommitReads) -> dict[Apply, Vari
         if type(source.type) is not TensorType or source in kept:
             continue
         chain: list[Apply] = []
-        if not _is_read_in_commit(fgraph, variable, reads):
+        if not _is_read_in_commit(fgraph, variable):
             continue
         while (node := _updating(fgraph, variable, is_last=not chain)) is not None:
             base = _base_input(node)
@@ -338,11 +304,11 @@ def handed_on(fgraph: FunctionGraph) -> set[Variable]:
     return {root for output in fgraph.outputs for root in root_of(output) if root in inputs}
 
 
-def _is_read_in_commit(fgraph: FunctionGraph, variable: Variable, reads: CommitReads) -> bool:
+def _is_read_in_commit(fgraph: FunctionGraph, variable: Variable) -> bool:
     """Return whether all readers of the next value of a shared variable may run in the commit.
 
-    These are the update itself, and outputs that do not share its memory. Whether what is computed
-    from it really can run there turns out when it is lowered.
+    These are the update itself, and outputs that do not share its memory. Whether the steps of what
+    is computed from it can run there is known when it has been lowered.
     """
     waiting = [variable]
     updates = 0
@@ -355,27 +321,10 @@ def _is_read_in_commit(fgraph: FunctionGraph, variable: Variable, reads: CommitR
                     return False
             elif client.op.view_map:
                 shared = {at: shared_inputs(client.op, at) for at in range(len(client.outputs))}
-                is_plain = isinstance(client.op, Subtensor | DimShuffle) and position == 0
-                if reads == CommitReads.PARTS and not is_plain:
-                    return False
                 waiting += [client.outputs[at] for at, found in shared.items() if position in found]
-            elif not _may_read(fgraph, client, reads):
+            elif client.op.destroy_map or isinstance(client.op, HasInnerGraph):
                 return False
     return updates == 1
-
-
-def _may_read(fgraph: FunctionGraph, node: Apply, reads: CommitReads) -> bool:
-    """Return whether a node that makes new memory may read the next value of a shared variable."""
-    if node.op.destroy_map or isinstance(node.op, HasInnerGraph):
-        return False
-    return reads == CommitReads.VALUES or _is_returned_copy(fgraph, node)
-
-
-def _is_returned_copy(fgraph: FunctionGraph, node: Apply) -> bool:
-    """Return whether a node copies a value that is then returned, and not used otherwise."""
-    if not is_copy(node.op):
-        return False
-    return all(isinstance(reader, str) for reader, _ in fgraph.clients[node.outputs[0]])
 
 
 def _is_gemm(op: object) -> bool:
