@@ -9,6 +9,7 @@ to signals either, so it must not take much longer than the copy of a shared val
 from __future__ import annotations
 
 import math
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from phintys.backends.native.dependence import (
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from phintys.backends.native.expressions import Index
     from phintys.backends.native.lower.lowering import Lowering
     from phintys.backends.native.program import Step
-    from phintys.backends.native.sizes import Sizes
+    from phintys.backends.native.sizes import Size, Sizes
     from phintys.backends.native.values import Array, LoopVariable
 
 __all__ = ["allocates", "commit_last", "is_short"]
@@ -80,7 +81,7 @@ def commit_last(
         refused = found.refused
     for claim in refused:
         del bases.claimed[claim.target]
-    _note_readers(found.commit, found.claims)
+    _note_readers(found.commit, found.claims, sizes)
     return found.before, [*found.claims, *stored]
 
 
@@ -199,12 +200,18 @@ def _loaded(step: Step | Statement) -> set[Array]:
     return {array.memory for array in step.reads()}
 
 
-def _note_readers(commit: Sequence[Step | Statement], claims: Sequence[Claim]) -> None:
-    """Let claims of shared values know that the commit computes values from them."""
+def _note_readers(
+    commit: Sequence[Step | Statement], claims: Sequence[Claim], sizes: Sizes
+) -> None:
+    """Let claims know whether the commit computes values that take longer than the updates."""
     claimed = {claim.target for claim in claims}
-    is_read = any(
-        isinstance(step, Statement) and step.target not in claimed and step.loops for step in commit
-    )
+    read: list[Counter[Size]] = []
+    updated: list[Counter[Size]] = []
+    for step in commit:
+        if isinstance(step, Statement):
+            lengths = Counter([sizes.canonical(loop.extent) for loop in step.loops])
+            (updated if step.target in claimed else read).append(lengths)
+    is_read = any(one and not any(one <= other for other in updated) for one in read)
     for claim in claims:
         claim.is_read = is_read
 

@@ -303,13 +303,23 @@ class _IndexArray:
     def checked(
         self, shape: Sequence[Size], axis: int, size: Size, lowering: Lowering
     ) -> _IndexArray:
-        """Return the indices in their own memory, checked whether they are used or not."""
+        """Return the indices in their own memory, checked whether they are used or not.
+
+        The same indices into axes of one size share it.
+        """
         if self.is_safe:
             return self
-        loops = lowering.loops(shape)
-        view = View.of(lowering.array(_INT64, shape), lowering.sizes)
-        value = self.at(loops, shape, axis, size, lowering)
-        lowering.store(view, value, loops, nodes=(self.node,))
+        sizes = lowering.sizes
+        maps = tuple([(map_.terms, map_.offset) for map_ in self.view.maps])
+        lengths = tuple(map(sizes.canonical, (size, *shape, *self.view.sizes)))
+        key = self.view.array, maps, lengths
+        view = lowering.checked_indices.get(key)
+        if view is None:
+            loops = lowering.loops(shape)
+            view = View.of(lowering.array(_INT64, shape), sizes)
+            value = self.at(loops, shape, axis, size, lowering)
+            lowering.store(view, value, loops, nodes=(self.node,))
+            lowering.checked_indices[key] = view
         static = [length.known for length in shape]
         return _IndexArray(view, static, self.node, is_safe=True)
 
@@ -408,7 +418,9 @@ def _check_masks(template: Any) -> None:
 def lower_advanced_subtensor(op: AdvancedSubtensor, node: Apply, lowering: Lowering) -> None:
     """``out[i, j] = x[index[i], j]``."""
     _check_masks(op.idx_list)
-    gather = _gather(lowering.view(node.inputs[0]), op.idx_list, node, 1, lowering)
+    x = lowering.view(node.inputs[0])
+    is_late = lowering.bases.is_late([x.array.memory])
+    gather = _gather(x, op.idx_list, node, 1, lowering, is_late=is_late)
     target, _ = lowering.compute(node.outputs[0], gather.sizes)
     lowering.store(target, gather.load(lowering), gather.loops, nodes=(node,))
 

@@ -79,6 +79,9 @@ class Lowering:
         The steps so far, in order, with statements not yet grouped in kernels.
     bases
         Tracks what may be overwritten.
+    checked_indices
+        Arrays of indices that have been checked, by the indices, the size of the axis and the shape
+        to which they were broadcast.
     sides
         The :class:`~.sides.Sides` of the graph that is being lowered.
     """
@@ -88,6 +91,7 @@ class Lowering:
         self.steps: list[Step | Statement] = []
         self.bases = Bases()
         self.arguments: list[Value] = []
+        self.checked_indices: dict[tuple[Any, ...], View] = {}
         self._views: dict[Variable, View] = {}
         self._handles: dict[Variable, Handle] = {}
         self._loops: dict[tuple[Size, ...], Loops] = {}
@@ -405,6 +409,7 @@ class Lowering:
         Facts checked there do not hold outside, and variables bound there are unbound afterwards.
         """
         before = self.steps, dict(self._views), set(self._checked), self._is_inside
+        indices = dict(self.checked_indices)
         inside: list[Step | Statement] = []
         self.steps, self._is_inside = inside, True
         try:
@@ -412,6 +417,7 @@ class Lowering:
                 yield inside
         finally:
             self.steps, self._views, self._checked, self._is_inside = before
+            self.checked_indices = indices
 
     @contextmanager
     def steps_of_loop(self, captured: Iterable[View]) -> Generator[list[Step | Statement]]:
