@@ -24,7 +24,7 @@ from phintys.backends.native.dependence import (
     reads_of,
 )
 from phintys.backends.native.expressions import Load
-from phintys.backends.native.lower.commit import allocates, is_short
+from phintys.backends.native.lower.steps_of_commit import allocates, is_short
 from phintys.backends.native.steps.claim import Claim
 from phintys.backends.native.steps.kernel import Kernel, Nest
 from phintys.backends.native.values import Array, Place

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["LOWERINGS", "lowers"]
 
 _banded = LateModule("phintys.backends.native.lower.banded")
-_by_factors = LateModule("phintys.backends.native.lower.by_factors")
+_solving_by_factors = LateModule("phintys.backends.native.lower.solving_by_factors")
 _convolution = LateModule("phintys.backends.native.lower.convolution")
 _counting = LateModule("phintys.backends.native.lower.counting")
 _creation = LateModule("phintys.backends.native.lower.creation")
@@ -54,7 +54,7 @@ LOWERINGS: OpRules[Callable[[Any, Apply, Lowering], None]] = OpRules(
     "native code",
     late={
         _banded: "SolveBanded SolveTridiagonalLU TridiagonalLU",
-        _by_factors: "Det Inv Lstsq Pinv SlogDet Solve Sylvester",
+        _solving_by_factors: "Det Inv Lstsq Pinv SlogDet Solve Sylvester",
         _convolution: "Convolve",
         _counting: "Nonzero RepeatIndex",
         _creation: "Alloc AllocEmpty",

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, cast
 
 from phintys.backends.native.dependence import arrays_read
 from phintys.backends.native.fuse import fuse
-from phintys.backends.native.lower.commit import commit_last
 from phintys.backends.native.lower.deferred_updates import updates_last
 from phintys.backends.native.lower.lowering import Lowering
 from phintys.backends.native.lower.nodes import lower_nodes
 from phintys.backends.native.lower.overwriting import handed_on
-from phintys.backends.native.lower.reshaped import make_reshaped_products_results
+from phintys.backends.native.lower.reshaped_products import make_reshaped_products_results
+from phintys.backends.native.lower.steps_of_commit import commit_last
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.program import Program
 from phintys.backends.native.values import Array, Place, Value

@@ -83,7 +83,7 @@ class Lowering:
         Arrays of indices that have been checked, by the indices, the size of the axis and the shape
         to which they were broadcast.
     sides
-        The :class:`~.sides.Sides` of the graph that is being lowered.
+        The :class:`~.branch_sides.Sides` of the graph that is being lowered.
     """
 
     def __init__(self) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from phintys.backends.base import is_copy
+from phintys.backends.native.lower.branch_sides import Sides
 from phintys.backends.native.lower.copying import lower_copy
 from phintys.backends.native.lower.families import LOWERINGS
 from phintys.backends.native.lower.lowering import Lowering, NotLowered
-from phintys.backends.native.lower.sides import Sides
 from phintys.graph.aliasing import execution_order
 
 if TYPE_CHECKING:

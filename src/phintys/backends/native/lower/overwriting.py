@@ -5,7 +5,7 @@ if it is memory of the program itself, an argument that the caller declared muta
 value whose next value this is. The latter is overwritten when a call commits, after everything that
 could fail, so that a call that fails leaves it unchanged. This module finds the updates that may be
 made so by the graph, and lowers them as if they were; which of them are is decided by the steps
-(:mod:`~phintys.backends.native.lower.commit`).
+(:mod:`~phintys.backends.native.lower.steps_of_commit`).
 """
 
 from __future__ import annotations
