@@ -12,10 +12,11 @@ from phintys.backends.native.lower.nodes import lower_nodes
 from phintys.backends.native.lower.overwriting import handed_on
 from phintys.backends.native.lower.reshaped_products import make_reshaped_products_results
 from phintys.backends.native.lower.steps_of_commit import commit_last
+from phintys.backends.native.lower.values_in_memory import is_separate
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.program import Program
 from phintys.backends.native.values import Array, Place, Value
-from phintys.graph.alias_map import memory_of, root_of
+from phintys.graph.alias_map import memory_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -104,16 +105,16 @@ def _result(variable: Variable, lowering: Lowering, leaving: dict[Value, list[Va
     array = view.array
     is_own = array.place in {Place.BUFFER, Place.RESULT}
     is_handed_on = is_own or array.variable is not None
-    lent = lowering.bases.lent.get(array)
-    if lent is not None and memory_of(variable).keys().isdisjoint(memory_of(lent)):
+    claimed = lowering.bases.claimed_from.get(array)
+    if claimed is not None and memory_of(variable).keys().isdisjoint(memory_of(claimed)):
         is_handed_on = False
     if is_handed_on and view.is_whole(lowering.sizes) and array.alias is None:
-        others = [other for one in lowering.memory_of(array) for other in leaving.get(one, ())]
+        memory = lowering.bases.values.memory_of(array)
+        others = [other for one in memory for other in leaving.get(one, ())]
         if not is_own:
             others.append(cast("Variable", array.variable))
-        roots = set(root_of(variable)) if others else set()
-        if not any(roots.isdisjoint(root_of(other)) for other in others):
-            for one in lowering.memory_of(array):
+        if not is_separate(variable, others):
+            for one in memory:
                 leaving.setdefault(one, []).append(variable)
             if array.place == Place.BUFFER:
                 array.place = Place.RESULT

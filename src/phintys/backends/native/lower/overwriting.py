@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 from phintys._base.late import LateModule, is_instance_of_late
 from phintys._base.records import record
+from phintys.backends.native.lower.values_in_memory import ValuesInMemory
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.steps.claim import Claim
-from phintys.backends.native.values import Array, Place, Value
+from phintys.backends.native.values import Array, Place
 from phintys.graph.alias_map import root_of, shared_inputs
 from phintys.graph.aliasing import mutable_inputs
 from phintys.graph.inner import HasInnerGraph
@@ -74,7 +75,7 @@ class Base:
             return view
         if memory.place != Place.BUFFER:
             return lowering.copied(view)
-        bases.held.add(memory)
+        bases.kept.add(memory)
         return view
 
 
@@ -96,7 +97,7 @@ def base_of(node: Apply, variable: Variable, lowering: Lowering) -> Base:
                 bases.claimed[made] = node
                 bases.late.add(made)
             else:
-                bases.lent[made] = variable
+                bases.claimed_from[made] = variable
             is_long = _is_gemm(node.op)
             lowering.steps.append(Claim(memory, made, is_shared=is_chained, is_long=is_long))
             target = Base(View.of(made, sizes), is_late=is_chained)
@@ -127,13 +128,15 @@ class Bases:
     late
         Memory that may have its value only during the commit: these results, and what is computed
         from them.
-    lent
-        Results that are in the memory of an argument, each with its variable.
+    claimed_from
+        Results that are in the memory of a mutable argument, each with its variable.
     sources
         Those shared values.
-    held
+    kept
         Memory that must not change: it may be read during the commit, or was passed to Ops in
         Python.
+    values
+        Which values are in which memory.
     depth
         Number of bodies of branches and loops around the node that is being lowered.
     """
@@ -143,13 +146,12 @@ class Bases:
         self.mutable: frozenset[Variable] = frozenset()
         self.claimed: dict[Array, Apply] = {}
         self.late: set[Array] = set()
-        self.lent: dict[Array, Variable] = {}
+        self.claimed_from: dict[Array, Variable] = {}
         self.sources: set[Array] = set()
-        self.held: set[Array] = set()
+        self.kept: set[Array] = set()
+        self.values = ValuesInMemory()
         self.depth = 0
         self._readers: dict[Variable, int] = {}
-        self._shown_by: dict[Value, list[Variable]] = {}
-        self._given: dict[Value, Variable] = {}
         self._body: object = None
         self._own: dict[Array, object] = {}
 
@@ -160,8 +162,8 @@ class Bases:
         updated = set(self.chained.values())
         self.sources = {
             array
-            for array, variables in self._shown_by.items()
-            if isinstance(array, Array) and not updated.isdisjoint(variables)
+            for array in self.values
+            if isinstance(array, Array) and not updated.isdisjoint(self.values.variables(array))
         }
 
     @contextmanager
@@ -191,24 +193,6 @@ class Bases:
             if variable in readers:
                 readers[variable] -= 1
 
-    def bound(self, variable: Variable, memory: Array) -> None:
-        """Record the memory of a variable's value."""
-        self._shown_by.setdefault(memory, []).append(variable)
-        if memory.place == Place.ARGUMENT:
-            self._given.setdefault(memory, variable)
-
-    def is_shown(self, memory: Array) -> bool:
-        """Return whether an array holds the value of a variable."""
-        return memory in self._shown_by
-
-    def shown_by(self, memory: Value) -> list[Variable]:
-        """Return the variables whose value is in an array, and may still be read.
-
-        An argument is among them even if the graph no longer reads it: its caller does.
-        """
-        shown = self._shown_by.get(memory, [])
-        return [self._given[memory], *shown] if memory in self._given else shown
-
     def is_free(self, variable: Variable, memory: Array) -> bool:
         """Return whether the node that is being lowered is the last to read an array.
 
@@ -219,24 +203,24 @@ class Bases:
         memory
             The memory.
         """
-        if memory in self.claimed or memory in self.held:
+        if memory in self.claimed or memory in self.kept:
             return False
         if self.depth and self._own.get(memory) is not self._body:
             return False
         readers = self._readers
-        shown = self._shown_by.get(memory, [])
-        is_shown = False
-        while shown:
-            last = shown[-1]
+        variables = self.values.variables(memory)
+        is_there = False
+        while variables:
+            last = variables[-1]
             if last is variable:
-                is_shown = True
+                is_there = True
             elif readers.get(last, 1):
                 break
-            shown.pop()  # variables without readers are not checked again
-        is_last = not shown
-        if is_shown:
-            shown.append(variable)
-        return is_last and (not is_shown or readers.get(variable, 1) == 1)
+            variables.pop()  # variables without readers are not checked again
+        is_last = not variables
+        if is_there:
+            variables.append(variable)
+        return is_last and (not is_there or readers.get(variable, 1) == 1)
 
     def is_late(self, arrays: Iterable[Array]) -> bool:
         """Return whether some memory has its value only during the commit."""
@@ -253,7 +237,7 @@ class Bases:
         reads, writes = list(reads), list(writes)
         if not self.is_late([*reads, *writes]):
             return
-        self.held.update(memory for memory in reads if memory not in self.late)
+        self.kept.update(memory for memory in reads if memory not in self.late)
         self.late.update(writes)
 
     def stays(self, memory: Array) -> bool:
