@@ -275,8 +275,8 @@ class Drawn:
         self.index = pt.lvector("index")
         self.x = w * 2
 
-    def changed(self, table):
-        """A next value of a table."""
+    def changed(self, table, others):
+        """A next value of a table, maybe from rows of the next value of another."""
         new = table
         for _ in range(self.draw.randint(1, 2)):
             new = self.draw.choice(
@@ -286,6 +286,13 @@ class Drawn:
                     lambda new: pt.inc_subtensor(new[self.index], self.x.sum()),
                     lambda new: pt.set_subtensor(new[::2], new[i] + v),
                     lambda new: table - v * 2 + w[0],
+                    *[
+                        lambda new: pt.inc_subtensor(
+                            new[self.index], others[0][self.index].sum(axis=-1)
+                        ),
+                        lambda new: pt.set_subtensor(new[i], others[0][self.index[0], i]),
+                    ]
+                    * len(others),
                 ]
             )(new)
         return new
@@ -320,7 +327,9 @@ class Drawn:
     def function(self, mode: Any):
         """The function, and its tables."""
         tables = [phintys.shared(TABLE[:6].copy()), phintys.shared(TABLE[0].copy())]
-        updates = [(table, self.changed(table)) for table in tables[: self.draw.randint(1, 2)]]
+        updates = []
+        for table in tables[: self.draw.randint(1, 2)]:
+            updates.append((table, self.changed(table, [new for _, new in updates])))
         given = [*[new for _, new in updates] * 3, *tables, w, self.x]
         given += [abs(new - table) for table, new in updates]
         outputs = []
