@@ -70,6 +70,13 @@ def replay(s):
     return {s: new}, [batch, (batch**2).mean(axis=1)]
 
 
+def replay_and_train(s, t, u):
+    new, rewards = pt.set_subtensor(s[k], row), pt.inc_subtensor(t[k], 0.5)
+    batch, reward = new[other], rewards[other]
+    step = batch.T @ batch + reward.T @ batch
+    return {s: new, t: rewards, u: u - 0.1 * step.sum()}, [step, Positive()(batch**2)]
+
+
 def ring(s):
     new = pt.set_subtensor(s[k % s.shape[0]], row)
     return {s: new}, [new.mean(axis=0), new.max(), new[(k + 1) % s.shape[0]]]
@@ -79,6 +86,12 @@ def moments(s, t):
     mean = pt.inc_subtensor(s[index], 0.1 * (g - s[index]))
     spread = pt.inc_subtensor(t[index], (g - mean[index]) * (g - s[index]))
     return {s: mean, t: spread}, [mean[index], pt.sqrt(abs(spread[index]))]
+
+
+def a_row_of_another(s, t):
+    new = pt.set_subtensor(s[k], row)
+    copied = pt.set_subtensor(t[k], new[(k + 1) % s.shape[0]] * 2)
+    return {s: new, t: copied}, [new[other], copied[other]]
 
 
 def columns(s):
@@ -100,7 +113,7 @@ PROGRAMS = {
     one.__name__: one
     for one in (
         *(adagrad, adam, one_row, slices, before_and_after, two_tables, replay, ring, moments),
-        *(columns, by_a_mask, stops_before),
+        *(replay_and_train, a_row_of_another, columns, by_a_mask, stops_before),
     )
 }
 VALID = [

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterable
 
     from phintys.backends.native.lower.lowering import Lowering
+    from phintys.backends.native.sizes import Size
     from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.variable import Variable
@@ -40,6 +41,7 @@ else:
 __all__ = [
     "Base",
     "Bases",
+    "WrittenRow",
     "base_of",
     "handed_on",
     "update_chains",
@@ -48,6 +50,28 @@ __all__ = [
 
 _FREE_KINDS = "fc"
 """Kinds of dtypes whose values cannot be part of sizes; sizes can depend on integers."""
+
+
+@record()
+class WrittenRow:
+    """The only row that differs between the next value of a shared variable and the old one.
+
+    Attributes
+    ----------
+    source
+        The old value.
+    position
+        The number of the row.
+    value
+        What is written there.
+    is_set
+        Whether it is the new row, or is added to the old one.
+    """
+
+    source: View
+    position: Size
+    value: View
+    is_set: bool
 
 
 @record()
@@ -87,6 +111,7 @@ def base_of(node: Apply, variable: Variable, lowering: Lowering) -> Base:
     target: Base | None = None
     is_chained = node in bases.chained
     if is_chained and memory in bases.claimed:
+        bases.rows[memory] = None
         target = Base(x, is_late=True)
     elif x.is_whole(sizes) and memory.alias is None:
         is_free = memory.dtype.kind in _FREE_KINDS and bases.is_free(variable, memory)
@@ -125,6 +150,8 @@ class Bases:
         Inputs of the graph that may be overwritten.
     claimed
         Results whose initial memory may be a shared value, each with the first node that writes it.
+    rows
+        Those of which one row has been written; ``None`` for those with other changes as well.
     late
         Memory that may have its value only during the commit: these results, and what is computed
         from them.
@@ -145,6 +172,7 @@ class Bases:
         self.chained: dict[Apply, Variable] = {}
         self.mutable: frozenset[Variable] = frozenset()
         self.claimed: dict[Array, Apply] = {}
+        self.rows: dict[Array, WrittenRow | None] = {}
         self.late: set[Array] = set()
         self.claimed_from: dict[Array, Variable] = {}
         self.sources: set[Array] = set()
