@@ -323,7 +323,6 @@ INTEGER_FUNCTIONS: dict[str, str] = {
 
 LOWERINGS: dict[str, str] = {
     "phintys.backends.native.lower.banded": "SolveBanded SolveTridiagonalLU TridiagonalLU",
-    "phintys.backends.native.lower.by_factors": "Det Inv Lstsq Pinv SlogDet Solve Sylvester",
     "phintys.backends.native.lower.convolution": "Convolve",
     "phintys.backends.native.lower.counting": "Nonzero RepeatIndex",
     "phintys.backends.native.lower.creation": "Alloc AllocEmpty",
@@ -365,6 +364,9 @@ LOWERINGS: dict[str, str] = {
         GradientMark MakeVector Reshape Shape ShapeI SizeCheck SpecifyShape
         """,
     "phintys.backends.native.lower.softmaxes": "LogSoftmax LogSumExp Softmax SoftmaxOrZero",
+    "phintys.backends.native.lower.solving_by_factors": """
+        Det Inv Lstsq Pinv SlogDet Solve Sylvester
+        """,
 }
 """Modules -> the classes of Ops that they lower to native code."""
 

@@ -9,11 +9,11 @@ import numpy as np
 from phintys import scalar as ps
 from phintys.backends.native.expressions import Cast, Expression, Literal, Operation
 from phintys.backends.native.failures import Failure
+from phintys.backends.native.lower.blas_views import MatrixView, Strided
 from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.lowering import Lowering
-from phintys.backends.native.lower.overwriting import Base, NotInCommit, base_of
+from phintys.backends.native.lower.overwriting import Base, base_of
 from phintys.backends.native.lower.shape_rules import NativeShapes
-from phintys.backends.native.lower.strided import MatrixView, Strided
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.routines.products import GEMM, GEMV, Product
 from phintys.backends.native.routines.products_by_columns import MOST_BY_COLUMNS
@@ -171,9 +171,6 @@ def _call(
     inputs += tuple(options[name] for name in ("packed",) if name in options)
     if isinstance(alpha, Array):
         inputs = (*inputs, alpha)
-    bases = lowering.bases
-    if routine is not GEMV and target.array not in bases.claimed and bases.is_late(inputs):
-        raise NotInCommit  # it takes much longer than a copy of what it reads
     lowering.add(LibraryCall(routine, inputs, (target.array,), options, node))
 
 
