@@ -384,7 +384,13 @@ def _emit_callback(module: Module) -> None:
 
     b.begin(deeper)
     with when(b, is_null(b, CALL.load(b, call, "shared"))):
-        made = _call_without_arguments(b, CONTEXT.load(b, context, "start"))
+        address = b.write(INT64, f"ptrtoint {call.typed} to i64")
+        given = b.call("PyLong_FromLongLong", PTR, [address])
+        b.store(given, vector)
+        start = CONTEXT.load(b, context, "start")
+        one = b.constant(INT64, 1)
+        made = b.call("PyObject_Vectorcall", PTR, [start, vector, one, null(b)])
+        b.call("Py_DecRef", VOID, [given])
         CALL.store(b, call, "shared", made)
     b.branch(not_null(b, CALL.load(b, call, "shared")), started, up)
 
