@@ -491,7 +491,7 @@ def _new_axes(x: Any, count: int) -> tuple[str, ...]:
             "were asked for."
         )
         raise ShapeError(msg)
-    return ("x",) * count
+    return ("x",) * max(count, 0)
 
 
 @also_named
