@@ -171,10 +171,10 @@ class Loop(Step):
     def announce(self, layout: Layout) -> list[Array]:
         """Make a slot for the number of the pass, if errors of Python code may have to name it."""
         callbacks = [step for step in walk_steps(self.body) if isinstance(step, Callback)]
-        if callbacks:
-            layout.counters[self] = layout.room(1)
-        for step in callbacks:
-            layout.loops_around.setdefault(step, []).append(self)
+        if self.node is not None and callbacks:
+            slot = layout.counters[self.counter] = layout.room(1)
+            for step in callbacks:
+                layout.loops_around.setdefault(step, []).append((self.node, slot))
         return []
 
     def lines(self, explainer: Explainer) -> list[str]:
@@ -239,7 +239,7 @@ class Loop(Step):
             writer.hold(writer.main.program.sizes.counter(self.counter), counter)
             if self in writer.main.shared_loops:  # a failure is that of the first pass that fails
                 b.store(counter, writer.slot(writer.main.atom_slot(self.counter)))
-            slot = writer.main.layout.counters.get(self)
+            slot = writer.main.layout.counters.get(self.counter)
             if slot is not None:
                 b.store(counter, writer.slot(slot))
             for element in writer.main.carried_into(self):
