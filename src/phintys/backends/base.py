@@ -20,7 +20,7 @@ from phintys._base.naming import near_misses
 from phintys._base.records import record
 
 if TYPE_CHECKING:
-    from phintys._base.locks import ProcessLock
+    from phintys._base.locks import CallLock
     from phintys.backends.measurements import Profiler
     from phintys.graph.fgraph import FunctionGraph
 
@@ -94,7 +94,7 @@ class CallShape:
     cells: Sequence[list[Any]] = ()
     as_list: bool = True
     updated_cells: Sequence[list[Any]] = ()
-    locks: Sequence[ProcessLock] = ()
+    locks: Sequence[CallLock] = ()
     numbers: Collection[int] = ()
 
 

@@ -492,7 +492,17 @@ def shape_padleft(x: Any, n_ones: int = 1) -> TensorVariable:
     (1, 1, 3)
     """
     x = as_tensor_variable(x)
-    return dimshuffle(x, *("x",) * n_ones, *range(x.ndim))
+    return dimshuffle(x, *_new_axes(x, n_ones), *range(x.ndim))
+
+
+def _new_axes(x: Any, count: int) -> tuple[str, ...]:
+    if x.ndim + count > MOST_DIMS:
+        msg = (
+            f"An array has at most {MOST_DIMS} dimensions; {x} has {x.ndim}, and {count:,} more "
+            "were asked for."
+        )
+        raise ShapeError(msg)
+    return ("x",) * max(count, 0)
 
 
 @also_named
@@ -519,7 +529,7 @@ def shape_padright(x: Any, n_ones: int = 1) -> TensorVariable:
     (3, 1, 1)
     """
     x = as_tensor_variable(x)
-    return dimshuffle(x, *range(x.ndim), *("x",) * n_ones)
+    return dimshuffle(x, *range(x.ndim), *_new_axes(x, n_ones))
 
 
 @also_named

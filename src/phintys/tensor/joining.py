@@ -158,6 +158,16 @@ def _negative(part: int) -> Misfit:
     return Misfit("negative", f"the size of part {part}", part)
 
 
+_MOST_PARTS = 2**20
+"""Each part is an output of a node, even if it is empty."""
+
+
+def _check_parts(count: int, name: str) -> None:
+    if not 1 <= count <= _MOST_PARTS:
+        msg = f"{name}: the number of parts must be from 1 to {_MOST_PARTS:,}, got {count:,}."
+        raise OpContractError(msg)
+
+
 class Split(ShapedOp):
     """Split an array along one dimension; the parts are views.
 
@@ -182,9 +192,7 @@ class Split(ShapedOp):
     def __init__(self, n_splits: int, axis: int = 0) -> None:
         self.n_splits = int(n_splits)
         self.axis = int(axis)
-        if self.n_splits < 1:
-            msg = f"Split makes at least one part, got n_splits={n_splits}."
-            raise OpContractError(msg)
+        _check_parts(self.n_splits, "Split")
         self.view_map = {part: [0] for part in range(self.n_splits)}
 
     def make_node(self, x: Any, splits_size: Any) -> Apply:
@@ -658,9 +666,10 @@ def array_split(x: Any, indices_or_sections: Any, axis: Any = 0) -> list[TensorV
         sizes = [subtract_sizes(end, start) for start, end in pairwise(places)]
         return split(x, sizes, axis=axis)
     parts = known_int(as_size(indices_or_sections, "The number of parts"))
-    if parts is None or parts < 1:
-        msg = f"array_split: the number of parts is a positive int, got {indices_or_sections!r}."
+    if parts is None:
+        msg = f"array_split: the number of parts is an int, got {indices_or_sections!r}."
         raise OpContractError(msg)
+    _check_parts(parts, "array_split")
     # The first (length % parts) parts get one more: part i has ceil((length - i) / parts).
     sizes = [(length + (parts - 1 - part)) // parts for part in range(parts)]
     return split(x, sizes, axis=axis)

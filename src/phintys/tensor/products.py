@@ -541,6 +541,12 @@ def batched_tensordot(x: Any, y: Any, axes: Axes = 2) -> TensorVariable:
     """
     x, y = _operands("batched_tensordot", x, y, 1)
     if isinstance(axes, int | np.integer):
+        if not 0 <= axes < min(x.ndim, y.ndim):
+            msg = (
+                "batched_tensordot: the number of axes must not be negative, and must be less than "
+                f"the ranks {x.ndim} and {y.ndim}, which count the batch axis; got {axes}."
+            )
+            raise ShapeError(msg)
         axes = (list(range(x.ndim - axes, x.ndim)), list(range(1, axes + 1)))
     x_axes, y_axes = _contracted_axes(x, y, axes)
     if 0 in x_axes or 0 in y_axes:

@@ -61,6 +61,10 @@ class LoopOp(HasInnerGraph, Op):
     def __str__(self) -> str:
         return self.name or "Scan"
 
+    def note_of_step(self, number: int) -> str:
+        """Return a note for an error that a step raises."""
+        return f"In step {number} of {self}; the first is step 0."
+
     def _check(self) -> None:
         """Check that the graph of the step has the inputs and outputs that the arguments name."""
         checkpoint: Any = self.checkpoint

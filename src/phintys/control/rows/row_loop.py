@@ -68,6 +68,10 @@ class RowLoop(HasInnerGraph, Op):
     def __str__(self) -> str:
         return "RowLoop"
 
+    def note_of_step(self, number: int) -> str:
+        """Return a note for an error that a row raises."""
+        return f"In row {number} of {self}; the first is row 0."
+
     @property
     def index(self) -> Any:
         """The row number, an input of the inner graph."""
@@ -123,7 +127,7 @@ class RowLoop(HasInnerGraph, Op):
             try:
                 rows = program([np.asarray(i, "int64"), *captured])
             except Exception as error:
-                add_note(error, f"In row {i} of {self}; the first is row 0.")
+                add_note(error, self.note_of_step(i))
                 raise
             for array, row, stack in zip(arrays, rows, self.stacked, strict=True):
                 if stack:

@@ -88,8 +88,9 @@ class NativeProgram:
         self._made = made
         self._support = support
         layout = interface.layout
-        self._callbacks = Callbacks([one.node for one in layout.callbacks], link)
         failures = Failures(fgraph, layout)
+        nodes = [one.node for one in layout.callbacks]
+        self._callbacks = Callbacks(nodes, link, failures.explain_callback)
         self._code = ProgramCode(interface, code, improvement, self._callbacks, failures, support)
         self._dtypes = [
             value.dtype if isinstance(value, Array) else None for value in interface.arguments
