@@ -113,7 +113,7 @@ _LOOP_RULES = RuleList(
 
 _MATRICES = "Cholesky Det Inv SlogDet Solve"
 _FUNCTIONS = """
-    cosh erf erfc exp exp2 expm1 log log1p log2 log_ndtr log_sigmoid ndtr sigmoid softplus
+    cosh erf erfc exp exp2 expm1 log log10 log1p log2 log_ndtr log_sigmoid ndtr sigmoid softplus
     LogSoftmax LogSumExp Softmax
     """
 _STABLE = RuleList(
