@@ -301,7 +301,7 @@ def log_of_positive(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None
     return None if result is None else as_result(fgraph, node, result)
 
 
-def _log_of_scaled(variable: Variable, levels: int = 2) -> Any:
+def _log_of_scaled(variable: Any, levels: int = 2) -> Any:
     """Return the logarithm of a product or quotient with a positive expression, or ``None``."""
     inner = scalar_node(variable, ps.mul, ps.true_div)
     if inner is None or kind(variable) != "f" or not levels:
