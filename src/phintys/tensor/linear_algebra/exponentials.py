@@ -150,7 +150,7 @@ class _Exponential:
         low, final = self.degrees[0], self.degrees[-1]
         small, before = _norm(self.a[0] * SMALL), 0
         powers = self._powers()
-        if not np.isfinite(sum(_norm(power) for power, _ in powers)):
+        if not np.isfinite(powers[2][0]).all():  # as it is if one of the others is not finite
             before = _halvings(small, 2.0**LARGEST_EXPONENT * SMALL)
             self.a = _scaled(self.a, -before, 1)
             powers = self._powers()

@@ -253,11 +253,8 @@ class _Exponential:
         b, zero = self.b, self.b.constant(INT64, 0)
         before = b.slot(INT64)
         b.store(zero, before)
-        sizes = [self._norm(room) for room in self.rooms[:3]]
-        is_fine = sizes[0] + sizes[1] + sizes[2] < float("inf")
-        for room in self.rooms[:3]:
-            is_fine = is_fine & self.code.are_finite(room, self.n * self.n)
-        with when(b, b.eq(is_fine, False)):
+        # What is not finite in a power is not finite in the next one.
+        with when(b, b.eq(self.code.are_finite(self.rooms[2], self.n * self.n), False)):
             times, _ = self._halved(small, 2.0**LARGEST_EXPONENT * SMALL)
             b.store(times, before)
             self._multiply_given(a, self._power_of_two(zero - times))
