@@ -15,6 +15,7 @@ from phintys.graph.op import Op
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.synonyms import also_named
 from phintys.tensor.type import MOST_DIMS, TensorType
+from phintys.tensor.view_gradients import moved
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -155,11 +156,13 @@ class DimShuffle(Op):
         for position, entry in enumerate(self.new_order):
             if isinstance(entry, int):
                 order[entry] = position
-        return [_dimshuffle_op(len(self.new_order), tuple(order))(gradient)]
+        back = _dimshuffle_op(len(self.new_order), tuple(order))
+        return [moved(gradient, outputs[0], inputs[0], back)]
 
     def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
         """Apply the op to the tangent."""
-        return [None if eval_points[0] is None else self(eval_points[0])]
+        (tangent,), (x,) = eval_points, inputs
+        return [None if tangent is None else moved(tangent, x, self(x), self)]
 
     def __str__(self) -> str:
         order = ",".join(str(entry) for entry in self.new_order)

@@ -23,6 +23,7 @@ from phintys.tensor.size_check import with_check
 from phintys.tensor.sizes import as_size, fold, multiply_sizes, same_product
 from phintys.tensor.synonyms import also_named
 from phintys.tensor.type import TensorType
+from phintys.tensor.view_gradients import moved
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -123,11 +124,16 @@ class Reshape(Op):
         self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
     ) -> list[Any]:
         x = inputs[0]
-        return [reshape(output_grads[0], sizes_of(x), ndim=x.ndim), disconnected_type()]
+        gradient = moved(
+            output_grads[0], outputs[0], x, lambda g: reshape(g, sizes_of(x), ndim=x.ndim)
+        )
+        return [gradient, disconnected_type()]
 
     def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
-        point = eval_points[0]
-        return [None if is_missing(point) else self(point, inputs[1])]
+        point, (x, shape) = eval_points[0], inputs
+        if is_missing(point):
+            return [None]
+        return [moved(point, x, self(x, shape), lambda v: self(v, shape))]
 
     def __str__(self) -> str:
         return f"Reshape{{{self.ndim}}}"
