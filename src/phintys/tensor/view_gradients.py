@@ -48,8 +48,9 @@ def moved(value: Any, view: Any, viewed: Any, move: Callable[[Any], Any]) -> Any
         return viewed
     node = value.owner
     shape = value.type.shape
+    inputs: list[Any] = node.inputs
     operands: list[Any] = []
-    for x in node.inputs:
+    for x in inputs:
         if isinstance(x, Constant) and x.data.size == 1:
             operands.append(constant(x.data.reshape(())))
         elif all(x.type.broadcastable):

@@ -6,7 +6,7 @@ Each module is imported when one of its functions is first looked up.
 from __future__ import annotations
 
 from phintys._base.late import LateModule
-from phintys.backends.native.emit.externals import EXTERNALS
+from phintys.backends.native.emit.externals import EXTERNALS, FOR_SOME_ARGUMENTS
 from phintys.backends.native.emit.math.registry import (
     COMPLEX_FUNCTIONS,
     FLOAT_FUNCTIONS,
@@ -24,6 +24,7 @@ _gamma = LateModule("phintys.backends.native.emit.math.gamma")
 _gamma_slopes = LateModule("phintys.backends.native.emit.math.gamma_slopes")
 _hyperbolic = LateModule("phintys.backends.native.emit.math.hyperbolic")
 _integer = LateModule("phintys.backends.native.emit.math.integer")
+_log_beta = LateModule("phintys.backends.native.emit.math.log_beta")
 _log_gamma = LateModule("phintys.backends.native.emit.math.log_gamma")
 _logarithm = LateModule("phintys.backends.native.emit.math.logarithm")
 _power = LateModule("phintys.backends.native.emit.math.power")
@@ -37,7 +38,9 @@ _zeta = LateModule("phintys.backends.native.emit.math.zeta")
 FLOAT_FUNCTIONS.late(
     {
         _special: " ".join(
-            external.op for external in EXTERNALS.values() if external.source == "scipy"
+            external.op
+            for external in EXTERNALS.values()
+            if external.source == "scipy" and external.op not in FOR_SOME_ARGUMENTS
         ),
         _arithmetic: """
             abs add conj copysign fmod heaviside int_div mod mul neg nextafter pos reciprocal sign
@@ -48,6 +51,7 @@ FLOAT_FUNCTIONS.late(
         _gamma: "trigamma",
         _gamma_slopes: "log_gamma_slope",
         _hyperbolic: "arccosh arcsinh arctanh cosh sinh tanh",
+        _log_beta: "beta betaln binom",
         _log_gamma: "digamma gammaln",
         _logarithm: """
             log log10 log1mexp log1p log2 log_sigmoid logaddexp logaddexp2 softplus xlog1py xlogy

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from phintys.backends.native.emit.builder import Builder
-from phintys.backends.native.emit.externals import EXTERNALS, External
+from phintys.backends.native.emit.externals import EXTERNALS, FOR_SOME_ARGUMENTS, External
 from phintys.backends.native.emit.math.lanewise import call_external
 from phintys.backends.native.emit.math.registry import Emitter, float_function
 from phintys.backends.native.emit.values import Value
@@ -20,5 +20,5 @@ def _caller(external: External) -> Emitter:
 
 
 for _external in EXTERNALS.values():
-    if _external.source == "scipy":
+    if _external.source == "scipy" and _external.op not in FOR_SOME_ARGUMENTS:
         float_function(_external.op, _external.nin)(_caller(_external))
