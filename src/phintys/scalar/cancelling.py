@@ -150,7 +150,7 @@ def number_of(x: Any) -> float | None:
     return float(number) if isinstance(number, int | float) else None
 
 
-def is_same(a: Any, b: Any, levels: int = 2) -> bool:
+def is_same(a: Any, b: Any, levels: int = 1) -> bool:
     """Return whether two variables are one, or the same ops, some levels deep, of the same ones."""
     if a is b:
         return True

@@ -15,7 +15,7 @@ from phintys.graph.variable import Constant, Variable
 from phintys.tensor import math
 from phintys.tensor._rules import is_missing
 from phintys.tensor.convert import as_tensor_variable, constant
-from phintys.tensor.dim_shuffle import transpose
+from phintys.tensor.dim_shuffle import moved, transpose
 from phintys.tensor.known import known_sizes
 from phintys.tensor.make_vectors import MakeVector
 from phintys.tensor.shapes import is_length, sizes_of, vector_elements
@@ -23,7 +23,6 @@ from phintys.tensor.size_check import with_check
 from phintys.tensor.sizes import as_size, fold, multiply_sizes, same_product
 from phintys.tensor.synonyms import also_named
 from phintys.tensor.type import TensorType
-from phintys.tensor.view_gradients import moved
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
