@@ -42,7 +42,7 @@ def betaln(x: Any, y: Any) -> Any:
     --------
     >>> from phintys.scalar.log_beta import betaln
     >>> betaln(1e6, 1e-5).round(8)
-    np.float64(11.51278077)
+    np.float64(11.51278154)
     """
     low, high = np.minimum(x, y), np.maximum(x, y)
     is_usual = (low > 0) & (high >= STIRLING_FROM) & (high < np.inf)

@@ -98,7 +98,7 @@ def stirling_remainder(x: Vector) -> Vector:
     >>> import numpy as np
     >>> from phintys.scalar.log_gamma import stirling_remainder
     >>> stirling_remainder(np.array([100.0])) * 1200
-    array([0.99996667])
+    array([0.99999667])
     """
     inverse = 1 / x
     return _polynomial(inverse * inverse, _STIRLING) * inverse

@@ -210,11 +210,11 @@ def moved(value: Any, view: Any, viewed: Any, move: Callable[[Any], Any]) -> Any
         return viewed
     node = value.owner
     shape = value.type.shape
-    inputs: list[Any] = node.inputs
     operands: list[Any] = []
-    for x in inputs:
-        if isinstance(x, Constant) and x.data.size == 1:
-            operands.append(constant(x.data.reshape(())))
+    for x in node.inputs:
+        number = _number(x)
+        if number is not None:
+            operands.append(number)
         elif all(x.type.broadcastable):
             operands.append(x.dimshuffle())
         elif x.type.shape == shape and x.type.broadcastable == value.type.broadcastable:
@@ -222,6 +222,12 @@ def moved(value: Any, view: Any, viewed: Any, move: Callable[[Any], Any]) -> Any
         else:  # it is repeated along dimensions that may not remain
             return move(value)
     return node.op(*operands)
+
+
+def _number(x: Any) -> Any:
+    """Return a constant of one element as a 0-d constant, ``None`` for other variables."""
+    is_number = isinstance(x, Constant) and x.data.size == 1
+    return constant(x.data.reshape(())) if is_number else None
 
 
 def _is_elementwise(x: Any) -> bool:
