@@ -31,7 +31,6 @@ __all__ = [
     "listed_axes",
     "matrix_transpose",
     "moveaxis",
-    "moved",
     "normalize_axes",
     "normalize_axis",
     "shape_padaxis",
