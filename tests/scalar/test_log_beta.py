@@ -66,3 +66,14 @@ def test_other_arguments_are_as_in_scipy(functions):
         found = functions(x, y)
         for name in EXACT:
             np.testing.assert_allclose(found[name], getattr(scipy.special, name)(x, y), rtol=1e-11)
+
+
+def test_denormal_and_huge_arguments(functions):
+    x = np.array([5e-324, 12.0, 1e308, 1e300])
+    y = np.array([12.0, 5e-324, 1e308, 1e300])
+    with mpmath.workdps(700):
+        wanted = [
+            float(log_beta(*map(mpmath.mpf, map(float, pair)))) for pair in zip(x, y, strict=True)
+        ]
+    with np.errstate(all="ignore"):
+        np.testing.assert_allclose(functions(x, y)["betaln"], wanted, rtol=1e-14)
