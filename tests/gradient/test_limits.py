@@ -233,3 +233,48 @@ def test_missing_values_stay_nan():
     for build in (lambda: pt.sqrt(x**2), lambda: pt.hypot(x, x), lambda: pt.logaddexp(x, x)):
         f = phintys.function([x], phintys.grad(build().sum(), x))
         assert np.isnan(f([np.nan])).all()
+
+
+VIEWS = {
+    "column": lambda r: r[:, None],
+    "row": lambda r: r[None, :],
+    "transposed": lambda r: r[:, None].T,
+    "reshaped": lambda r: r.reshape((2, 1)),
+    "flat again": lambda r: r[:, None].reshape((1, 2)).flatten(),
+    "twice": lambda r: r[:, None][:, None, :],
+}
+# (a function whose derivative divides by what a function of it is a multiple of, the derivative)
+OF_VIEWS = {
+    "square": (pt.sqrt, lambda r: r**2, [1, 1]),
+    "sqr": (pt.sqrt, pt.sqr, [1, 1]),
+    "fourth power": (pt.sqrt, lambda r: 2 * r**4, [0, 16]),
+    "with a matrix": (pt.sqrt, lambda r: (r * np.full((1,) * r.ndim, 3.0)) ** 2, [9, 9]),
+    "power": (lambda x: x**0.5, lambda r: r**3, [0, 3]),
+    "underflowing": (lambda x: pt.sqrt(pt.exp(-1e4 * x)), lambda r: r**2, [-1e4, 0]),
+    "logarithm": (lambda x: pt.exp(-1e4 * x), pt.log, [-1e4, -1e4]),
+    "logarithm of a multiple": (lambda x: pt.exp(-1e4 * x), lambda r: pt.log(3 * r), [-1e4, -1e4]),
+}
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("name", OF_VIEWS)
+def test_what_cancels_does_so_through_views(name, view):
+    x, v = pt.dvectors("x", "v")
+    inner, outer, expected = OF_VIEWS[name]
+    y = outer(VIEWS[view](inner(x)))
+    gradient = phintys.grad(y.sum(), x)
+    slopes = [gradient] if name == "power" else [gradient, phintys.Rop(y, x, v).flatten()]
+    f = phintys.function([x, v], slopes, mode=MODES["not rewritten"], on_unused_input="ignore")
+    with np.errstate(all="ignore"):
+        for found in f([0.0, 4.0], [1.0, 1.0]):
+            np.testing.assert_allclose(found, expected)
+
+
+def test_what_cancels_does_so_in_sums_over_repeated_elements():
+    x, m = pt.dvector("x"), pt.dmatrix("m")
+    numbers = np.array([[1.0, 2.0], [3.0, 4.0]])
+    for repeated, along in ((pt.sqrt(x)[:, None], 1), (pt.sqrt(x), 0), (pt.sqrt(x)[None, :], 0)):
+        slope = phintys.grad(((repeated * m) ** 2).sum(), x)
+        f = phintys.function([x, m], slope, mode=MODES["not rewritten"])
+        with np.errstate(all="ignore"):
+            np.testing.assert_allclose(f([0.0, 4.0], numbers), (numbers**2).sum(axis=along))

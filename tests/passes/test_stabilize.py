@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+import scipy.special
 
 import phintys
 import phintys.scalar as ps
@@ -120,7 +121,12 @@ DOES_NOT = [
     (rules.log_of_power, "cbrt", lambda: log(pt.cbrt(v))),
     (rules.number_times_its_log, "another number", lambda: v * log(w)),
     (rules.number_times_its_log, "complex", lambda: c128 * log(c128)),
-    (special.log_of_erfc, "log(erf(v))", lambda: log(pt.erf(v))),
+    (rules.log_of_positive, "log(erf(v))", lambda: log(pt.erf(v))),
+    (special.number_and_tail, "other numbers", lambda: 0.5 + 0.25 * pt.erf(v)),
+    (special.number_and_tail, "1 + erfc(v)", lambda: 1 + pt.erfc(v)),
+    (special.number_and_tail, "other sizes", lambda: pt.ones_like(w) - 0.5 * pt.erfc(v)),
+    (special.log1p_of_tail, "log1p(erfc(v))", lambda: log1p(pt.erfc(v))),
+    (rules.other_log_of_positive, "log2(erf(v))", lambda: pt.log2(pt.erf(v))),
     (special.scaled_erfc, "another argument", lambda: exp(pt.sqr(v)) * pt.erfc(w)),
     (special.density_times_reciprocal, "another argument", lambda: exp(-(v**2)) * (1 / pt.erfc(w))),
     (special.cancel_positive, "may be 0", lambda: v * (w / v)),
@@ -309,3 +315,49 @@ def test_a_gradient_of_log_softmax_that_is_used_further(evaluate):
     PIPELINES["full"].apply(fgraph)
     (after,) = evaluate(fgraph.outputs, {v: np.array([0.0, 1000.0])})
     np.testing.assert_allclose(after, [-3000.0, 0.0])
+
+
+ROOT_2 = 2**0.5
+HALF_TAILS = {
+    "ndtr(x)": pt.special.ndtr,
+    "erfc / 2": lambda x: pt.erfc(-x / ROOT_2) / 2,
+    "0.5 * erfc": lambda x: 0.5 * pt.erfc(-x * 0.5**0.5),
+    "(1 + erf) / 2": lambda x: (1 + pt.erf(x / pt.sqrt(2.0))) / 2,
+    "0.5 * (1 - erf)": lambda x: 0.5 * (1 - pt.erf(-x / ROOT_2)),
+    "0.5 + 0.5 * erf": lambda x: 0.5 + 0.5 * pt.erf(x / ROOT_2),
+    "0.5 * erf + 0.5": lambda x: pt.erf(x / ROOT_2) * 0.5 + 0.5,
+    "0.5 - 0.5 * erf": lambda x: 0.5 - 0.5 * pt.erf(-x / ROOT_2),
+    "0.5 - erf / 2": lambda x: 0.5 - pt.erf(-x / ROOT_2) / 2,
+    "1 - ndtr": lambda x: 1 - pt.special.ndtr(-x),
+    "1 - 0.5 * erfc": lambda x: 1 - 0.5 * pt.erfc(x / ROOT_2),
+    "(2 - erfc) / 2": lambda x: (2 - pt.erfc(x / ROOT_2)) / 2,
+}
+LOGARITHMS = {
+    "log": pt.log,
+    "log1p": lambda p: pt.log1p(p - 1),
+    "log2": lambda p: pt.log2(p) * np.log(2),
+    "log10": lambda p: pt.log10(p) * np.log(10),
+    "of 3 p": lambda p: pt.log(3 * p) - np.log(3),
+    "of p / u": lambda p: pt.log(p / pt.exp(w[0]).astype(p.dtype)) + w[0],
+    "of 1 / p": lambda p: -pt.log(1 / p),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("tail", HALF_TAILS)
+def test_logarithms_of_normal_tails_do_not_underflow(evaluate, tail, dtype):
+    z = pt.vector("z", dtype=dtype)
+    p = HALF_TAILS[tail](z)
+    logs = [log(p) for log in LOGARITHMS.values()]
+    fgraph = FunctionGraph([z, w], [*logs, phintys.grad(logs[0].sum(), z)], copy_inputs=False)
+    PIPELINES["full"].apply(fgraph)
+    at = np.array([-1e3, -40, -9, -2, 0.5, 3], dtype)
+    with np.errstate(all="ignore"):  # in branches that are not taken
+        *found, slopes = evaluate(fgraph.outputs, {z: at, w: np.array([0.25])})
+    wanted = scipy.special.log_ndtr(at.astype("float64"))
+    for name, one in zip(LOGARITHMS, found, strict=True):
+        # logarithms of numbers near 1 have the digits of these
+        eps = np.finfo(dtype).eps
+        np.testing.assert_allclose(one, wanted, rtol=64 * eps, atol=4 * eps, err_msg=name)
+    density = np.sqrt(2 / np.pi) / scipy.special.erfcx(-at.astype("float64") / ROOT_2)
+    np.testing.assert_allclose(slopes, density, rtol=64 * np.finfo(dtype).eps)

@@ -297,6 +297,7 @@ FLOAT_FUNCTIONS: dict[str, str] = {
     "phintys.backends.native.assembler.math.gamma": "trigamma",
     "phintys.backends.native.assembler.math.gamma_slopes": "log_gamma_slope",
     "phintys.backends.native.assembler.math.hyperbolic": "arccosh arcsinh arctanh cosh sinh tanh",
+    "phintys.backends.native.assembler.math.log_beta": "beta betaln binom",
     "phintys.backends.native.assembler.math.log_gamma": "digamma gammaln",
     "phintys.backends.native.assembler.math.logarithm": """
         log log10 log1mexp log1p log2 log_sigmoid logaddexp logaddexp2 softplus xlog1py xlogy
@@ -462,7 +463,7 @@ RULES: dict[str, dict[str, str]] = {
     },
     "phintys.passes.stabilize": {
         "STABILIZE": """
-            LogSoftmax LogSumExp Softmax cosh erf erfc exp exp2 expm1 log log1p log2 log_ndtr
+            LogSoftmax LogSumExp Softmax cosh erf erfc exp exp2 expm1 log log10 log1p log2 log_ndtr
             log_sigmoid ndtr sigmoid softplus
             """,
     },

@@ -5,14 +5,18 @@ from __future__ import annotations
 from math import log, pi, sqrt
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 import phintys.scalar as ps
 from phintys.graph.identity import is_among
 from phintys.passes._facts import (
     as_result,
     as_value,
+    kind,
     operands,
     output_type,
     scalar_node,
+    scalar_op,
     sizes_covered,
     uniform_value,
 )
@@ -30,27 +34,115 @@ if TYPE_CHECKING:
     from phintys.graph.variable import Variable
     from phintys.rewriting import NodeRewriter
 
-__all__ = ["STABILIZE_SPECIAL"]
+__all__ = ["STABILIZE_SPECIAL", "log_of_tail"]
 
 _LOG_2, _ROOT_2 = log(2), sqrt(2)
 
 
-@node_rewriter(
-    [math.log],
-    operands=[math.ndtr, math.erfc],
-    examples=["pt.log(pt.erfc(x))", "pt.log(pt.ndtr(x))"],
-)
-def log_of_erfc(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
-    """log(ndtr(x)) -> log_ndtr(x), log(erfc(x)) -> log(2) + log_ndtr(-sqrt(2) * x)"""
-    x = argument(node.inputs[0], ps.ndtr)
+def log_of_tail(variable: Variable) -> Any:
+    """Return the logarithm of ndtr(x) or erfc(x), which may underflow; ``None`` for others."""
+    x = argument(variable, ps.ndtr)
     if x is not None:
-        return as_result(fgraph, node, math.log_ndtr(x))
-    x = argument(node.inputs[0], ps.erfc)
+        return math.log_ndtr(x)
+    x = argument(variable, ps.erfc)
     if x is None:
         return None
-    dtype = output_type(node)
-    scaled = math.mul(as_value(-_ROOT_2, dtype), x)
-    return as_result(fgraph, node, math.add(as_value(_LOG_2, dtype), math.log_ndtr(scaled)))
+    factor, y = _multiple(x)
+    scale = -_ROOT_2 * factor
+    # x / sqrt(2), written with rounded numbers, is meant.
+    if abs(abs(scale) - 1) < 4 * np.finfo(x.dtype).eps:
+        scaled = y if scale > 0 else math.neg(y)
+    else:
+        scaled = math.mul(as_value(-_ROOT_2, x.type), x)
+    return math.add(as_value(_LOG_2, x.type), math.log_ndtr(scaled))
+
+
+# f, a / b -> c, g where a + b f(x) = a c g(x), without cancellation
+_WITH_NUMBER: dict[Any, dict[float, tuple[float, Any]]] = {
+    math.erf: {
+        1.0: (1.0, lambda x: math.erfc(math.neg(x))),
+        -1.0: (1.0, math.erfc),
+    },
+    math.erfc: {
+        -2.0: (0.5, lambda x: math.erfc(math.neg(x))),
+        -1.0: (1.0, math.erf),
+    },
+    math.ndtr: {-1.0: (1.0, lambda x: math.ndtr(math.neg(x)))},
+}
+
+
+def _with_number(number: float, term: Any) -> tuple[float, Any] | None:
+    """Return c and y where ``number + term`` is c * y without cancellation, else ``None``."""
+    factor, function = _multiple(term)
+    if function.owner is None or function.owner.op not in _WITH_NUMBER or not factor:
+        return None
+    found = _WITH_NUMBER[function.owner.op].get(number / factor)
+    x = argument(function, scalar_op(function.owner))
+    if found is None or x is None or function.dtype != term.dtype:
+        return None
+    part, op = found
+    return number * part, op(x)
+
+
+@node_rewriter(
+    [math.add, math.sub],
+    operands=[math.mul, math.neg, *_WITH_NUMBER],
+    within=_WITH_NUMBER,
+    depth=4,
+    examples=[
+        "0.5 + 0.5 * pt.erf(x)",
+        "0.5 - 0.5 * pt.erf(x)",
+        "1 - 0.5 * pt.erfc(x)",
+        "2 - pt.erfc(x)",
+        "0.5 * pt.erfc(x) - 1",
+        "3 - 3 * pt.ndtr(x)",
+        "-0.5 * pt.erf(x) + 0.5",
+    ],
+)
+def number_and_tail(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+    """0.5 + 0.5 * erf(x) -> 0.5 * erfc(-x), 2 - erfc(x) -> erfc(-x), c - c * ndtr(x) -> ..."""
+    if len(node.inputs) != 2 or output_type(node).numpy_dtype.kind != "f":
+        return None
+    first, second = operands(node)
+    is_sum = scalar_op(node) is ps.add
+    for number, term, sign in ((first, second, 1), (second, first, 1 if is_sum else -1)):
+        value = uniform_value(number)
+        if value is NOT_CONSTANT or not sizes_covered(number, [term]):
+            continue
+        # ``term - number`` is ``-number + term``, and ``number - term`` is ``-(-number + term)``.
+        is_negated = not is_sum and term is second
+        found = _with_number(float(value) * (-1 if is_negated else sign), term)
+        if found is not None:
+            factor, y = found
+            factor = -factor if is_negated else factor
+            whole = y if factor == 1 else math.mul(as_value(factor, y.type), y)
+            return as_result(fgraph, node, whole)
+    return None
+
+
+@node_rewriter(
+    [math.log1p],
+    operands=[math.mul, math.neg, *_WITH_NUMBER],
+    within=_WITH_NUMBER,
+    depth=4,
+    examples=[
+        "pt.log1p(-pt.ndtr(x))",
+        "pt.log1p(pt.erf(x))",
+        "pt.log1p(-pt.erf(x))",
+        "pt.log1p(-0.5 * pt.erfc(x))",
+    ],
+)
+def log1p_of_tail(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+    """log1p(-ndtr(x)) -> log(ndtr(-x)), log1p(erf(x)) -> log(erfc(-x)), ..."""
+    (x,) = operands(node)
+    found = _with_number(1.0, x) if x.dtype == output_type(node).dtype else None
+    if found is None:
+        return None
+    factor, y = found
+    result = log_of_tail(y)
+    if result is None:
+        return None
+    return as_result(fgraph, node, math.add(as_value(log(factor), y.type), result))
 
 
 def _squared_in_exp(variable: Variable) -> Any:
@@ -60,7 +152,9 @@ def _squared_in_exp(variable: Variable) -> Any:
 
 
 def _multiple(x: Any) -> tuple[float, Any]:
-    """Return c and y where x is ``c * y`` or ``-y``, for a number c; otherwise 1 and x."""
+    """Return c and y where x is ``c * y`` or ``-y``, real, for a number c; otherwise 1 and x."""
+    if kind(x) != "f":
+        return 1.0, x
     minus = argument(x, ps.neg)
     if minus is not None:
         factor, y = _multiple(minus)
@@ -92,12 +186,21 @@ def _gaussian(variable: Any) -> tuple[float, Any] | None:
     return factor * other * other, y
 
 
+def _argument_of_tail(variable: Any) -> Any:
+    """Return x where ``variable`` is erfc(x) or ndtr(x), or a multiple of one; else ``None``."""
+    _, tail = _multiple(variable)
+    return None if tail.owner is None else argument(tail, ps.erfc, ps.ndtr)
+
+
 def _density_by_tail(above: Sequence[Any], density: Any, tail: Any) -> Any:
     """Return the product of ``above`` and ``density / tail``, where the quotient is known.
 
-    It is known for ``exp(-x**2) / erfc(x)`` and ``exp(-x**2 / 2) / ndtr(x)``.
+    It is known for ``exp(-x**2) / erfc(x)`` and ``exp(-x**2 / 2) / ndtr(x)``, and for multiples.
     """
-    x = argument(tail, ps.erfc, ps.ndtr)
+    multiple, tail = _multiple(tail)
+    if multiple not in (0, 1):
+        above = [*above, as_value(1 / multiple, tail.type)]
+    x = _argument_of_tail(tail)
     gaussian = None if x is None else _gaussian(density)
     if gaussian is None or density.dtype != tail.dtype:
         return None
@@ -162,7 +265,7 @@ def density_times_reciprocal(fgraph: FunctionGraph, node: Apply) -> list[Variabl
     parts = factors(node)
     for place, quotient in enumerate(parts):
         inner = scalar_node(quotient, ps.true_div)
-        if inner is None or argument(inner.inputs[1], ps.erfc, ps.ndtr) is None:
+        if inner is None or _argument_of_tail(inner.inputs[1]) is None:
             continue
         for other, factor in enumerate(parts):
             rest = [y for i, y in enumerate(parts) if i not in (place, other)]
@@ -250,7 +353,8 @@ def _times_all(term: Any, positive: Sequence[Any]) -> Any:
 
 
 STABILIZE_SPECIAL: tuple[NodeRewriter, ...] = (
-    log_of_erfc,
+    log1p_of_tail,
+    number_and_tail,
     scaled_erfc,
     density_by_tail,
     density_times_reciprocal,

@@ -27,7 +27,7 @@ from phintys.passes._forms import argument, minus_one, sum_without, taken_from_o
 from phintys.passes.arithmetic import negated
 from phintys.passes.sigmoids import STABILIZE_SIGMOID
 from phintys.passes.softmaxes import STABILIZE_SOFTMAX, summed_powers
-from phintys.passes.special import STABILIZE_SPECIAL
+from phintys.passes.special import STABILIZE_SPECIAL, log_of_tail
 from phintys.rewriting import NOT_CONSTANT, late_rules, node_rewriter
 from phintys.tensor import math
 from phintys.tensor.dim_shuffle import DimShuffle
@@ -256,7 +256,8 @@ def log_of_indexed_softmax(fgraph: FunctionGraph, node: Apply) -> list[Variable]
 def _log_of(variable: Variable) -> Any:
     """Return the logarithm of a positive expression, in a form that does not overflow.
 
-    Handles exp(x), sigmoid(x), softmax(x) and sum(exp(x)), for real x; ``None`` for others.
+    Handles exp(x), sigmoid(x), ndtr(x), erfc(x), softmax(x) and sum(exp(x)), for real x; ``None``
+    for others.
     """
     node = variable.owner
     if node is None:
@@ -269,6 +270,9 @@ def _log_of(variable: Variable) -> Any:
     x = argument(variable, ps.sigmoid)
     if x is not None:
         return math.log_sigmoid(x)
+    tail = log_of_tail(variable)
+    if tail is not None:
+        return tail
     found = summed_powers(variable)
     if found is None:
         return None
@@ -279,19 +283,47 @@ def _log_of(variable: Variable) -> Any:
 
 @node_rewriter(
     [math.log],
-    operands=[Softmax, math.exp, math.sigmoid, Reduce, DimShuffle],
+    operands=[Softmax, math.exp, math.sigmoid, math.ndtr, math.erfc, Reduce, DimShuffle],
     depth=4,
     examples=[
         "pt.log(pt.sigmoid(x))",
+        "pt.log(pt.ndtr(x))",
+        "pt.log(pt.erfc(x))",
         "pt.log(pt.special.softmax(X, axis=1))",
         "pt.log(pt.exp(X).sum(axis=1))",
         "pt.log(pt.exp(X).sum(axis=0, keepdims=True))",
     ],
 )
 def log_of_positive(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
-    """log(sigmoid(x)) -> log_sigmoid(x), log(sum(exp(x))) -> logsumexp(x), and so of softmax"""
+    """log(sigmoid(x)) -> log_sigmoid(x), log(sum(exp(x))) -> logsumexp(x), of softmax, ndtr ..."""
     result = _log_of(node.inputs[0])
     return None if result is None else as_result(fgraph, node, result)
+
+
+def _log_of_scaled(variable: Any, levels: int = 2) -> Any:
+    """Return the logarithm of a product or quotient with a positive expression, or ``None``."""
+    inner = scalar_node(variable, ps.mul, ps.true_div)
+    if inner is None or kind(variable) != "f" or not levels:
+        return None
+    parts = operands(inner)
+    if any(x.dtype != variable.dtype for x in parts):
+        return None
+    logs = [_log_of(x) for x in parts]
+    logs = [
+        _log_of_scaled(x, levels - 1) if log is None else log
+        for x, log in zip(parts, logs, strict=True)
+    ]
+    if all(log is None for log in logs):
+        return None
+    if scalar_op(inner) is ps.true_div:
+        return math.sub(
+            *(math.log(x) if log is None else log for x, log in zip(parts, logs, strict=True))
+        )
+    rest = [x for x, log in zip(parts, logs, strict=True) if log is None]
+    terms = [log for log in logs if log is not None]
+    if rest:
+        terms.append(math.log(math.mul(*rest) if len(rest) > 1 else rest[0]))
+    return math.add(*terms)
 
 
 @node_rewriter(
@@ -303,25 +335,37 @@ def log_of_positive(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None
         "pt.log(pt.sigmoid(x) / u)",
         "pt.log(u / pt.exp(x))",
         "pt.log(pt.exp(X).mean(axis=1))",
+        "pt.log(0.5 * pt.erfc(x))",
+        "pt.log(pt.mul(u, pt.ndtr(x), 3.0))",
+        "pt.log(u / (0.5 * pt.erfc(x)))",
     ],
 )
 def log_of_scaled_positive(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
-    """log(exp(x) * y) -> x + log(y), log(exp(x) / y) -> x - log(y), also with sigmoid, ..."""
-    inner = scalar_node(node.inputs[0], ps.mul, ps.true_div)
-    if inner is None or len(inner.inputs) != 2:
+    """log(exp(x) * y) -> x + log(y), log(exp(x) / y) -> x - log(y), also with sigmoid, ndtr, ..."""
+    (x,) = operands(node)
+    result = _log_of_scaled(x) if x.dtype == output_type(node).dtype else None
+    return None if result is None else as_result(fgraph, node, result)
+
+
+_OF_E: dict[Any, float] = {ps.log2: np.log2(np.e), ps.log10: np.log10(np.e)}
+
+
+@node_rewriter(
+    [math.log2, math.log10],
+    operands=[math.mul, math.true_div, Softmax, math.exp, math.sigmoid, math.ndtr, math.erfc],
+    depth=5,
+    examples=["pt.log2(pt.ndtr(x))", "pt.log10(0.5 * pt.erfc(x))", "pt.log2(pt.sigmoid(x))"],
+)
+def other_log_of_positive(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+    """log2(ndtr(x)) -> log2(e) * log_ndtr(x), also log10, and as log_of_scaled_positive"""
+    (x,) = operands(node)
+    result = None
+    if x.dtype == output_type(node).dtype:
+        result = _log_of(x)
+        result = _log_of_scaled(x) if result is None else result
+    if result is None:
         return None
-    dtype = output_type(node).dtype
-    a, b = operands(inner)
-    if a.dtype != dtype or b.dtype != dtype or kind(a) != "f":
-        return None
-    logs = [_log_of(a), _log_of(b)]
-    if all(log is None for log in logs):
-        return None
-    first, second = (
-        math.log(x) if log is None else log for x, log in zip((a, b), logs, strict=True)
-    )
-    op = math.add if scalar_op(inner) is ps.mul else math.sub
-    return as_result(fgraph, node, op(first, second))
+    return as_result(fgraph, node, math.mul(as_value(_OF_E[scalar_op(node)], x.type), result))
 
 
 @node_rewriter(
@@ -379,6 +423,7 @@ STABILIZE = late_rules(
     log_of_positive,
     log_of_indexed_softmax,
     log_of_scaled_positive,
+    other_log_of_positive,
     log_of_power,
     *STABILIZE_SIGMOID,
     *STABILIZE_SOFTMAX,
@@ -396,6 +441,7 @@ STABILIZE = late_rules(
         ps.exp2,
         ps.expm1,
         ps.log,
+        ps.log10,
         ps.log1p,
         ps.log2,
         ps.log_ndtr,

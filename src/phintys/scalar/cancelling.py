@@ -25,7 +25,15 @@ from phintys.scalar.operators import OPERATORS
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["applied", "cancelled_product", "number_of", "product", "pull_by_slope_of_log"]
+__all__ = [
+    "applied",
+    "cancelled_product",
+    "is_same",
+    "number_of",
+    "product",
+    "pull_by_slope_of_log",
+    "without_root",
+]
 
 _MOST_FACTORS = 16
 _MOST_TERMS = 16
@@ -49,6 +57,35 @@ def cancelled_product(partial: Any, g: Any) -> Any:
         return None
     found = _of_monomials(partial, g)
     return _of_parts(partial, g) if found is None else found
+
+
+def without_root(g: Any, x: Any) -> tuple[Any, Any] | None:
+    """Return y and z where g is ``y * z`` and z has all factors that are powers of a root x.
+
+    ``None`` if x is not a root, or a view of one, or if g has no such factors.
+    """
+    root = x
+    while root.owner is not None and applied(root)[0] is root.owner.op and root.owner.inputs:
+        root = root.owner.inputs[0]
+    op, _ = applied(root)
+    if op is not OPERATORS.sqrt and op is not OPERATORS.pow:
+        return None
+    base, _ = _power(x)
+    factors, is_negative = _factors(g)
+    taken = [one for one in factors if is_same(one.base, base)]
+    if not taken or any(one.is_guarded for one in factors):
+        return None
+    rest = [one for one in factors if not is_same(one.base, base)]
+    parts = (
+        _quotient(
+            [one.written for one in some if one.sign > 0],
+            [one.written for one in some if one.sign < 0],
+            negated,
+        )
+        for some, negated in ((rest, is_negative), (taken, False))
+    )
+    inside, outside = parts
+    return (inside, outside) if isinstance(inside, Variable) else None
 
 
 def pull_by_slope_of_log(slope: Callable[[Any, Any], Any]) -> Callable[..., Any]:
@@ -113,15 +150,17 @@ def number_of(x: Any) -> float | None:
     return float(number) if isinstance(number, int | float) else None
 
 
-def is_same(a: Any, b: Any) -> bool:
-    """Return whether two variables are one, or the same op of the same operands."""
+def is_same(a: Any, b: Any, levels: int = 1) -> bool:
+    """Return whether two variables are one, or the same ops, some levels deep, of the same ones."""
     if a is b:
         return True
-    if a.owner is None or b.owner is None or a.owner.op != b.owner.op or a.type != b.type:
+    if a.owner is None or b.owner is None:
+        return _are_one_number(a, b)
+    if not levels or a.owner.op != b.owner.op or a.type != b.type:
         return False
     pairs = zip(a.owner.inputs, b.owner.inputs, strict=False)
     return len(a.owner.inputs) == len(b.owner.inputs) and all(
-        x is y or _are_one_number(x, y) for x, y in pairs
+        is_same(x, y, levels - 1) for x, y in pairs
     )
 
 

@@ -176,13 +176,12 @@ spence = FloatRow(
 
 binom = FloatRow(
     "binom",
-    "scipy.special:binom",
+    "phintys.scalar.log_beta:binom",
     doc="Binomial coefficient, for real n and k too.",
     parameters=("n", "k"),
     example="[4.0, 5.5], 2.0",
     nin=2,
     intervals=((4.1, 6.9), (0.3, 3.8)),
-    external=True,
     derivative=lambda n, k, out: (
         out * digamma_difference(n - k + 1, k),
         out * digamma_difference(k + 1, n - 2 * k),

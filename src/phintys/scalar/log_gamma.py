@@ -13,7 +13,7 @@ import numpy as np
 
 from phintys._base.uninterrupted import import_whole
 
-__all__ = ["log_gamma"]
+__all__ = ["log_gamma", "stirling_remainder"]
 
 Vector = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -87,9 +87,21 @@ def _of_positive(x: Vector) -> Vector:
 
 
 def _by_stirling(x: Vector) -> Vector:
+    return (x - 0.5) * (np.log(x) - 1) + (stirling_remainder(x) + (_LOG_ROOT_TWO_PI - 0.5))
+
+
+def stirling_remainder(x: Vector) -> Vector:
+    """Return what Stirling's formula leaves of log(gamma(x)), of x from 10 on.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from phintys.scalar.log_gamma import stirling_remainder
+    >>> stirling_remainder(np.array([100.0])) * 1200
+    array([0.99999667])
+    """
     inverse = 1 / x
-    series = _polynomial(inverse * inverse, _STIRLING) * inverse
-    return (x - 0.5) * (np.log(x) - 1) + (series + (_LOG_ROOT_TWO_PI - 0.5))
+    return _polynomial(inverse * inverse, _STIRLING) * inverse
 
 
 def _near(x: Vector) -> Vector:

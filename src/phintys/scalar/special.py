@@ -276,7 +276,7 @@ digamma_difference = FloatRow(
 
 beta = FloatRow(
     "beta",
-    "scipy.special:beta",
+    "phintys.scalar.log_beta:beta",
     doc="Beta function: gamma(a) gamma(b) / gamma(a + b).",
     parameters=("a", "b"),
     nin=2,
@@ -289,7 +289,7 @@ beta = FloatRow(
 
 betaln = FloatRow(
     "betaln",
-    "scipy.special:betaln",
+    "phintys.scalar.log_beta:betaln",
     doc="Logarithm of the absolute value of the beta function.",
     parameters=("a", "b"),
     nin=2,

@@ -12,12 +12,14 @@ from phintys._base.caches import remember
 from phintys._base.errors import AxisError, OpContractError, ShapeError
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
-from phintys.tensor.convert import as_tensor_variable
+from phintys.graph.variable import Constant
+from phintys.scalar.cancelling import is_same
+from phintys.tensor.convert import as_tensor_variable, constant
 from phintys.tensor.synonyms import also_named
 from phintys.tensor.type import MOST_DIMS, TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from phintys.graph.fgraph import FunctionGraph
     from phintys.tensor.variable import TensorVariable
@@ -38,6 +40,9 @@ __all__ = [
     "swapaxes",
     "transpose",
 ]
+
+
+_MOST_LEVELS, _AS_DEEP = 6, 3
 
 
 class DimShuffle(Op):
@@ -166,11 +171,13 @@ class DimShuffle(Op):
         for position, entry in enumerate(self.new_order):
             if isinstance(entry, int):
                 order[entry] = position
-        return [_dimshuffle_op(len(self.new_order), tuple(order))(gradient)]
+        back = _dimshuffle_op(len(self.new_order), tuple(order))
+        return [moved(gradient, outputs[0], inputs[0], back)]
 
     def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
         """Apply the op to the tangent."""
-        return [None if eval_points[0] is None else self(eval_points[0])]
+        (tangent,), (x,) = eval_points, inputs
+        return [None if tangent is None else moved(tangent, x, self(x), self)]
 
     def __str__(self) -> str:
         order = ",".join(str(entry) for entry in self.new_order)
@@ -179,6 +186,78 @@ class DimShuffle(Op):
         if not self.drop and not self._is_transposition:
             return f"ExpandDims{{{order}}}"
         return f"DimShuffle{{{order}}}"
+
+
+def moved(value: Any, view: Any, viewed: Any, move: Callable[[Any], Any]) -> Any:
+    """Return ``move(value)``, in which a view is what it is a view of.
+
+    The gradient of ``sqrt(x)[:, None] ** 2`` by the root has the root as a factor, but in the shape
+    of the view. Were it only brought back to the shape of the root, divisors of the derivative of
+    the root could not cancel it, and the gradient would be NaN at 0.
+
+    Parameters
+    ----------
+    value
+        A gradient, of the shape of the view.
+    view, viewed
+        A value, and the one that ``move`` makes of it.
+    move
+        A function that reorders the elements of an array of the shape of the view.
+
+    Examples
+    --------
+    >>> import phintys, phintys.tensor as pt
+    >>> from phintys.tensor.dim_shuffle import moved
+    >>> x = pt.dvector("x")
+    >>> root = pt.sqrt(x)
+    >>> column = root[:, None]
+    >>> phintys.pprint(moved(column * 2.0, column, root, lambda y: y[:, 0]))
+    'sqrt(x) * 2.0'
+    """
+    if not (_is_elementwise(view) and _is_made_of(value, view, _MOST_LEVELS)):
+        return move(value)
+    if is_same(value, view, _AS_DEEP):
+        return viewed
+    node = value.owner
+    shape = value.type.shape
+    operands: list[Any] = []
+    for x in node.inputs:
+        number = _number(x)
+        if number is not None:
+            operands.append(number)
+        elif all(x.type.broadcastable):
+            operands.append(x.dimshuffle())
+        elif x.type.shape == shape and x.type.broadcastable == value.type.broadcastable:
+            operands.append(moved(x, view, viewed, move))
+        else:  # it is repeated along dimensions that may not remain
+            return move(value)
+    return node.op(*operands)
+
+
+def _number(x: Any) -> Any:
+    """Return a constant of one element as a 0-d constant, ``None`` for other variables."""
+    is_number = isinstance(x, Constant) and x.data.size == 1
+    return constant(x.data.reshape(())) if is_number else None
+
+
+def _is_elementwise(x: Any) -> bool:
+    """Return whether a value is an elementwise function, or a view of one.
+
+    Only derivatives of these have divisors.
+    """
+    while x.owner is not None and getattr(x.owner.op, "view_map", None):
+        x = x.owner.inputs[0]
+    return x.owner is not None and hasattr(x.owner.op, "inplace_pattern")
+
+
+def _is_made_of(value: Any, view: Any, levels: int) -> bool:
+    """Return whether a value is an elementwise expression of a view, or the view itself."""
+    if is_same(value, view, _AS_DEEP):
+        return True
+    node = value.owner
+    if node is None or not levels or not hasattr(node.op, "inplace_pattern"):
+        return False
+    return len(node.outputs) == 1 and any(_is_made_of(x, view, levels - 1) for x in node.inputs)
 
 
 def normalize_axis(axis: Any, ndim: int) -> int:

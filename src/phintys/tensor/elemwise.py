@@ -20,6 +20,7 @@ from phintys.graph.op import Op
 from phintys.graph.sources import made_from, note_sources
 from phintys.graph.variable import Variable
 from phintys.scalar.arithmetic import true_div
+from phintys.scalar.cancelling import without_root
 from phintys.scalar.op import ScalarOp, register_lift
 from phintys.scalar.row import Row
 from phintys.tensor._operators import operators
@@ -423,6 +424,10 @@ class Elemwise(Op):
         if _is_quotient(node) and node.inputs[1] is variable:  # of a log: one division suffices
             total = operators.sum(node.inputs[0], axis=axes, keepdims=True)
             return node.op(total, variable)
+        parts = without_root(gradient, variable)
+        if parts is not None and parts[0].type.shape == gradient.type.shape:
+            # In the sum, the root could not cancel a divisor of its own derivative.
+            return operators.sum(parts[0], axis=axes, keepdims=True) * parts[1]
         return operators.sum(gradient, axis=axes, keepdims=True)
 
     def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:

@@ -15,7 +15,7 @@ from phintys.graph.variable import Constant, Variable
 from phintys.tensor import math
 from phintys.tensor._rules import is_missing
 from phintys.tensor.convert import as_tensor_variable, constant
-from phintys.tensor.dim_shuffle import transpose
+from phintys.tensor.dim_shuffle import moved, transpose
 from phintys.tensor.known import known_sizes
 from phintys.tensor.make_vectors import MakeVector
 from phintys.tensor.shapes import is_length, sizes_of, vector_elements
@@ -123,11 +123,16 @@ class Reshape(Op):
         self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
     ) -> list[Any]:
         x = inputs[0]
-        return [reshape(output_grads[0], sizes_of(x), ndim=x.ndim), disconnected_type()]
+        gradient = moved(
+            output_grads[0], outputs[0], x, lambda g: reshape(g, sizes_of(x), ndim=x.ndim)
+        )
+        return [gradient, disconnected_type()]
 
     def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
-        point = eval_points[0]
-        return [None if is_missing(point) else self(point, inputs[1])]
+        point, (x, shape) = eval_points[0], inputs
+        if is_missing(point):
+            return [None]
+        return [moved(point, x, self(x, shape), lambda v: self(v, shape))]
 
     def __str__(self) -> str:
         return f"Reshape{{{self.ndim}}}"

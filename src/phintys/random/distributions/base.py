@@ -43,6 +43,7 @@ __all__ = [
     "QUESTIONS",
     "Distribution",
     "as_parameter",
+    "is_infinite",
     "log_by_rest",
     "log_of_smaller",
     "reciprocal",
@@ -258,29 +259,32 @@ class Distribution:
     def _inner(self) -> Any:
         """Return a number inside of the support, for branches that are not taken."""
         low, high = self.support()
-        if not _is_infinite(low) and not _is_infinite(high):
+        if not is_infinite(low) and not is_infinite(high):
             return 0.5 * (low + high)
-        return low + 1 if not _is_infinite(low) else high - 1 if not _is_infinite(high) else 0.0
+        return low + 1 if not is_infinite(low) else high - 1 if not is_infinite(high) else 0.0
 
     def _between(self, value: Any, inside: Callable[[Any], Any], below: Any, above: Any) -> Any:
-        """Return ``below`` before the support, ``above`` from its end, and ``inside`` between."""
+        """Return ``below`` before the support, ``above`` from its end, and ``inside`` between.
+
+        A support that is one point ends there: all of the probability is up to it.
+        """
         value = as_parameter(value)
         low, high = self.support()
         is_below = math.lt(value, low) if self.is_discrete else math.le(value, low)
         is_above = math.ge(value, high)
         safe = math.switch(math.or_(is_below, is_above), self._inner(), value)
-        return math.switch(is_below, below, math.switch(is_above, above, inside(safe)))
+        return math.switch(is_above, above, math.switch(is_below, below, inside(safe)))
 
     def logp(self, value: Any) -> Any:
         """Return the logarithm of the density, or of the probability of a discrete value."""
         value = as_parameter(value)
         low, high = self.support()
         outside = math.isinf(value)
-        for is_infinite, beyond in (
-            (_is_infinite(low), lambda: math.lt(value, low)),
-            (_is_infinite(high), lambda: math.gt(value, high)),
+        for is_open, beyond in (
+            (is_infinite(low), lambda: math.lt(value, low)),
+            (is_infinite(high), lambda: math.gt(value, high)),
         ):
-            outside = outside if is_infinite else math.or_(outside, beyond())
+            outside = outside if is_open else math.or_(outside, beyond())
         safe = math.switch(outside, self._inner(), value)
         return math.switch(outside, -np.inf, self._logp(safe))
 
@@ -418,6 +422,6 @@ def log_by_rest(logarithm: Any, rest: Any) -> Any:
     return math.switch(rest < 0.5, math.log1p(-math.minimum(rest, 0.5)), logarithm)
 
 
-def _is_infinite(end: Any) -> bool:
+def is_infinite(end: Any) -> bool:
     """Return whether an end of a support is infinite for all parameters."""
     return isinstance(end, float) and np.isinf(end)

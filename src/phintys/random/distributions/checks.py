@@ -98,6 +98,40 @@ def at_least(other: str) -> Domain:
     return Domain(f"must not be below {other}", lambda x, given: x < given[other])
 
 
+def up_to(end: Any, text: str) -> Domain:
+    """Return the domain of values that are not above the end of a support, named by a text."""
+    return Domain(f"must not be above {text}", lambda x, _: x > _comparable(end, x))
+
+
+def down_to(end: Any, text: str) -> Domain:
+    """Return the domain of values that are not below the end of a support, named by a text."""
+    return Domain(f"must not be below {text}", lambda x, _: x < _comparable(end, x))
+
+
+def both(one: Domain, other: Domain) -> Domain:
+    """Return the domain of values in two domains whose texts begin alike."""
+    *_, end = other.text.split(" below ", 1)
+    return Domain(
+        f"{one.text} or {end}", lambda x, given: one.is_outside(x, given) | other.is_outside(x, {})
+    )
+
+
+def _comparable(end: Any, x: Any) -> Any:
+    """Return an end that may be a variable, as a number for another number.
+
+    Raises
+    ------
+    KeyError
+        It is known at run time only, so that a constant cannot be compared with it at once.
+    """
+    if isinstance(x, Variable) or not isinstance(end, Variable):
+        return end
+    known = _known(end)
+    if known is None:
+        raise KeyError(end)
+    return known
+
+
 _BY_NAME = {
     "df": positive,
     "lam": nonnegative,

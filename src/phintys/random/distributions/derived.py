@@ -17,10 +17,19 @@ from phintys.graph.null_type import grad_undefined
 from phintys.random.distributions.base import (
     Distribution,
     as_parameter,
+    is_infinite,
     log_by_rest,
     log_of_smaller,
 )
-from phintys.random.distributions.checks import at_least, checked, nonnegative, probability
+from phintys.random.distributions.checks import (
+    at_least,
+    both,
+    checked,
+    down_to,
+    nonnegative,
+    probability,
+    up_to,
+)
 from phintys.random.distributions.discrete import ParameterOfDiscrete
 from phintys.random.exact.uniform import open_uniform
 from phintys.tensor import math, reduce, special
@@ -132,7 +141,9 @@ def _log_difference(log_larger: Any, log_smaller: Any) -> Any:
 class Truncated(Derived):
     """A distribution given that its numbers are from ``lower`` to ``upper``.
 
-    It is drawn by quantiles of the distribution, so it can be truncated far in a tail.
+    It is drawn by quantiles of the distribution, so it can be truncated far in a tail. If only an
+    end of the support is left, all numbers are that end, where the density is infinite; ends beyond
+    the support, which leave nothing, are refused.
 
     Parameters
     ----------
@@ -148,29 +159,54 @@ class Truncated(Derived):
     10.068412
     """
 
-    domains: ClassVar[dict[str, Any]] = {"upper": at_least("lower")}
-
     def __init__(self, base: Any, lower: Any = -np.inf, upper: Any = np.inf) -> None:
         super().__init__([base], lower=lower, upper=upper)
         self.words = 1
+        self.domains = {"upper": at_least("lower")}  # pyright: ignore[reportAttributeAccessIssue]
+        least, most = self.base.support()
+        if not is_infinite(most):
+            self.domains["lower"] = up_to(most, f"the largest number of {self.base}")
+        if not is_infinite(least):
+            smallest = down_to(least, f"the smallest number of {self.base}")
+            self.domains["upper"] = both(self.domains["upper"], smallest)
 
     def support(self) -> tuple[Any, Any]:
         low, high = self.base.support()
         return math.maximum(self.lower, low), math.minimum(self.upper, high)
 
+    def _is_point(self) -> Any:
+        """Return whether only an end of the support of a continuous base is left, which has no
+        probability; ``None`` for a base to which that does not happen.
+        """
+        if self.is_discrete or all(map(is_infinite, self.base.support())):
+            return None
+        low, high = self.support()
+        return math.ge(low, high)
+
+    def _ends(self) -> tuple[Any, Any]:
+        """Return the ends; infinite ones where they would leave a point, whose logarithm and
+        derivatives are not those of any probability.
+        """
+        is_point = self._is_point()
+        if is_point is None:
+            return self.lower, self.upper
+        open_ends = ((self.lower, -np.inf), (self.upper, np.inf))
+        return tuple(math.switch(is_point, beyond, end) for end, beyond in open_ends)  # pyright: ignore[reportReturnType]
+
     def _inner(self) -> Any:
-        return self._icdf(0.5)
+        return self._quantile(0.5, 0.5)
 
     def _before(self) -> Any:
         """Return the largest number below those that are left."""
-        return math.ceil(self.lower) - 1 if self.is_discrete else self.lower
+        lower, _ = self._ends()
+        return math.ceil(lower) - 1 if self.is_discrete else lower
 
     def _is_in_upper_tail(self) -> Any:
         return self.base.sf(self._before()) < 0.5
 
     def _log_total(self) -> Any:
         """Return the log-probability of what is left."""
-        return self._log_between(self._before(), self.upper)
+        return self._log_between(self._before(), self._ends()[1])
 
     def _log_between(self, low: Any, high: Any) -> Any:
         """Return the log-probability of numbers above one and up to another, by the thinner tails.
@@ -186,38 +222,42 @@ class Truncated(Derived):
         return math.cast(self._icdf(q), self.dtype)
 
     def _logp(self, value: Any) -> Any:
-        return self.base.logp(value) - self._log_total()
+        is_point = self._is_point()
+        if is_point is None:
+            return self.base.logp(value) - self._log_total()
+        inside = math.switch(is_point, self._inner(), value)
+        return math.switch(is_point, np.inf, self.base.logp(inside) - self._log_total())
 
     def _cdf(self, value: Any) -> Any:
         return math.exp(self._log_between(self._before(), value) - self._log_total())
 
     def _sf(self, value: Any) -> Any:
-        return math.exp(self._log_between(value, self.upper) - self._log_total())
+        return math.exp(self._log_between(value, self._ends()[1]) - self._log_total())
 
     def _logcdf(self, value: Any) -> Any:
         up_to = self._log_between(self._before(), value) - self._log_total()
         return log_by_rest(up_to, self._sf(value))
 
     def _logsf(self, value: Any) -> Any:
-        above = self._log_between(value, self.upper) - self._log_total()
+        above = self._log_between(value, self._ends()[1]) - self._log_total()
         return log_by_rest(above, self._cdf(value))
 
     def _icdf(self, q: Any) -> Any:
-        return self._quantile(q, 1 - q)
+        return math.clip(self._quantile(q, 1 - q), *self.support())
 
     def _isf(self, q: Any) -> Any:
-        return self._quantile(1 - q, q)
+        return math.clip(self._quantile(1 - q, q), *self.support())
 
     def _quantile(self, below: Any, above: Any) -> Any:
         """Return the number that has some shares of what is left below and above it."""
-        found = self.base._between_ends(below, above, self.lower, self.upper)
+        lower, upper = self._ends()
+        found = self.base._between_ends(below, above, lower, upper)
         if found is not None:
-            return math.clip(found, *self.support())
+            return found
         before, is_upper = self._before(), self._is_in_upper_tail()
-        p = self.base.cdf(before) * above + self.base.cdf(self.upper) * below
-        q = self.base.sf(before) * above + self.base.sf(self.upper) * below
-        value = math.switch(is_upper, self.base.isf(q), self.base.icdf(p))
-        return math.clip(value, *self.support())
+        p = self.base.cdf(before) * above + self.base.cdf(upper) * below
+        q = self.base.sf(before) * above + self.base.sf(upper) * below
+        return math.switch(is_upper, self.base.isf(q), self.base.icdf(p))
 
 
 class Censored(Derived):

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from phintys._base.errors import ArgumentError, ShapeError
-from phintys._base.late import LateModule
 from phintys._base.origin import in_steps
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.creation import zeros_like
@@ -15,6 +14,7 @@ from phintys.tensor.diagonals import eye
 from phintys.tensor.dim_shuffle import expand_dims
 from phintys.tensor.joining import concatenate
 from phintys.tensor.linear_algebra.analytic import AnalyticMatrixOp
+from phintys.tensor.linear_algebra.exponentials import exponential
 from phintys.tensor.linear_algebra.matrix_op import MatrixOp, adjoint, as_matrices
 from phintys.tensor.linear_algebra.solving import inv
 from phintys.tensor.products import dot, matmul
@@ -23,11 +23,7 @@ from phintys.tensor.shapes import sizes_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import scipy.linalg as scipy_linalg
-
     from phintys.tensor.variable import TensorVariable
-else:
-    scipy_linalg = LateModule("scipy.linalg")
 
 __all__ = ["Expm", "ExpmDerivative", "expm", "matrix_dot", "matrix_power", "multi_dot"]
 
@@ -48,9 +44,8 @@ class Expm(AnalyticMatrixOp):
     called = "expm"
 
     def compute(self, *matrices: Any) -> Sequence[Any]:
-        """Compute with SciPy: scaling, a Pade approximant, and squaring."""
-        (a,) = matrices
-        return (scipy_linalg.expm(a) if a.size else a,)
+        """Compute with NumPy: scaling, a Pade approximant, and squaring."""
+        return (exponential(matrices[0]),)
 
     def _derivative(self, a: Any, direction: Any) -> Any:
         """Return the derivative, for which half as many numbers are kept as for a block of it."""
@@ -72,16 +67,8 @@ class ExpmDerivative(MatrixOp):
     signature = "(n,n),(n,n)->(n,n)"
 
     def compute(self, *matrices: Any) -> Sequence[Any]:
-        """Compute with SciPy: the derivative of scaling, approximant and squaring."""
-        a, direction = matrices
-        if not a.size:
-            return (a,)
-        with np.errstate(over="ignore"):
-            norm = np.abs(a).sum(axis=0).max()
-        # SciPy scales by the norm.
-        if not (np.isfinite(norm) and np.isfinite(direction).all()):
-            return (np.full_like(a, np.nan),)
-        return (scipy_linalg.expm_frechet(a, direction, compute_expm=False),)
+        """Compute with NumPy: the derivative of scaling, approximant and squaring."""
+        return (exponential(*matrices),)
 
     def adjoint_rule(
         self, inputs: Sequence[Any], outputs: Sequence[Any], gradients: Sequence[Any]

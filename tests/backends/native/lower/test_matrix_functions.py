@@ -65,6 +65,68 @@ def test_exponentials_of_matrices_whose_norm_says_little(matrix, expected, dtype
     assert near(found[0], np.array(expected), 1e-5 if dtype == "float32" else 1e-13)
 
 
+@pytest.fixture(scope="module", params=["native", "reference"])
+def exponentials(request):
+    """Return a function of a matrix and a direction: the exponential and its derivative."""
+    a, direction = pt.dmatrix("a"), pt.dmatrix("direction")
+    derivative = phintys.Rop(pt.linalg.expm(a), a, direction)
+    return phintys.function([a, direction], [pt.linalg.expm(a), derivative], mode=request.param)
+
+
+def graded(rng, n):
+    """Return powers of two, from 1 on, whose ratios are up to 2**300, in one order or the other."""
+    exponents = np.cumsum(rng.integers(0, 300 // n, n))
+    return 2.0 ** (exponents if rng.random() < 0.5 else exponents[::-1])
+
+
+def test_exponentials_of_graded_matrices_have_the_digits_of_others(exponentials):
+    rng = np.random.default_rng(11)
+    for _ in range(40):
+        n = int(rng.integers(2, 6))
+        d = graded(rng, n)
+        like = d / d[:, None]
+        a, direction = rng.normal(size=(2, n, n)) * rng.choice([0.1, 1, 4])
+        if rng.random() < 0.5:
+            a = np.triu(a)
+        found = exponentials(a * like, direction * like)
+        expected = scipy.linalg.expm_frechet(a, direction)
+        for one, other in zip(found, expected, strict=True):
+            assert near(one / like, other, 1e-12)
+            assert near(one, other * like, 1e-12)
+
+
+def test_exponentials_of_matrices_whose_squares_vanish(exponentials):
+    rng = np.random.default_rng(12)
+    for _ in range(40):
+        n, size = int(rng.integers(2, 6)), 2.0 ** rng.integers(0, 18)
+        rows = np.triu(rng.integers(-1, 2, (n, n)), 1) + np.eye(n)
+        step = np.zeros((n, n))
+        step[: n // 2, n // 2 :] = rng.integers(-2, 3, (n // 2, n - n // 2))
+        a = size * np.round(np.linalg.inv(rows.T)) @ step @ rows.T
+        assert not (a @ a).any()
+        direction = rng.normal(size=(n, n))
+        found = exponentials(a, direction)
+        turned = (a @ direction + direction @ a) / 2 + a @ direction @ a / 6
+        condition = max(np.linalg.norm(a) ** 2, 1)
+        assert near(found[0], np.eye(n) + a, 1e-15 * condition)
+        assert near(found[1], direction + turned, 1e-15 * condition)
+
+
+@pytest.mark.parametrize(
+    ("matrix", "expected"),
+    [
+        ([[0.0, 1e30], [0.0, 0.0]], [[1.0, 1e30], [0.0, 1.0]]),
+        ([[0.0, 0.0], [1e200, 0.0]], [[1.0, 0.0], [1e200, 1.0]]),
+        ([[0.0, 1e30], [1e-30, 0.0]], np.cosh(1) * np.eye(2) + np.sinh(1) * np.diag([1e30], 1)),
+        ([[1.0, 1e300], [0.0, 1.0]], [[np.e, np.e * 1e300], [0.0, np.e]]),
+        ([[1e6, 1e6], [-1e6, -1e6]], [[1e6 + 1, 1e6], [-1e6, 1 - 1e6]]),
+    ],
+)
+def test_exponentials_of_single_matrices_of_huge_norm(exponentials, matrix, expected):
+    found, _ = exponentials(np.array(matrix), np.zeros((2, 2)))
+    assert near(found, np.array(expected), 2e-4 if matrix[0][0] == 1e6 else 1e-15)
+
+
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_exponentials_of_what_is_not_finite(bad):
     a = stack("float64")

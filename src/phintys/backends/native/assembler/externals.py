@@ -17,7 +17,7 @@ from phintys._base.uninterrupted import import_whole
 from phintys.scalar.row_kinds import FloatRow
 from phintys.scalar.table import SCALAR_OPS
 
-__all__ = ["EXTERNALS", "External", "address_of", "read_capsule"]
+__all__ = ["EXTERNALS", "FOR_SOME_ARGUMENTS", "External", "address_of", "read_capsule"]
 
 
 @record(frozen=True)
@@ -65,9 +65,12 @@ def _libm(op: str, nin: int = 1) -> list[External]:
 # Scalar ops whose function has the same name in SciPy, by the number of inputs.
 _SAME_NAME = {
     1: "erfcinv erfinv gamma i0 i0e i1 i1e j0 j1 ndtri",
-    2: "beta betaln gammainc gammaincc iv ive jv kv kve owens_t yv",
+    2: "beta betaln binom gammainc gammaincc iv ive jv kv kve owens_t yv",
     3: "betainc",
 }
+
+FOR_SOME_ARGUMENTS = frozenset({"beta", "betaln", "binom"})
+"""Functions that have native code, which calls SciPy's for some arguments only."""
 
 _ALL = [
     *(

@@ -1,21 +1,25 @@
 """Exponentials of stacks of matrices: scaling, a Pade approximant, and squaring.
 
-The degree and the number of squarings follow from norms of powers of the matrix (A. H. Al-Mohy and
-N. J. Higham, "A new scaling and squaring algorithm for the matrix exponential", SIAM J. Matrix
-Anal. Appl. 31, 2009), in a simpler form: the three even powers that the approximants are made of
-are always computed, and there are at most two degrees.
+The steps are those of :mod:`phintys.tensor.linear_algebra.exponentials`, which says where they come
+from.
 """
 
 from __future__ import annotations
 
-from math import comb, factorial
 from typing import TYPE_CHECKING, Any
 
-from phintys._base.records import record
 from phintys.backends.native.assembler.control import loop, when
 from phintys.backends.native.assembler.types import INT64, Type
 from phintys.backends.native.assembler.values import Value
 from phintys.backends.native.routines.stacks import MatrixCall, StackRoutine
+from phintys.tensor.linear_algebra.exponentials import (
+    DEGREES,
+    FAR_LARGER,
+    LARGEST_EXPONENT,
+    MOST_OF_DIAGONAL,
+    SMALL,
+    Degree,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,52 +31,6 @@ __all__ = ["EXPM", "EXPM_DERIVATIVE", "ROOMS"]
 
 ROOMS = 6
 """How many matrices the first workspace has room for."""
-
-
-@record(frozen=True)
-class _Degree:
-    """An approximant.
-
-    Attributes
-    ----------
-    degree
-        Its degree.
-    of_norm
-        The largest norm of a matrix for which its error is below rounding.
-    of_powers
-        The same for roots of norms of powers, if norms of larger powers are looked at as well.
-    """
-
-    degree: int
-    of_norm: float
-    of_powers: float
-
-    @property
-    def coefficients(self) -> list[int]:
-        """Those of the numerator, of which the first one is the largest."""
-        m = self.degree
-        return [
-            factorial(2 * m - k) * factorial(m) // (factorial(m - k) * factorial(k)) // factorial(m)
-            for k in range(m + 1)
-        ]
-
-    @property
-    def of_error(self) -> float:
-        """The first coefficient of the error."""
-        m = self.degree
-        return 1 / (comb(2 * m, m) * factorial(2 * m + 1))
-
-
-_DEGREES = {
-    "float64": (_Degree(7, 9.504178996162932e-1, 9.504178996162932e-1), _Degree(13, 5.3719, 4.25)),
-    "float32": (_Degree(7, 3.925724783138660, 3.925724783138660),),
-}
-
-_LARGEST_EXPONENT = 20
-"""Matrices of larger norms are first divided by a power of two: their powers could overflow."""
-
-_NORM_EXPONENT = 40
-"""Lengths are divided by two to this power before they are summed, so that no sum overflows."""
 
 
 class _Expm(StackRoutine):
@@ -116,6 +74,11 @@ class _Exponential:
     ----------
     code
         The code of the call.
+
+    Attributes
+    ----------
+    is_less
+        Where 1 is stored if 1 is to be added to the results for the exponential, otherwise 0.
     """
 
     def __init__(self, code: MatrixCall) -> None:
@@ -132,42 +95,94 @@ class _Exponential:
         self.exchanges = code.array(exchanges)
         self.order, self.stride = code.integer(options["n"]), code.stride(options["n"])
         self.plain, self.one, self.zero = code.letter("N"), code.number(1), code.number(0)
-        self.scale = b.slot(self.part, 2)
-        b.store(b.constant(self.part, 0.0), b.offset(self.scale, 1, self.part))
+        self.is_less = b.slot(self.part, 2)
+        b.store(b.constant(self.part, 0.0), b.offset(self.is_less, 1, self.part))
         self.count = self.n * self.n * self.twice
-        self.degrees = _DEGREES[self.part.name]
+        self.degrees = DEGREES[self.part.name]
 
     def write(self, a: Value) -> None:
         """Replace a matrix by its exponential."""
-        b, final = self.b, self.degrees[-1]
-        small = self._norm(a, 2.0**-_NORM_EXPONENT)
-        before, rest = self._halved(small, 2.0 ** (_LARGEST_EXPONENT - _NORM_EXPONENT))
-        norm = rest * 2.0**_NORM_EXPONENT
-        self._prepare(a, self._power_of_half(before))
+        b = self.b
+        is_turned = self._is_far_larger_below(a)
+        given = self._given(a)
+        with when(b, is_turned):
+            for matrix in given:
+                self._transpose(matrix)
+        self._write(a)
+        with when(b, is_turned):
+            self._transpose(given[-1])
+
+    def _given(self, a: Value) -> list[Value]:
+        """Return the matrices that are given, of which the last one becomes the result."""
+        return [a]
+
+    def _is_far_larger_below(self, a: Value) -> Value:
+        """Return whether elements below the diagonal are far larger than those above."""
+        b, zero = self.b, self.b.constant(self.part, 0.0)
+        with loop(b, 0, self.n, carried=[zero, zero]) as column:
+            with loop(b, 0, self.n, carried=list(column.carried)) as row:
+                length = self._length(
+                    b.offset(a, column.index * self.n + row.index, self.code.type)
+                )
+                above, below = (
+                    b.select(is_here, b.maximum_number(length, most), most)
+                    for is_here, most in zip(
+                        (row.index < column.index, row.index > column.index),
+                        row.carried,
+                        strict=True,
+                    )
+                )
+                row.next(above, below)
+            column.next(*row.results)
+        above, below = column.results
+        return below / FAR_LARGER > above
+
+    def _transpose(self, x: Value) -> None:
+        b = self.b
+        with loop(b, 0, self.n) as column, loop(b, 0, column.index) as row:
+            places = (column.index * self.n + row.index, row.index * self.n + column.index)
+            for at in range(self.twice):
+                one, other = (b.offset(x, place * self.twice + at, self.part) for place in places)
+                kept = b.load(self.part, one)
+                b.store(b.load(self.part, other), one)
+                b.store(kept, other)
+
+    def _write(self, a: Value) -> None:
+        b, low, final = self.b, self.degrees[0], self.degrees[-1]
         squarings = b.slot(INT64)
+        b.store(b.constant(INT64, 0), squarings)
+        b.store(b.constant(self.part, 0.0), self.is_less)
+        small = self._norm(a, SMALL)
+        self._find_powers(a)
         after = b.new_block("solve")
-        if len(self.degrees) > 1:
-            low = self.degrees[0]
+        if final is not low:
             few, many = b.new_block("few"), b.new_block("many")
-            b.branch(b.le(norm, low.of_norm), few, many)
+            b.branch(b.le(small, low.of_norm * SMALL), few, many)
             b.begin(few)
-            b.store(before, squarings)
-            self._approximant(a, low, b.constant(self.part, 1.0))
+            self._approximant(a, low)
             b.jump(after)
             b.begin(many)
-        halvings = self._halvings(a, norm, final)
-        b.store(before + halvings, squarings)
-        self._approximant(a, final, self._power_of_half(halvings))
+        b.store(self._halvings(a, small, final), squarings)
+        starts = (b.load(INT64, squarings) > 0) & b.le(
+            self._largest_on_diagonal(a), MOST_OF_DIAGONAL
+        )
+        b.store(b.select(starts, 1.0, b.constant(self.part, 0.0)), self.is_less)
+        self._approximant(a, final)
         b.jump(after)
         b.begin(after)
         self._finish(a, b.load(INT64, squarings))
 
-    def _prepare(self, a: Value, scale: Value) -> None:
-        """Multiply the matrix by a number, and compute its powers."""
-        self._multiply(a, scale)
+    def _find_powers(self, a: Value) -> None:
+        """Compute the second, fourth and sixth power."""
         second, fourth, sixth, *_ = self.rooms
         for left, right, out in ((a, a, second), (second, second, fourth), (second, fourth, sixth)):
             self._product(left, right, out)
+
+    def _rescale(self, a: Value, exponent: Value) -> None:
+        """Multiply the matrix by two to an exponent, and its powers accordingly."""
+        scale = self._power_of_two(exponent)
+        for matrix, times in zip((a, *self.rooms[:3]), (1, 2, 4, 6), strict=True):
+            self._multiply(matrix, scale, times)
 
     def _finish(self, a: Value, squarings: Value) -> None:
         """Divide the approximants, and square the quotient some times."""
@@ -225,109 +240,148 @@ class _Exponential:
         b.begin(after)
         return count.value, rest.value
 
-    def _power_of_half(self, exponent: Value) -> Value:
+    def _power_of_two(self, exponent: Value) -> Value:
         b = self.b
-        with loop(b, 0, exponent, carried=[b.constant(self.part, 1.0)]) as each:
-            each.next(each.carried[0] * 0.5)
+        factor = b.select(exponent < 0, 0.5, b.constant(self.part, 2.0))
+        count = b.select(exponent < 0, b.constant(INT64, 0) - exponent, exponent)
+        with loop(b, 0, count, carried=[b.constant(self.part, 1.0)]) as each:
+            each.next(each.carried[0] * factor)
         return each.results[0]
 
-    def _halvings(self, a: Value, norm: Value, degree: _Degree) -> Value:
-        """Return how often a matrix is halved for an approximant."""
-        b = self.b
-        found = b.constant(INT64, 0)
+    def _halvings(self, a: Value, small: Value, degree: Degree) -> Value:
+        """Halve the matrix for an approximant, with its powers, and return how often."""
+        b, zero = self.b, self.b.constant(INT64, 0)
+        before = b.slot(INT64)
+        b.store(zero, before)
+        # What is not finite in a power is not finite in the next one.
+        with when(b, b.eq(self.code.are_finite(self.rooms[2], self.n * self.n), False)):
+            times, _ = self._halved(small, 2.0**LARGEST_EXPONENT * SMALL)
+            b.store(times, before)
+            self._multiply_given(a, self._power_of_two(zero - times))
+            self._find_powers(a)
+        done, found = b.load(INT64, before), zero
         for power, room in zip((4, 6), self.rooms[1:3], strict=True):
-            count, _ = self._halved(self._norm(room), degree.of_powers**power, 0.5**power)
+            count = self._squarings(self._norm(room), degree.of_powers, power, done)
             found = b.maximum_number(count, found)
-        kept = b.slot(INT64)
-        b.store(found, kept)
-        # What powers promise holds if the terms of the error that are left out are small, too.
-        scale = self._power_of_half(found)
-        with when(b, norm * scale > degree.of_norm):
-            large = self._norm_of_power(a, scale, 2 * degree.degree + 1)
-            error = large * degree.of_error / (norm * scale)
+        self._rescale(a, done - found)
+        more = self._more_halvings(a, degree)
+        self._rescale(a, zero - more)
+        return found + more
+
+    def _squarings(self, norm: Value, most: float, power: int, before: Value) -> Value:
+        """Return how often A is halved in all, for the norm of a power of ``A / 2^before``."""
+        b, most, by = self.b, most**power, 2.0**power
+        more, _ = self._halved(norm, most, 1 / by)
+        most_often = before + more
+        start, (head, body, after) = b.block, map(b.new_block, ("head", "body", "after"))
+        b.jump(head)
+        b.begin(head)
+        count, size = b.phi(INT64), b.phi(self.part)
+        larger = size.value * by
+        goes_on = (count.value > 0) & (count.value <= before) & b.le(larger, most)
+        b.branch(goes_on, body, after)
+        b.begin(body)
+        fewer = count.value - 1
+        b.jump(head)
+        for phi, first, following in ((count, most_often, fewer), (size, norm, larger)):
+            phi.add(first, start)
+            phi.add(following, body)
+        b.begin(after)
+        return count.value
+
+    def _more_halvings(self, a: Value, degree: Degree) -> Value:
+        """Return how often the matrix is halved so that ``|A| |A^2|^m`` bounds a small error."""
+        b, kept = self.b, self.b.slot(INT64)
+        b.store(b.constant(INT64, 0), kept)
+        norm = self._norm(a, SMALL)
+        with when(b, norm > degree.of_norm * SMALL):
+            error = self._norm_of_powers(a, degree.degree) / norm * degree.of_error
             rounding = 2.0**-53 if self.part.name == "float64" else 2.0**-24
             more, _ = self._halved(error, rounding, 0.25**degree.degree)
-            # The error may overflow though the powers do not; norms are a bound that always holds.
-            most, _ = self._halved(norm * scale, degree.of_norm)
-            b.store(found + b.select(error < float("inf"), more, most), kept)
+            # The bound may overflow; norms are one that always holds.
+            most, _ = self._halved(norm, degree.of_norm * SMALL)
+            b.store(b.select(error < float("inf"), more, most), kept)
         return b.load(INT64, kept)
 
-    def _norm_of_power(self, a: Value, scale: Value, exponent: int) -> Value:
-        """Return the norm of a power of the matrix of the lengths of elements, times a scale."""
-        b, (given, made) = self.b, self.vectors
+    def _largest_on_diagonal(self, a: Value) -> Value:
+        b = self.b
+        with loop(b, 0, self.n, carried=[b.constant(self.part, 0.0)]) as each:
+            place = b.offset(a, each.index * (self.n + 1), self.code.type)
+            each.next(b.maximum_number(self._length(place), each.carried[0]))
+        return each.results[0]
+
+    def _norm_of_powers(self, a: Value, exponent: int) -> Value:
+        """Return the norm of ``|A| |A^2|^exponent``, of lengths of elements, times SMALL."""
+        b, (given, _) = self.b, self.vectors
         with loop(b, 0, self.n) as each:
-            b.store(b.constant(self.part, 1.0), b.offset(given, each.index, self.part))
-        zero = b.constant(self.part, 0.0)
-        with loop(b, 0, exponent, carried=[zero], runs=True) as step:
-            with loop(b, 0, self.n, carried=[zero]) as column:
-                with loop(b, 0, self.n, carried=[zero]) as row:
-                    place = b.offset(a, column.index * self.n + row.index, self.code.type)
-                    factor = b.load(self.part, b.offset(given, row.index, self.part))
-                    row.next(b.madd(self._length(place) * scale, factor, row.carried[0]))
-                b.store(row.results[0], b.offset(made, column.index, self.part))
-                column.next(b.maximum_number(row.results[0], column.carried[0]))
-            with loop(b, 0, self.n) as each:
-                value = b.load(self.part, b.offset(made, each.index, self.part))
-                b.store(value, b.offset(given, each.index, self.part))
-            step.next(column.results[0])
-        return step.results[0]
+            b.store(b.constant(self.part, SMALL), b.offset(given, each.index, self.part))
+        self._sum_lengths(a)
+        with loop(b, 0, exponent, runs=True):
+            self._sum_lengths(self.rooms[0])
+        with loop(b, 0, self.n, carried=[b.constant(self.part, 0.0)]) as each:
+            value = b.load(self.part, b.offset(given, each.index, self.part))
+            each.next(b.maximum_number(value, each.carried[0]))
+        return each.results[0]
+
+    def _sum_lengths(self, matrix: Value) -> None:
+        """Multiply a vector by the lengths of the elements of a matrix."""
+        b, (given, made), zero = self.b, self.vectors, self.b.constant(self.part, 0.0)
+        with loop(b, 0, self.n) as column:
+            with loop(b, 0, self.n, carried=[zero]) as row:
+                place = b.offset(matrix, column.index * self.n + row.index, self.code.type)
+                factor = b.load(self.part, b.offset(given, row.index, self.part))
+                row.next(b.madd(self._length(place), factor, row.carried[0]))
+            b.store(row.results[0], b.offset(made, column.index, self.part))
+        with loop(b, 0, self.n) as each:
+            value = b.load(self.part, b.offset(made, each.index, self.part))
+            b.store(value, b.offset(given, each.index, self.part))
 
     # ---- approximants
 
-    def _approximant(self, a: Value, degree: _Degree, scale: Value) -> None:
-        """Write ``V + U`` and ``V - U``, where U has the odd powers of the scaled matrix.
+    def _approximant(self, a: Value, degree: Degree) -> None:
+        """Write ``V + U``, or ``2 U`` if 1 is added to the result, and ``V - U``.
 
         ``U = a (a6 (odd powers from 9) + odd powers up to 7)``, and V likewise without a.
         """
         *powers, upper, lower, spare = self.rooms[:ROOMS]
-        known = [float(number) for number in degree.coefficients]
-        square = scale * scale
-        scales = [self.b.constant(self.part, 1.0)]
-        for _ in range(6):
-            scales.append(scales[-1] * square)
-        is_long = degree.degree > 7
+        known, is_long = degree.coefficients, degree.degree > 7
         for first, diagonal, room in ((9, known[1], upper), (8, known[0], spare)):
             if is_long:
-                self._combine(powers, room, self._terms(known, first, scales))
-            self._combine(powers, lower, self._terms(known, first - 6, scales), diagonal)
-            self._along(known, first, scales, room if is_long else None)
+                self._combine(powers, room, known[first::2])
+            self._combine(powers, lower, known[first - 6 : first : 2], diagonal)
+            self._along(known, first, room if is_long else None)
             if is_long:
                 self._product(powers[2], room, lower, adds=True)
             if room is upper:
-                self.b.store(scale, self.scale)
                 self._along_odd(a)
-                self._product(a, lower, upper, factor=self.scale)
+                self._product(a, lower, upper)
         self._sum_and_difference(upper, lower, is_turned=False)
 
-    def _along(
-        self, known: Sequence[float], first: int, scales: Sequence[Value], room: Value | None
-    ) -> None:
+    def _along(self, known: Sequence[float], first: int, room: Value | None) -> None:
         """Write what else is computed beside a sum of powers."""
 
     def _along_odd(self, a: Value) -> None:
         """Write what else is computed beside the sum of odd powers."""
 
     def _sum_and_difference(self, x: Value, y: Value, *, is_turned: bool) -> None:
-        """Replace x and y by ``y + x`` and ``y - x``, or ``x - y``."""
-        b = self.b
+        """Replace x and y by ``y + x``, or ``2 x`` if 1 is added, and ``y - x``, or ``x - y``."""
+        b, is_less = self.b, self.b.load(self.part, self.is_less)
+        of_first, of_second = is_less + 1, b.constant(self.part, 1.0) - is_less
 
         def add(type_: Type, position: Value) -> None:
             one, other = (b.offset(place, position, self.part) for place in (x, y))
             left, right = b.load(type_, one), b.load(type_, other)
-            b.store(right + left, one)
+            both = right * b.splat(of_second, type_.lanes)
+            b.store(b.madd(left, b.splat(of_first, type_.lanes), both), one)
             b.store(left - right if is_turned else right - left, other)
 
         self._each(add)
-
-    def _terms(self, known: Sequence[float], first: int, scales: Sequence[Value]) -> list[Value]:
-        """Return the factors of the even powers for every other term from an exponent on."""
-        return [scales[at // 2] * known[at] for at in (first, first + 2, first + 4)]
 
     def _combine(
         self,
         powers: Sequence[Value],
         target: Value,
-        factors: Sequence[Value],
+        factors: Sequence[float],
         diagonal: float | None = None,
     ) -> None:
         """Write a sum of multiples of three powers, and of the identity."""
@@ -337,15 +391,18 @@ class _Exponential:
             total = b.constant(type_, 0.0)
             for factor, power in zip(factors, powers, strict=True):
                 value = b.load(type_, b.offset(power, position, self.part))
-                total = b.madd(b.splat(factor, type_.lanes), value, total)
+                total = b.madd(value, factor, total)
             b.store(total, b.offset(target, position, self.part))
 
         self._each(sum_up)
-        if diagonal is None:
-            return
+        if diagonal is not None:
+            self._add_to_diagonal(target, diagonal)
+
+    def _add_to_diagonal(self, matrix: Value, number: float) -> None:
+        b = self.b
         with loop(b, 0, self.n) as each:
-            place = b.offset(target, each.index * (self.n + 1), self.code.type)
-            b.store(b.load(self.part, place) + diagonal, place)
+            place = b.offset(matrix, each.index * (self.n + 1), self.code.type)
+            b.store(b.load(self.part, place) + number, place)
 
     # ---- whole matrices
 
@@ -359,34 +416,68 @@ class _Exponential:
         with loop(b, whole, self.count) as each:
             body(self.part, each.index)
 
-    def _multiply(self, a: Value, scale: Value) -> None:
-        """Multiply a matrix by a number, unless that is 1."""
+    def _multiply(self, a: Value, scale: Value, times: int = 1) -> None:
+        """Multiply a matrix some times by a number, unless that is 1."""
         b = self.b
 
         def multiply(type_: Type, position: Value) -> None:
             place = b.offset(a, position, self.part)
-            b.store(b.load(type_, place) * b.splat(scale, type_.lanes), place)
+            value, factor = b.load(type_, place), b.splat(scale, type_.lanes)
+            for _ in range(times):
+                value = value * factor
+            b.store(value, place)
 
         with when(b, b.ne(scale, 1.0)):
             self._each(multiply)
 
+    def _multiply_given(self, a: Value, scale: Value) -> None:
+        """Multiply the matrices that are given by a number."""
+        for matrix in self._given(a):
+            self._multiply(matrix, scale)
+
     def _product(
-        self, x: Value, y: Value, out: Value, *, factor: Value | None = None, adds: bool = False
+        self, x: Value, y: Value, out: Value, *, adds: bool = False, onto: Value | None = None
     ) -> None:
-        """Write ``out = factor x y``, or add it. All factors are functions of one matrix."""
+        """Write ``out = x y``, or add it, also to a multiple of what is there by a stored number.
+
+        All factors are functions of one matrix.
+        """
         given = [self.plain, self.plain, self.order, self.order, self.order]
-        given += [self.one if factor is None else factor, x, self.stride, y, self.stride]
-        given += [self.one if adds else self.zero, out, self.stride]
-        self.code.blas("gemm", given)
+        given += [self.one, x, self.stride, y, self.stride]
+        onto = self.one if adds else self.zero if onto is None else onto
+        self.code.blas("gemm", [*given, onto, out, self.stride])
 
     def _square(self, x: Value, times: Value, out: Value) -> None:
         """Square a matrix some times; what was ``out`` is free."""
         b = self.b
         with loop(b, 0, times, carried=[x, self.rooms[0]]) as each:
             given, free = each.carried
-            self._product(given, given, free)
+            self._square_once(given, free)
             each.next(free, given)
         self._copy(each.results[0], out)
+        with when(b, b.ne(b.load(self.part, self.is_less), 0.0)):
+            self._add_to_diagonal(out, 1.0)
+
+    def _square_once(self, x: Value, out: Value) -> None:
+        """Write ``x x``, or ``x x + 2 x``, to which 1 is added once its diagonal is not small."""
+        b = self.b
+        self._double(x, out)
+        self._product(x, x, out, onto=self.is_less)
+        is_large = self._largest_on_diagonal(out) > MOST_OF_DIAGONAL
+        with when(b, b.ne(b.load(self.part, self.is_less), 0.0) & is_large):
+            b.store(b.constant(self.part, 0.0), self.is_less)
+            self._add_to_diagonal(out, 1.0)
+
+    def _double(self, source: Value, target: Value) -> None:
+        """Write twice a matrix, if 1 is added to the result."""
+        b = self.b
+
+        def double(type_: Type, position: Value) -> None:
+            value = b.load(type_, b.offset(source, position, self.part))
+            b.store(value + value, b.offset(target, position, self.part))
+
+        with when(b, b.ne(b.load(self.part, self.is_less), 0.0)):
+            self._each(double)
 
     def _copy(self, source: Value, target: Value) -> None:
         b = self.b
@@ -452,10 +543,19 @@ class _Derivative(_Exponential):
         """The derivatives of what is in the first rooms."""
         return self.rooms[ROOMS:]
 
-    def _prepare(self, a: Value, scale: Value) -> None:
+    def _given(self, a: Value) -> list[Value]:
+        return [a, self.direction]
+
+    def _rescale(self, a: Value, exponent: Value) -> None:
+        """Multiply the direction and the derivatives of the powers as well."""
+        super()._rescale(a, exponent)
+        scale = self._power_of_two(exponent)
+        for slope, times in zip((self.direction, *self._others[:3]), (1, 2, 4, 6), strict=True):
+            self._multiply(slope, scale, times)
+
+    def _find_powers(self, a: Value) -> None:
         """Compute the powers and their derivatives."""
-        super()._prepare(a, scale)
-        self._multiply(self.direction, scale)
+        super()._find_powers(a)
         (second, fourth, _), (own, its, last, *_) = self.rooms[:3], self._others
         for (x, dx), (y, dy), out in (
             ((a, self.direction), (a, self.direction), own),
@@ -465,27 +565,28 @@ class _Derivative(_Exponential):
             self._product(x, dy, out)
             self._product(dx, y, out, adds=True)
 
-    def _along(
-        self, known: Sequence[float], first: int, scales: Sequence[Value], room: Value | None
-    ) -> None:
+    def _along(self, known: Sequence[float], first: int, room: Value | None) -> None:
         """Differentiate ``a6 (later powers) + earlier powers``."""
         *powers, upper, lower, spare = self._others
-        self._combine(powers, lower, self._terms(known, first - 6, scales))
+        self._combine(powers, lower, known[first - 6 : first : 2])
         if room is None:
             return
         own = upper if first % 2 else spare
-        self._combine(powers, own, self._terms(known, first, scales))
+        self._combine(powers, own, known[first::2])
         self._product(self.rooms[2], own, lower, adds=True)
         self._product(powers[2], room, lower, adds=True)
 
     def _along_odd(self, a: Value) -> None:
         """Differentiate the product with a."""
         _, _, _, upper, lower, _ = self._others
-        self._product(a, lower, upper, factor=self.scale)
-        self._product(self.direction, self.rooms[4], upper, factor=self.scale, adds=True)
+        self._product(a, lower, upper)
+        self._product(self.direction, self.rooms[4], upper, adds=True)
 
     def _finish(self, a: Value, squarings: Value) -> None:
-        """``(V - U) dR = dV + dU + (dU - dV) R``, and then the derivatives of squares."""
+        """``(V - U) dR = dV + dU + (dU - dV) R``, and then the derivatives of squares.
+
+        For R - 1 instead of R, it is ``2 dU + (dU - dV) (R - 1)``.
+        """
         b, (numerator, denominator) = self.b, self.rooms[3:5]
         _, _, _, upper, lower, _ = self._others
         self._sum_and_difference(upper, lower, is_turned=True)
@@ -496,9 +597,10 @@ class _Derivative(_Exponential):
         carried = [numerator, upper, *self.rooms[:2]]
         with loop(b, 0, squarings, carried=carried) as each:
             root, slope, square, its = each.carried
-            self._product(root, slope, its)
+            self._double(slope, its)
+            self._product(root, slope, its, onto=self.is_less)
             self._product(slope, root, its, adds=True)
-            self._product(root, root, square)
+            self._square_once(root, square)
             each.next(square, its, root, slope)
         self._copy(each.results[1], self.direction)
 

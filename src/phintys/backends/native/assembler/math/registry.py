@@ -14,7 +14,7 @@ from phintys._base.errors import OpContractError
 from phintys._base.late import Homes, LateModule
 from phintys._base.records import record
 from phintys._base.uninterrupted import is_imported_again
-from phintys.backends.native.assembler.externals import EXTERNALS, External
+from phintys.backends.native.assembler.externals import EXTERNALS, FOR_SOME_ARGUMENTS, External
 
 if TYPE_CHECKING:
     from phintys.backends.native.assembler.builder import Builder
@@ -181,5 +181,5 @@ def _caller(external: External) -> Emitter:
 
 
 for _external in EXTERNALS.values():
-    if _external.source == "scipy":
+    if _external.source == "scipy" and _external.op not in FOR_SOME_ARGUMENTS:
         float_function(_external.op, _external.nin)(_caller(_external))

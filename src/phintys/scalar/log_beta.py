@@ -1,0 +1,115 @@
+"""The beta function, its logarithm, and binomial coefficients, in NumPy.
+
+Native code has the same formulas, and says where they come from.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from phintys._base.uninterrupted import import_whole
+from phintys.scalar.log_gamma import log_gamma, stirling_remainder
+
+__all__ = [
+    "FEW",
+    "LARGE_BINOMIAL",
+    "LARGE_SUM",
+    "STIRLING_FROM",
+    "beta",
+    "betaln",
+    "binom",
+]
+
+STIRLING_FROM = 10.0
+"""Where Stirling's series is used from."""
+
+LARGE_SUM = 100.0
+"""The least sum of arguments of which beta functions are exponentials of logarithms."""
+
+LARGE_BINOMIAL, FEW = 100.0, 20.0
+"""The least n of which binomial coefficients are, unless there are only few whole factors."""
+
+_LOG_ROOT_TWO_PI = math.log(2 * math.pi) / 2
+
+
+def betaln(x: Any, y: Any) -> Any:
+    """Return log|beta(x, y)| of arrays.
+
+    Examples
+    --------
+    >>> from phintys.scalar.log_beta import betaln
+    >>> betaln(1e6, 1e-5).round(8)
+    np.float64(11.51278154)
+    """
+    low, high = np.minimum(x, y), np.maximum(x, y)
+    is_usual = (low > 0) & (high >= STIRLING_FROM) & (high < np.inf)
+    return _found(_log_beta, "betaln", is_usual, (x, y), (low, high))
+
+
+def beta(x: Any, y: Any) -> Any:
+    """Return beta(x, y) of arrays.
+
+    Examples
+    --------
+    >>> from phintys.scalar.log_beta import beta
+    >>> beta(2.0, 3.0)
+    np.float64(0.08333333333333333)
+    """
+    low, high = np.minimum(x, y), np.maximum(x, y)
+    is_usual = (low > 0) & (np.add(x, y, dtype=float) >= LARGE_SUM) & (high < np.inf)
+    return _found(lambda *args: np.exp(_log_beta(*args)), "beta", is_usual, (x, y), (low, high))
+
+
+def binom(n: Any, k: Any) -> Any:
+    """Return binomial coefficients of arrays.
+
+    Examples
+    --------
+    >>> from phintys.scalar.log_beta import binom
+    >>> binom(5.0, 2.0)
+    np.float64(10.0)
+    """
+    n, k = np.asarray(n), np.asarray(k)
+    wide, rest = n.astype(float), np.subtract(n, k, dtype=float)
+    is_usual = (k > -1) & (rest > -1) & (n >= LARGE_BINOMIAL) & (n < np.inf)
+    for few in (k, rest):
+        is_usual = is_usual & ((few != np.rint(few)) | (few >= FEW))
+
+    def of_large(low: Any, high: Any) -> Any:
+        above = np.broadcast_to(wide, is_usual.shape)[is_usual] + 1
+        return np.exp(-_log_beta(low, high) - np.log(above))
+
+    ends = np.minimum(k, rest).astype(float) + 1, np.maximum(k, rest).astype(float) + 1
+    return _found(of_large, "binom", is_usual, (n, k), ends)
+
+
+def _found(function: Any, name: str, is_usual: Any, given: Any, ends: Any) -> Any:
+    """Return the numbers of a function of the ends where that is usual, and SciPy's elsewhere."""
+    dtype = np.result_type(*given)
+    if not np.any(is_usual):
+        return getattr(import_whole("scipy.special"), name)(*given)
+    is_usual = np.asarray(is_usual)
+    result = np.empty(is_usual.shape, dtype)
+    with np.errstate(over="ignore", under="ignore"):
+        result[is_usual] = function(
+            *(np.broadcast_to(end, is_usual.shape)[is_usual].astype(float) for end in ends)
+        )
+    if not is_usual.all():
+        others = (np.broadcast_to(one, is_usual.shape)[~is_usual] for one in given)
+        result[~is_usual] = getattr(import_whole("scipy.special"), name)(*others)
+    return result[()]
+
+
+def _log_beta(low: Any, high: Any) -> Any:
+    """Return log(beta(low, high)) of positive numbers, of which the larger one is large."""
+    ratio, total = low / high, low + high
+    both, log_high = np.log1p(ratio), np.log(high)
+    rest = stirling_remainder(high) - stirling_remainder(total)
+    few, many = np.minimum(low, STIRLING_FROM), np.maximum(low, STIRLING_FROM)
+    near = log_gamma(few) - few * (log_high - 1) - (total - 0.5) * both + rest
+    far = (many - 0.5) * np.log(ratio / (ratio + 1)) - high * both
+    far += rest + stirling_remainder(many) + _LOG_ROOT_TWO_PI - log_high / 2
+    return np.where(low < STIRLING_FROM, near, far)
