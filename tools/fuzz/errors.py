@@ -9,12 +9,13 @@ import numpy as np
 
 from phintys._base.errors import ShapeError
 from phintys.compile import Mode, function
+from phintys.compile.debugging.running import protected
 from phintys.graph.apply import Apply
 from phintys.graph.traversal import toposort
 from phintys.graph.variable import Constant, Variable
 from phintys.passes import PIPELINES
 from phintys.tensor.type import TensorType
-from phintys.testing._trial import protected, run_node, value_of
+from phintys.testing._trial import run_node, value_of
 
 __all__ = ["possible_errors"]
 
@@ -41,7 +42,7 @@ def possible_errors(outputs: Sequence[Variable], known: dict[Variable, Any]) -> 
         is_real = stand_ins.isdisjoint(node.inputs)
         try:
             with np.errstate(all="ignore"):
-                made = run_node(node, protected(node.op, inputs))
+                made = run_node(node, protected(node, inputs))
         except Exception as error:  # noqa: BLE001 - an Op may raise anything
             if is_real or isinstance(error, ShapeError):
                 found.add(type(error))

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from phintys.compile.debugging.running import protected
 from phintys.gradient.marks import GradientMark
 from phintys.graph.apply import Apply
 from phintys.graph.traversal import toposort
@@ -33,7 +34,7 @@ from phintys.tensor.reshaping import Reshape
 from phintys.tensor.scalar_bridge import ScalarFromTensor, TensorFromScalar
 from phintys.tensor.shapes import SpecifyShape
 from phintys.tensor.sorting import SortOp
-from phintys.testing._trial import protected, run_node, value_of
+from phintys.testing._trial import run_node, value_of
 
 __all__ = ["Noise", "difference"]
 
@@ -194,7 +195,7 @@ class _Mover:
                 terms = max([np.size(value) for value in inputs], default=1)
                 inner += float(np.sqrt(terms))
                 inputs = [self.moved(_as_added(node, value), inner) for value in inputs]
-            results = run_node(node, protected(node.op, inputs))
+            results = run_node(node, protected(node, inputs))
             if outer:
                 results = [self.moved(value, outer) for value in results]
             if self.direction and isinstance(node.op, _PRODUCTS) and not _all_finite(inputs):
