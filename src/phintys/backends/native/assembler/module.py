@@ -121,8 +121,8 @@ class Module:
     Attributes
     ----------
     externals : set of str
-        Symbols that :func:`phintys.backends.native.assembler.externals.address_of` must provide when
-        the code is loaded.
+        Symbols that :func:`phintys.backends.native.assembler.externals.address_of` must provide
+        when the code is loaded.
     math_functions : set of str
         Symbols of outlined vector-math functions that
         :func:`phintys.backends.native.routines.library.library` must provide.

@@ -20,8 +20,8 @@ class Value:
     Operators write instructions: ``+ - * /`` on floats, ``+ - * << >>`` on integers, ``& | ^ ~`` on
     integers and masks, ``< <= > >=`` on numbers (the result is a mask; false for NaN). ``/`` of
     integers is not offered: NumPy's division is that of
-    :func:`~phintys.backends.native.assembler.operations.emit`. A Python number stands for a constant
-    of the other operand's type. Equality is ``builder.eq``.
+    :func:`~phintys.backends.native.assembler.operations.emit`. A Python number stands for a
+    constant of the other operand's type. Equality is ``builder.eq``.
     """
 
     __slots__ = ("builder", "text", "type")
