@@ -20,16 +20,15 @@ if TYPE_CHECKING:
     from phintys.backends.native.expressions import Statement
     from phintys.backends.native.layout import Layout
     from phintys.backends.native.polynomials import Polynomial
-    from phintys.backends.native.shared_loops import SharedLoop
     from phintys.backends.native.sizes import Sizes
-    from phintys.backends.native.values import Array, Size, Value
+    from phintys.backends.native.values import Array, LoopVariable, Size, Value
     from phintys.backends.native.verify import Verifier
     from phintys.backends.native.writer.main_function import MainFunction
     from phintys.backends.native.writer.step_writer import StepWriter
     from phintys.graph.apply import Apply
     from phintys.graph.variable import Variable
 
-__all__ = ["Program", "Step", "walk_steps"]
+__all__ = ["Program", "SharedLoop", "Step", "walk_steps"]
 
 
 class Step:
@@ -159,6 +158,37 @@ class Step:
     def emit(self, writer: StepWriter) -> None:
         """Write its code."""
         raise NotImplementedError
+
+
+@record(eq=False)
+class SharedLoop:
+    """A loop of steps that threads can share, since its passes are independent of each other.
+
+    A pass of such a loop writes rows of its own, and memory that nothing reads after it, or in
+    another pass. So passes can run at once if each thread has such memory of its own. Kernels and
+    products inside are then computed by one thread.
+
+    Attributes
+    ----------
+    count, counter
+        The number of passes, and that of a pass.
+    private
+        The memory that a thread needs for its own passes.
+    sums
+        The memory to which passes add.
+    divisible, alone
+        The work of a pass that threads could share as well, and the rest.
+    calls_library
+        Whether passes call a library.
+    """
+
+    count: Size
+    counter: LoopVariable
+    private: list[Array]
+    sums: list[Array]
+    divisible: Polynomial
+    alone: Polynomial
+    calls_library: bool
 
 
 @record(eq=False)

@@ -15,8 +15,8 @@ from phintys.backends.native.dependence import may_fail
 from phintys.backends.native.frame import EXCEPTION
 from phintys.backends.native.kernels.accumulators import State as Carried
 from phintys.backends.native.kernels.arguments import Prelude, Scope, State, Status
-from phintys.backends.native.kernels.carried_elements import Previous, previous_elements
 from phintys.backends.native.kernels.evaluation import Evaluator
+from phintys.backends.native.kernels.plans import Previous, previous_elements
 
 if TYPE_CHECKING:
     from phintys.backends.native.assembler.builder import Builder

@@ -11,7 +11,7 @@ from phintys.backends.native.kernels.accumulators import Accumulator, accumulato
 
 if TYPE_CHECKING:
     from phintys.backends.native.expressions import Statement
-    from phintys.backends.native.polynomials import Polynomial
+    from phintys.backends.native.polynomials import Polynomial, Polynomials
     from phintys.backends.native.values import Array, LoopVariable
 
 __all__ = [
@@ -21,7 +21,9 @@ __all__ = [
     "KernelPlan",
     "Level",
     "NestPlan",
+    "Previous",
     "is_number",
+    "previous_elements",
 ]
 
 CHUNKS = 64
@@ -32,6 +34,9 @@ SMALLEST_CHUNK = 8192
 
 SHORTEST_CHUNK = 64
 """Columns are split at multiples of this many rows: totals of a part are only a row or two."""
+
+_PASSED_ON = "fiu"
+"""Kinds of dtypes of elements that the next iteration can read from a register."""
 
 
 @record(eq=False)
@@ -183,3 +188,46 @@ class KernelPlan:
 def is_number(array: Array) -> bool:
     """Return whether an array is a single number that is known."""
     return array.data is not None and array.data.size == 1
+
+
+@record(eq=False)
+class Previous:
+    """An element that an iteration reads, and that only the one before has written.
+
+    It stays in a register: through memory, the chain of additions of a running sum would be three
+    times as long.
+
+    Attributes
+    ----------
+    access
+        The element, as it is read.
+    statement
+        What writes it.
+    """
+
+    access: Access
+    statement: Statement
+
+
+def previous_elements(nest: NestPlan, level: Level, ring: Polynomials) -> list[Previous]:
+    """Return the elements that iterations of the innermost level of a nest pass on."""
+    found: list[Previous] = []
+    loop = level.loops[-1]
+    for statement in nest.statements:
+        store = nest.stores.get(id(statement))
+        if store is None or loop not in statement.sequential or store.dynamic or store.is_spread:
+            continue
+        if store.array.dtype.kind not in _PASSED_ON or store.array.dtype.itemsize < 4:
+            continue
+        writers = sum(other.array is store.array for other in nest.stores.values())
+        before = ring.sub(store.offset, store.step(loop, ring.zero))
+        found += [
+            Previous(access, statement)
+            for access in nest.accesses
+            if writers == 1
+            and access.array is store.array
+            and access.offset is before
+            and access.steps == store.steps
+            and not access.dynamic
+        ]
+    return found

@@ -10,8 +10,7 @@ from phintys.backends.native.assembler.types import INT64
 from phintys.backends.native.dependence import arrays_written
 from phintys.backends.native.frame import PARALLEL_NANOSECONDS
 from phintys.backends.native.kernels.inlining import touches
-from phintys.backends.native.program import Step, walk_steps
-from phintys.backends.native.shared_loops import SharedLoop
+from phintys.backends.native.program import SharedLoop, Step, walk_steps
 from phintys.backends.native.steps.callback import Callback
 from phintys.backends.native.values import Place
 from phintys.backends.native.writer.shared_passes import write_shared_loop

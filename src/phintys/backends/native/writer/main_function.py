@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from phintys.backends.native.kernels.short_vectors import ShortVectors
     from phintys.backends.native.memory import MemoryPlan
     from phintys.backends.native.polynomials import Atom
-    from phintys.backends.native.shared_loops import SharedLoop
+    from phintys.backends.native.program import SharedLoop
     from phintys.backends.native.steps.callback import Callback
     from phintys.backends.native.steps.claim import Claim
     from phintys.backends.native.values import Value
