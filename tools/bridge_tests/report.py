@@ -39,7 +39,7 @@ class Outcome:
 
 
 def read_notes(notes: Path) -> dict[str, dict[str, Any]]:
-    """Return what the plugin noted of each test that was not skipped."""
+    """Return the plugin's notes on each test that was not skipped."""
     if not notes.exists():
         return {}
     facts = [json.loads(line) for line in notes.read_text().splitlines()]
@@ -47,7 +47,7 @@ def read_notes(notes: Path) -> dict[str, dict[str, Any]]:
 
 
 def compare(module: str, theirs: dict[str, Any], ours: dict[str, Any]) -> Outcome:
-    """Return what a module came to, from the notes with both modes."""
+    """Summarize a module from the notes with both modes."""
     good = {name for name, one in theirs.items() if one["outcome"] == "passed"}
     found = {name for name, one in ours.items() if one["outcome"] == "passed"}
     return Outcome(

@@ -21,7 +21,7 @@ class Shown(Protocol):
 
     @property
     def seed(self) -> int:
-        """Return what it was drawn from."""
+        """Return the seed of the case."""
         ...
 
     def program(self, mode: str) -> str:
@@ -240,7 +240,7 @@ def _values_differ(
 
 
 def _leniently(found: Outcome, expected: Outcome) -> Outcome:
-    """Return what is expected where it is finite, and elsewhere what was found."""
+    """Return the expected values where they are finite, and the found ones elsewhere."""
     if expected.error is not None:
         return found
     values: list[Any] = []

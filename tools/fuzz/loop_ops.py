@@ -28,7 +28,7 @@ def folded(x: Any, first: Any) -> Any:
 
 
 def windowed(x: Any, backwards: bool) -> Any:
-    """Return what steps compute from the rows beside theirs."""
+    """Return results of steps that read neighbouring rows."""
     rows, _ = scan(
         pt.minimum,
         {"input": x, "taps": [-1, 1]},

@@ -226,7 +226,7 @@ class _Mover:
 
 
 def _as_added(node: Apply, value: Any) -> Any:
-    """Return what is reduced in the dtype in which that is done, if it is one that rounds.
+    """Return the operand of a reduction in the accumulator's dtype, if that rounds.
 
     Of integers near 2**63 a sum in float64 has an error, although each has a dtype that has none.
     """

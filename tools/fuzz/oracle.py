@@ -68,7 +68,7 @@ def order_is_right(nodes: Sequence[Apply], kept: Collection[Variable] = ()) -> b
 
 
 def _leaves(nodes: Sequence[Apply], kept: Collection[Variable]) -> frozenset[Variable]:
-    """Return what is right before any node has run."""
+    """Return the values that are right before any node has run."""
     known = [variable for node in nodes for variable in node.inputs]
     return frozenset(variable for variable in (*known, *kept) if variable.owner is None)
 
@@ -119,6 +119,6 @@ def _reads_what_it_overwrites(node: Apply, cells: dict[Variable, frozenset[Varia
 def _overwritten(
     node: Apply, alive: Collection[Variable], cells: dict[Variable, frozenset[Variable]]
 ) -> list[Variable]:
-    """Return what is not right any more when a node has run."""
+    """Return the values that a node overwrites."""
     gone = frozenset().union(*(cells[node.inputs[position]] for position in _victims(node)))
     return [variable for variable in alive if not gone.isdisjoint(cells.get(variable, ()))]

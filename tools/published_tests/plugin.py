@@ -113,7 +113,7 @@ def pytest_runtest_makereport(item: Any, call: Any) -> Generator[None, Any, Any]
 
 
 def _described(excinfo: Any) -> dict[str, str]:
-    """Return what an exception says, and the last lines of the tests and of Phintys on its way."""
+    """Return the message of an exception, and its last lines in the tests and in Phintys."""
     if excinfo is None:
         return {"error": "passed although it was expected to fail", "where": ""}
     error = excinfo.value

@@ -81,7 +81,7 @@ def _left_out(test: str) -> bool:
 
 
 def read_notes(module: str, notes: Path) -> Outcome:
-    """Return what the plugin noted of a module."""
+    """Return the plugin's notes on a module."""
     outcome = Outcome(module)
     lines: list[dict[str, Any]] = []
     if notes.exists():

@@ -31,7 +31,7 @@ def _fields(given: Any) -> list[str] | None:
 
 
 def _entries(nest: Any) -> list[tuple[str, Any]] | None:
-    """Return what a nest holds, each entry with the path to it; ``None`` for a value."""
+    """Return the entries of a nest, each with the path to it; ``None`` for a value."""
     if isinstance(nest, dict):
         return [(f"[{key!r}]", entry) for key, entry in cast("dict[Any, Any]", nest).items()]
     if isinstance(nest, list | tuple):
@@ -113,7 +113,7 @@ class _Mark(str):
 
 
 def matched(given: Any, like: Any, of_arrays: bool = False) -> list[Any] | None:
-    """Return what a nest has for each value of another one; ``None`` if their forms differ.
+    """Return the values of a nest in the order of another one; ``None`` if their forms differ.
 
     A list may stand for a tuple and the other way round; ``None`` stands for ``None`` everywhere
     inside. If the values are arrays, lists may stand for them.

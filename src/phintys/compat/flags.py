@@ -61,7 +61,7 @@ def _set(variable: str, name: str, text: str) -> None:
 
 
 def _value(default: Any, text: str) -> Any:
-    """Return what a text says of an option that only the old packages had."""
+    """Return the value in a text for an option that only the old packages had."""
     if isinstance(default, bool):
         return text.lower() in {"true", "1", "yes"}
     try:

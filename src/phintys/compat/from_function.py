@@ -67,7 +67,7 @@ class FromFunctionOp(Op):
 
 
 def _found(module: str, name: str) -> Any:
-    """Return what a module calls by a name, which can have dots."""
+    """Return the attribute of a module with a name, which can have dots."""
     return attrgetter(name)(import_module(module))
 
 

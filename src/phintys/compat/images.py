@@ -142,7 +142,7 @@ def old_conv2d(
     subsample: Any = (1, 1),
     **options: Any,
 ) -> Any:
-    """Return what ``nnet.conv.conv2d`` does; options of the code that it ran have no effect."""
+    """Convolve as ``nnet.conv.conv2d``; options of its generated code have no effect."""
     _only_of_code(options, "conv2d")
     return conv2d(input, filters, image_shape, filter_shape, border_mode, subsample)
 

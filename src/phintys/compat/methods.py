@@ -118,7 +118,7 @@ _ELEMENTWISE = [
 
 
 def _formulas(self: Any) -> str:
-    """Return what a graph computes, rather than how many nodes it has."""
+    """Return the formulas of a graph, rather than its number of nodes."""
     return f"FunctionGraph({', '.join(as_string(self.inputs, self.outputs))})"
 
 

@@ -34,7 +34,7 @@ def divided(a: Any, b: Any) -> Any:
 
 
 def divided_in_place(a: Any, b: Any) -> Any:
-    """Return what ``a`` is after ``a /= b``."""
+    """Return the value of ``a`` after ``a /= b``."""
     whole = _is_integral(a) and _is_integral(b)
     return (operator.ifloordiv if whole else operator.itruediv)(a, b)
 

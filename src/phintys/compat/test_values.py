@@ -162,7 +162,7 @@ def _value(variable: Variable) -> Any:
 
 
 def _sources(outputs: Iterable[Variable]) -> list[Variable]:
-    """Return what outputs are computed from: variables with a value, and inputs without one."""
+    """Return the sources of outputs: variables with a value, and inputs without one."""
 
     def inputs_of(variable: Variable) -> Iterable[Variable] | None:
         return None if variable.owner is None or _has_value(variable) else variable.owner.inputs

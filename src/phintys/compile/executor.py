@@ -633,7 +633,7 @@ class Function(_Returning[R_co]):
         return f"<Function {self.signature} -> {returned}>"
 
     def _repr_html_(self) -> str | None:
-        """Return what notebooks show: signature, mode, and the graph as a tree to unfold."""
+        """Return HTML for notebooks: signature, mode, and the graph as a tree to unfold."""
         return notebooks.html_of_function(self)
 
 

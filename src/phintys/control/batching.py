@@ -304,7 +304,7 @@ class _Batched:
         return Inputs(self.steps, sequences, carried, untraced, captured), inner
 
     def _step(self, inner: dict[Any, Any]) -> StepOutputs[Any] | None:
-        """Return what a step computes for all items."""
+        """Return the results of a step for all items."""
         outputs = vectorize_inner(self.op.inner_outputs, inner)
         return self.arguments.step_outputs(outputs)
 

@@ -161,7 +161,7 @@ def fit_dtype(gradient: Any, type_: Type) -> Variable:
 
 
 def misfit_of(given: Type, wanted: Type) -> str:
-    """Return what differs between a type and the one it must match: the rank, shape, or ""."""
+    """Name the difference between a type and the one it must match: rank, shape, or ""."""
     if getattr(given, "ndim", None) != getattr(wanted, "ndim", None):
         return "the rank"
     shapes = zip(getattr(given, "shape", ()), getattr(wanted, "shape", ()), strict=False)

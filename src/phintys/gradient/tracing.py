@@ -73,7 +73,7 @@ def separate(given: Sequence[Any]) -> tuple[CallArguments, list[Variable]]:
 
 
 def outputs_of(result: Any, function: Callable[..., Any], what: str) -> list[Variable]:
-    """Return what a function has returned as variables; numbers and arrays become constants.
+    """Return the results of a function as variables; numbers and arrays become constants.
 
     Parameters
     ----------

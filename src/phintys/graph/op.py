@@ -316,7 +316,7 @@ class Op:
         raise MethodNotDefinedError(msg)
 
     def roles(self, node: Apply) -> Roles:
-        """Return what the inputs and the outputs of a node are for, each in a few words.
+        """Return the roles of the inputs and outputs of a node, each in a few words.
 
         ``dprint(print_op_info=True)`` shows it. Both are empty by default; an entry may be, too.
         """

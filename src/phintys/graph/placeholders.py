@@ -38,7 +38,7 @@ def mark_placeholder(variable: Variable, placeholder: Placeholder) -> None:
 
 
 def about_placeholder(variable: Variable) -> str | None:
-    """Return what to say about a variable without a value; ``None`` if it is not a placeholder.
+    """Return a message about a placeholder without a value; ``None`` for other variables.
 
     Examples
     --------

@@ -204,7 +204,7 @@ class Variable:
         return str(self)
 
     def _repr_html_(self) -> str | None:
-        """Return what notebooks show: type, name, formula, and the graph as a tree to unfold."""
+        """Return HTML for notebooks: type, name, formula, and the graph as a tree to unfold."""
         return notebooks.html_of_variable(self)
 
     def _repr_latex_(self) -> str | None:

@@ -111,7 +111,7 @@ def minimize(
         ``"SLSQP"``.
     bounds
         A pair of trees of the form of ``params``, the lowest and the highest values, for methods
-        that respect bounds. They broadcast against the parameters; ``None`` is no bound, also in
+        that respect bounds. They broadcast against the parameters; ``None`` means no bound, also in
         place of a whole tree. For a single parameter also ``scipy.optimize.Bounds``.
     constraints
         What must hold: SciPy's constraints, or a list of them, with expressions in place of
@@ -288,7 +288,7 @@ class Minimizer:
 
 
 def _message(found: Any) -> str:
-    """Return what an optimizer says, which may be content with a cost that is not a number."""
+    """Return an optimizer's message; some call a cost that is NaN a success."""
     if np.isfinite(found.fun):
         return str(found.message)
     return f"The cost is {float(found.fun)} at the end. The optimizer says: {found.message}"

@@ -110,7 +110,7 @@ def _number(x: Any, shift: int = 0) -> tuple[int, int, Any] | None:
 
 
 def _of_comparison(node: Apply, complement: bool = False) -> int:
-    """Return what is known of a matrix of bools, or of its complement."""
+    """Return the known properties of a matrix of bools, or of its complement."""
     found = _comparison(node)
     if found is None:
         return _F.NONE

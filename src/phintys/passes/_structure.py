@@ -68,7 +68,7 @@ class _Memory(Feature):
 
 
 def structure(fgraph: FunctionGraph, variable: Any) -> int:
-    """Return what is known of the matrices of a tensor in a graph.
+    """Return the known properties of the matrices of a tensor in a graph, as bits.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def structure(fgraph: FunctionGraph, variable: Any) -> int:
 
 
 def structure_of(variable: Any, found: dict[Variable, int]) -> int:
-    """Return what is known of a tensor, and add that of what it is made of to ``found``."""
+    """Return the known properties of a tensor, and add those of its operands to ``found``."""
     stack = [variable]
     while stack:
         current = stack[-1]
@@ -288,7 +288,7 @@ def _of_product(node: Apply, given: Sequence[int]) -> int:
 
 
 def _of_form(node: Apply, found: dict[Variable, int]) -> int:
-    """Return what is known of ``B.T @ A @ B``, given in two products."""
+    """Return the known properties of ``B.T @ A @ B``, given in two products."""
     x, y = node.inputs
     for outer, pair in ((y, x.owner), (x, y.owner)):
         if pair is None or not isinstance(pair.op, Dot | BatchedDot):

@@ -52,7 +52,7 @@ def known_inner_condition(fgraph: FunctionGraph, node: Apply) -> list[Variable] 
 
 
 def _if_known(variable: Variable, condition: Variable, side: int) -> Variable:
-    """Return what a choice by a known condition returns, and other variables as they are."""
+    """Return the chosen branch if the condition is known, and other variables as they are."""
     node = variable.owner
     while node is not None and isinstance(node.op, IfElse) and node.inputs[0] is condition:
         assert variable.index is not None

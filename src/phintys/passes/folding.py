@@ -144,7 +144,7 @@ def _may_compute(fgraph: FunctionGraph, node: Apply, large: _LargeResults) -> bo
         all(map(large.is_known, node.inputs))
         and not node.op.destroy_map
         and not any(is_overwritten(fgraph, variable) for variable in node.outputs)
-        # Zeros that others write to are no constant, but what constants make of them is.
+        # An Alloc that is written to is not folded, but results that depend on it are.
         and (do_constant_folding(fgraph, node) or isinstance(node.op, Alloc))
     )
 

@@ -220,7 +220,7 @@ class _Read:
         self.missing = missing
 
     def of(self, row: Any, steps: Any) -> Any:
-        """Return what is read, from the row."""
+        """Return the value read from the row."""
         node = self.out.owner
         known = known_int(steps)
         if self.missing > 0 and (known is None or known < self.missing):

@@ -105,7 +105,7 @@ def sum_products_after_loop(fgraph: FunctionGraph, node: Apply) -> list[Variable
 
 
 def _terms(state: LoopArgument, op: ps.ScalarOp) -> list[Any]:
-    """Return what steps add to a state, or multiply it by."""
+    """Return the terms that steps add to a state, or the factors."""
     row = state.rows[0]
     if not isinstance(row.type, TensorType) or row.type.numpy_dtype.kind not in "iufc":
         return []

@@ -158,7 +158,7 @@ def _is_product(node: Any, rows: Mapping[Any, bool]) -> bool:
 
 
 def _top(variable: Any, outside: Outside, clients: Mapping[Any, list[Any]]) -> Any:
-    """Return what is computed from a product alone, elementwise and of the same size."""
+    """Return the last elementwise result of the same size that depends on a product alone."""
     while True:
         readers = clients[variable]
         if len(readers) != 1 or readers[0] is None:
@@ -216,7 +216,7 @@ def _until(loop: EditedLoop) -> list[Any]:
 def _factors_of_rows(
     variable: Any, free: Mapping[Any, bool], in_loop: Collection[Apply]
 ) -> set[Any] | None:
-    """Return what a loop must stack, so that a value is computed from products after it.
+    """Return the rows that a loop must stack, so that a value is computed after it.
 
     ``None`` if the value is not computed from products, or not from them and known rows alone.
     """

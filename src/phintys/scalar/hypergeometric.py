@@ -203,7 +203,7 @@ def _gauss_near_one(a: Any, b: Any, c: Any, rest: Any) -> Any:
 
 
 def _connected(a: Any, b: Any, c: Any, rest: Any) -> Any:
-    """Return hyp2f1 and its derivatives by two series in ``rest``, if c - a - b is no integer."""
+    """Return hyp2f1 and its derivatives by two series in ``rest``; c - a - b is not integral."""
     special = import_whole("scipy.special")
     s = c - a - b
     gammas = special.gamma(c) * special.gamma(s)

@@ -79,7 +79,7 @@ def _divergence(x: Any, y: Any, inside: Any, at_zero: Any) -> Any:
 
 
 def _log_quotient_values(x: Any, y: Any) -> Any:
-    """Return what :func:`_log_quotient` does, of arrays."""
+    """Compute :func:`_log_quotient` for arrays."""
     ratio = x / y
     is_close = np.abs(ratio - 1) < 0.5
     is_moderate = (ratio > 1 / _FAR) & (ratio < _FAR)

@@ -44,7 +44,7 @@ def packbits(a: Any, axis: int | None = None, bitorder: str = "big") -> TensorVa
         A tensor of bools or integers.
     axis
         The axis along which eight elements become a byte; by default ``a`` is flattened first. If
-        the number of elements is no multiple of eight, zeros follow.
+        the number of elements is not a multiple of eight, zeros follow.
     bitorder
         ``"big"``: the first of eight elements is the highest bit; ``"little"``: the lowest one.
 

@@ -147,7 +147,7 @@ def gradient(
     ArgumentError
         The number of places is not that of the axes, or ``edge_order`` is another one.
     ShapeError
-        Places are no vector, or ``axis`` is out of range.
+        Places are not a vector, or ``axis`` is out of range.
 
     Examples
     --------

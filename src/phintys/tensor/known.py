@@ -125,7 +125,7 @@ def _known_of_leaf(variable: Variable) -> Known:
 
 
 def _unknown(variable: Variable) -> Known:
-    """Return what follows from the type alone: the length of a vector, if static."""
+    """Return the facts that the type alone gives: the length of a vector, if static."""
     type_: Any = variable.type
     if not isinstance(type_, TensorType) or type_.ndim != 1 or type_.shape[0] is None:
         return None

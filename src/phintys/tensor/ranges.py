@@ -136,7 +136,7 @@ def _exact(bounds: Sequence[Any]) -> list[Any]:
 
 
 def _numbers_of(numbers: range, dtype: np.dtype[Any]) -> Any:
-    """Return what NumPy would if it did not count in floats, which round such bounds."""
+    """Return the numbers of a range exactly; NumPy counts in floats, which round such bounds."""
     firsts = np.array(numbers[:2], dtype)
     if len(numbers) < 2:
         return firsts

@@ -212,7 +212,7 @@ def diagflat(v: Any, k: Any = 0) -> TensorVariable:
 def fromfunction(
     function: Callable[..., Any], shape: Any, *, dtype: Any = "float64", **kwargs: Any
 ) -> Any:
-    """Return what a function returns for the indices of the elements of an array.
+    """Apply a function to the indices of the elements of an array.
 
     Parameters
     ----------

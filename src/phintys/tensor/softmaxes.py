@@ -120,11 +120,11 @@ class Softmax(_ExpFamily):
         output_storage[0][0] = powers.astype(inputs[0].dtype, copy=False)
 
     def _shift(self, largest: Any) -> Any:
-        """Return what is subtracted, for the largest elements."""
+        """Return the shift of exponents, given the largest elements."""
         return largest
 
     def _divisor(self, total: Any) -> Any:
-        """Return what exponentials are divided by, for their sums."""
+        """Return the divisor of exponentials, given their sums."""
         return total
 
     def L_op(

@@ -284,7 +284,7 @@ class NamespaceInfo:
 
 
 def __array_namespace_info__() -> NamespaceInfo:  # noqa: N807 - the standard's name
-    """Return what the namespace can do; see :class:`NamespaceInfo`."""
+    """Return the capabilities of the namespace; see :class:`NamespaceInfo`."""
     return NamespaceInfo()
 
 

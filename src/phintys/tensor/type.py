@@ -505,7 +505,7 @@ def is_masked(value: object) -> bool:
 
 
 def as_array(value: Any) -> np.ndarray[Any, Any]:
-    """Return what NumPy makes of a value, or DLPack if NumPy does not know it.
+    """Convert a value to an array by NumPy, or by DLPack if NumPy does not know it.
 
     Examples
     --------

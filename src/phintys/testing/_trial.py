@@ -170,7 +170,7 @@ def difference(variable: Variable, found: Any, expected: Any) -> str:
 
 
 def compare(found: Any, expected: Any, tolerance: Tolerance, inputs: Sequence[Any]) -> str:
-    """Return what is wrong with an array, empty if nothing is."""
+    """Describe the difference from the expected array; empty if there is none."""
     found, expected = np.asarray(found), np.asarray(expected)
     if found.dtype != expected.dtype:
         return f"its dtype is {found.dtype}, expected {expected.dtype}"
@@ -189,7 +189,7 @@ def compare(found: Any, expected: Any, tolerance: Tolerance, inputs: Sequence[An
 
 
 def _scale(expected: Any, inputs: Sequence[Any], tolerance: Tolerance) -> Any:
-    """Return what errors are relative to."""
+    """Return the scale of errors."""
     if not tolerance.normwise:
         return np.abs(expected)
     arrays = [np.asarray(value) for value in (expected, *inputs)]

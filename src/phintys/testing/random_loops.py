@@ -108,7 +108,7 @@ class _Program:
     def loop(
         self, n: Any, sequences: list[Any], value: Any, pools: Any, dtype: str, rank: int
     ) -> list[Any]:
-        """Return what is read of the results of one loop."""
+        """Return the results of one loop that the program reads."""
         choose = self.choose
         carried: list[Any] = []
         for _ in range(choose.randrange(3)):

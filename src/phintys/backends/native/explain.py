@@ -312,7 +312,7 @@ class Explainer:
 
 
 def _place_of(kind: type[Step]) -> tuple[bool, bool, str]:
-    """Return what kinds of steps are sorted by: kernels first, those with steps inside last."""
+    """Return the sort key of a kind of step: kernels first, steps with bodies last."""
     return kind is not Kernel, kind.bodies is not Step.bodies, kind.noun
 
 

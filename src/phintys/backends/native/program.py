@@ -115,7 +115,7 @@ class Step:
         return None
 
     def typical_work(self, main: MainFunction) -> Polynomial:
-        """Return the like of :meth:`work` that leaves nothing out; not the most, but the usual."""
+        """Estimate the usual time, including the parts that :meth:`work` leaves out."""
         work = self.work(main)
         return main.ring.zero if work is None else work
 

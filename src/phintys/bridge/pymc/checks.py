@@ -28,7 +28,7 @@ def register() -> None:
 
 
 def _local_check(op: Any, node: Any, value: Any, *conditions: Any) -> Any:
-    """Return what PyMC's own rewrites make of a check."""
+    """Replace a check as PyMC's own rewrites do."""
     holds = pt.all([pt.all(one) for one in conditions])
     return pt.switch(holds, value, -np.inf)
 

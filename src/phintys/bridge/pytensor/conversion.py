@@ -43,7 +43,7 @@ __all__ = [
 
 @singledispatch
 def convert_op(op: TheirOp, node: TheirApply, *inputs: Any) -> Any:
-    """Return what a node of PyTensor computes, as variables of Phintys.
+    """Convert a node of PyTensor to variables of Phintys.
 
     One function for each class of Ops, registered with ``@convert_op.register(TheOp)``. Without
     one, the node becomes a callback of the Op's own ``perform``, a
@@ -86,7 +86,7 @@ def convert_op(op: TheirOp, node: TheirApply, *inputs: Any) -> Any:
 
 @singledispatch
 def convert_sparse(op: TheirOp, node: TheirApply, *inputs: Any) -> Any:
-    """Return what a node with sparse matrices among its inputs computes.
+    """Convert a node with sparse matrices among its inputs.
 
     As :func:`convert_op`, for Ops of sparse matrices. Without a function here, a node becomes a
     callback whatever conversion its Op has for tensors.

@@ -326,7 +326,7 @@ class OpFromGraph(Inlinable, Op):
         found: Sequence[Any],
         computed: Sequence[Variable],
     ) -> list[Any]:
-        """Return what was found, with expressions of the inner graph computed by another Op.
+        """Return the variables found, with expressions of the inner graph computed by another Op.
 
         Parameters
         ----------

@@ -47,7 +47,7 @@ class Overrides:
         return self.whole is not None or any(entry is not None for entry in self.entries)
 
     def entry(self, position: int) -> Any:
-        """Return what overrides a derivative, ``None`` if nothing does."""
+        """Return the override of a derivative, ``None`` without one."""
         if self.whole is not None:
             return self.whole if position < self.least else None
         return self.entries[position] if position < len(self.entries) else None

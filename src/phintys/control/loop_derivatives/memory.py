@@ -26,7 +26,7 @@ __all__ = ["gradient_memory"]
 
 
 def gradient_memory(outputs: Variable | Sequence[Variable]) -> str:
-    """Return what gradients keep of the steps of the loops in a graph, and why.
+    """Report the values that gradients keep for each step of the loops in a graph, and why.
 
     Each loop is described as if all of its results had gradients, and no rows were kept for their
     own sake. A gradient that needs less may decide otherwise: the name of a loop in it shows what

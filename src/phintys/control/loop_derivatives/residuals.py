@@ -125,7 +125,7 @@ def find_residuals(
     steps: int | None = None,
     keep: bool = True,
 ) -> Residuals:
-    """Return what the forward pass of a loop must keep for expressions of the backward pass.
+    """Return the values that the forward pass of a loop keeps for the backward pass.
 
     Parameters
     ----------

@@ -414,7 +414,7 @@ class _TensorForm:
 
 
 def _form_of(type_: Type) -> Any:
-    """Return what has ``to_tensor`` and ``from_tensor`` for values of a type, if there are."""
+    """Return the object with ``to_tensor`` and ``from_tensor`` for a type, or ``None``."""
     if isinstance(type_, TensorType):
         return _TensorForm
     return type_ if has_tensor_form(type_) else None

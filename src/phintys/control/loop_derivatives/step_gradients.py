@@ -156,7 +156,7 @@ class StepGradients:
 
     @property
     def seeds(self) -> list[Variable]:
-        """All seeds."""
+        """The seeds of all outputs, in their order."""
         return [each.seed for each in (*self.states, *self.stacks)]
 
     def _find_live(self) -> None:
@@ -275,7 +275,7 @@ class StepGradients:
 
 
 def _computation(node: Any) -> tuple[Any, ...]:
-    """Return what a node computes where it has a result."""
+    """Return a key for equal computations, whatever they do about errors."""
     op = node.op
     options = tuple(getattr(op, name) for name in op.__props__ if name != "on_error")
     return (type(op), options, *map(id, node.inputs))
@@ -311,7 +311,7 @@ def _seed(row: Any) -> Variable:
 
 
 def _from_sizes(node: Apply, sizes: Sequence[Any], equiv: dict[Any, Any]) -> Variable:
-    """Return what a node computes from the shape of its first input."""
+    """Compute a node from the shape of its first input."""
     op: Any = node.op
     if isinstance(op, ShapeI):
         return as_tensor_variable(sizes[op.i]).astype("int64")

@@ -301,7 +301,7 @@ class _Backward:
             clone_node_and_cache(node, equiv)
 
     def _read_by(self, variable: Variable) -> list[Variable]:
-        """Return what must be copied before a variable."""
+        """Return the variables that must be copied before another."""
         node = variable.owner
         if node is None or variable in self._equiv or variable in self._forward.rows:
             return []
@@ -316,7 +316,7 @@ class _Backward:
         return variable in self._inner.untraced and variable not in self._forward.rows
 
     def _available(self, variable: Variable) -> Variable | None:
-        """Return what stands in the backward loop for a variable that need not be computed."""
+        """Return the counterpart in the backward loop of a variable that is available there."""
         if isinstance(variable, Constant):
             return variable
         if variable is self._inner.index:

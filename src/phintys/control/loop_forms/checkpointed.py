@@ -91,7 +91,7 @@ def scan_checkpoints(
     whole = n // save_every_N * save_every_N
 
     def steps(start: Any, count: Any, values: Sequence[Any], part: str) -> Any:
-        """Return what a part of the steps returns."""
+        """Run a part of the steps, and return its results."""
         given = iter(values)
         info = None
         if states is not None:

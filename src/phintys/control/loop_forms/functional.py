@@ -287,7 +287,7 @@ class _Carry:
         return [entry.state and next(rest) for entry in self._entries]
 
     def results(self, new: Any) -> StepOutputs[Any]:
-        """Return what a step computes, given the carry that its function returned."""
+        """Return the results of a step, given the carry that its function returned."""
         listed = matched(new, self._init)
         if listed is None or any(
             (value is None) is not (entry.state is None)
@@ -336,7 +336,7 @@ class _Carry:
 
 
 def _pair(found: Any, carry: _Carry) -> tuple[StepOutputs[Any], Any]:
-    """Return what a step computes, and its row in the form in which the body returned it."""
+    """Return the results of a step, and its row in the form in which the body returned it."""
     if not isinstance(found, tuple | list) or len(cast("list[Any]", found)) != 2:
         msg = (
             "The body of a loop must return a pair of the new carry and a row; got "

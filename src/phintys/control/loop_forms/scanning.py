@@ -241,7 +241,7 @@ def _check_options(truncate_gradient: Any, name: Any) -> None:
 def _sequence_arguments(
     builder: LoopBuilder, rows: Sequence[Rows], parts: Sequence[Any], names: _Names
 ) -> list[Any]:
-    """Return what a step reads of the sequences."""
+    """Return the arguments that a step gets from the sequences."""
     taps = [(each, tap) for each in rows for tap in each.taps]
     return [
         builder.add_sequence(part, tap_name(each.x, names.next(), tap))
@@ -267,7 +267,7 @@ def _state(builder: LoopBuilder, entry: Initial, names: _Names) -> LoopState | N
 
 
 def _in_order(state: LoopState, taps: Sequence[int]) -> list[Any]:
-    """Return what a step reads of a state, in the order of the arguments of the step."""
+    """Return the arguments that a step gets from a state, in their order."""
     if not state.taps:
         return list(state.rows)
     found = dict(zip(state.taps, state.rows, strict=True))
@@ -413,7 +413,7 @@ def _check_count(outputs: Sequence[Any], states: Sequence[Any]) -> None:
 
 
 def _sorted(made: Returned, states: Sequence[LoopState | None]) -> StepOutputs[Any]:
-    """Return what a step computes, by kinds."""
+    """Sort the results of a step by kind."""
     found = StepOutputs[Any]([], [], [], made.condition)
     for output, state in zip(made.outputs, states, strict=True):
         if state is None:

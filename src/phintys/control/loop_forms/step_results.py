@@ -69,7 +69,7 @@ class Returned:
 
 
 def returned(given: Any) -> Returned:
-    """Return what the function of a scan returned, sorted out.
+    """Sort the results of the function of a scan.
 
     Outputs are a variable, several, or a list of them; updates are a dict or a list of pairs whose
     first is a shared variable; the condition is an :class:`until`. They can be in any order.

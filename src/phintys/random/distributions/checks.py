@@ -241,7 +241,7 @@ def _is_stored(value: Any) -> bool:
 
 
 def _below_views(value: Any) -> Any:
-    """Return what a value is a cast or a change of rank of."""
+    """Return the operand below casts and changes of rank."""
     while value.owner is not None and (
         isinstance(value.owner.op, DimShuffle)
         or (isinstance(value.owner.op, Elemwise) and isinstance(value.owner.op.scalar_op, Cast))

@@ -59,7 +59,7 @@ von_mises_slope = FloatRow(
 
 
 _LEAST = {"float64": 1e-12, "float32": 1e-6}  # nothing is less uniform
-_LARGE = {"float64": 1e9, "float32": 1e5}  # 1 is no digit of the square
+_LARGE = {"float64": 1e9, "float32": 1e5}  # adding 1 does not change the square
 _MOST = {"float64": 1e305, "float32": 1e35}  # the widths of the peak of greater ones are nothing
 
 

@@ -22,7 +22,7 @@ def log1p_square(z: Any) -> Any:
     return logarithm + math.switch(is_large, logarithm, 0)
 
 
-_LARGE = 1e17  # of which 1 is no digit of the square, nor of the number
+_LARGE = 1e17  # of which adding 1 changes neither the square nor the number
 
 
 class LocationScale(Distribution):

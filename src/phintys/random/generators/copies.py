@@ -49,7 +49,7 @@ def copied(generator: np.random.Generator) -> np.random.Generator:
 
 
 def copied_with_address(generator: np.random.Generator) -> tuple[np.random.Generator, Any]:
-    """Return what :func:`copied` does, and the address of the C interface of the copy's bits.
+    """Return a copy as :func:`copied` makes it, and the address of its C interface for bits.
 
     Parameters
     ----------

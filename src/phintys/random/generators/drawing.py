@@ -142,7 +142,7 @@ def asked_for(
     dtype: Any,
     named: Mapping[str, Any],
 ) -> tuple[Any, Any]:
-    """Return what is drawn from, and the size, which may follow the parameters by position."""
+    """Return the distribution and the size, which may follow the parameters by position."""
     most = len(getattr(distribution, "defaults", ()))
     if len(parameters) == most + 1 and size is None:
         *parameters, size = parameters

@@ -80,7 +80,7 @@ class RandomOrder(_Arranging):
 
 
 def random_order(bits: Any) -> Any:
-    """Return what :class:`RandomOrder` returns."""
+    """Return a random order; see :class:`RandomOrder`."""
     length = bits.shape[-1]
     if bits.size == 0:
         return np.zeros(bits.shape, "int64")

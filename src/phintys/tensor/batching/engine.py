@@ -329,7 +329,7 @@ def _list_of(outputs: Any) -> list[Any]:
 
 
 def _batch_for(old: Any, new: Any) -> Any:
-    """Return what replaces a variable, with what is known of its sizes."""
+    """Return the batch that replaces a variable, with the known sizes."""
     if not isinstance(old, Variable):
         msg = (
             f"The keys of replace must be variables of the graph, got {old!r} of type "

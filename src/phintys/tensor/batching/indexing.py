@@ -190,7 +190,7 @@ class _Plan:
         return dimshuffle(x, *range(first), *(first + dim for dim in self.order))
 
     def read(self, batch: Batch) -> Any:
-        """Return what the index selects."""
+        """Return the elements that the index selects."""
         x = self.ordered(batch)
         template, inputs = self.entries(batch, x)
         found = AdvancedSubtensor(template)(x, *inputs)

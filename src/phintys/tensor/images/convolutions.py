@@ -198,7 +198,7 @@ class _Part(Op):
         return images[0], filters[0], *counts
 
     def _known(self, axis: int, images: Shape, filters: Shape, rule: Any, *more: int) -> int | None:
-        """Return what a rule of the geometry says of an axis, if its sizes are known."""
+        """Apply a rule of the geometry to an axis, if its sizes are known."""
         length, inner = images[2 + axis], filters[2 + axis]
         if length is None or inner is None:
             return None

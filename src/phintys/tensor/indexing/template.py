@@ -189,7 +189,7 @@ def fill(template: Template, values: Iterable[Any]) -> Iterator[Any]:
 
 
 def roles_of_indices(template: Template) -> list[str]:
-    """Return what the index inputs are for, in words.
+    """Describe the roles of the index inputs.
 
     Examples
     --------

@@ -118,8 +118,8 @@ def histogramdd(
     ArgumentError
         The bins or the range have another form.
     ShapeError
-        The number of dimensions is not known, coordinates are no vector, or the weights are not as
-        many as the points.
+        The number of dimensions is unknown, coordinates are not a vector, or the number of
+        weights is not that of the points.
     DtypeError
         The coordinates are complex.
     DomainError
@@ -185,7 +185,7 @@ def _coordinates(x: Any) -> Any:
 
 
 def _for_each(given: Any, dims: int, name: str) -> list[Any]:
-    """Return what is given for each dimension: a list, or one number of bins for all of them."""
+    """Return one entry for each dimension, from a list or one number of bins for all."""
     if name == "bins" and isinstance(given, int | np.integer | Variable):
         return [given] * dims
     listed = list(given) if isinstance(given, list | tuple | np.ndarray) else None

@@ -24,7 +24,7 @@ __all__ = ["Array", "evaluated"]
 
 
 def evaluated(symbolic: Callable[..., Any], *args: Any, **options: Any) -> Any:
-    """Return what a function of symbolic arrays returns for eager ones, as eager arrays.
+    """Evaluate a function of symbolic arrays at eager ones; return eager arrays.
 
     Examples
     --------

@@ -116,6 +116,6 @@ def carried_numbers(loop: Step, numbers: set[Array]) -> set[Array]:
 
 
 def _own_reads(step: Step) -> set[Array]:
-    """Return what a step with bodies reads before they begin."""
+    """Return the arrays that a step with bodies reads before they begin."""
     found = {array for size in step.sizes() for array in arrays_in_size(size)}
     return found if step.repeats else found | {array.memory for array in step.reads()}

@@ -155,7 +155,7 @@ class LoopWriter(ABC):
             self._long_rows(nest, level, unroll, inside)
 
     def _previous(self, nest: NestPlan, number: int) -> list[Previous]:
-        """Return what iterations of a level pass on, if it is the innermost one."""
+        """Return the values that iterations of the innermost level pass on."""
         if nest.reductions or number + 1 != len(nest.kept):
             return []
         return previous_elements(nest, nest.kept[number], self.plan.addressing.polynomials)

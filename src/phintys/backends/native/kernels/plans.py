@@ -105,7 +105,7 @@ class NestPlan:
     is_tiled: bool = False
 
     def accumulators(self) -> list[Accumulator]:
-        """Return what carries out each of the reductions."""
+        """Return the accumulator of each reduction."""
         order = [loop for level in self.reduced for loop in level.loops]
         return [
             accumulator(

@@ -1,4 +1,4 @@
-"""Lowering of functions of matrices that are no expression in other Ops."""
+"""Lowering of functions of matrices that are not expressions in other Ops."""
 
 from __future__ import annotations
 

@@ -142,7 +142,7 @@ class _Lines:
         first = b.splat(start, lanes) + ramp
         on_image = b.select(first < 0, b.constant(numbers, 0), first)
         best = b.constant(self.wide, -float("inf"))
-        # Of elements that are all -inf, it is the first.
+        # If all elements are -inf, the first one is chosen.
         found = on_image + b.splat((top * n1 + left) * n2, lanes)
         inside = lane_mask(b, self.pool["m2"] - column, lanes)
         with loop(b, top, bottom, carried=[best, found]) as plane:

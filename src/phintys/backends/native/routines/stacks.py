@@ -173,7 +173,7 @@ class MatrixCall(Arguments):
         return [self.size(size) for size in sizes]
 
     def reader(self) -> Callable[[Lanes, LaneMatrix], None]:
-        """Return what reads the matrices a of the call, in their layout, into lanes."""
+        """Return a function that loads the matrices a of the call into lanes."""
         options, b = self.call.options, self.b
         address = self.item(self.call.inputs[0], options["a_move"], options["a_offset"])
         steps = [self.size(options["a_stride"]), b.constant(INT64, 1)]
@@ -317,7 +317,7 @@ class StackRoutine(Routine):
         b.begin(after)
 
     def repeated(self, code: MatrixCall) -> Callable[[Value], Value | None] | None:
-        """Return the like of :meth:`item` for a small matrix of floats, without a library.
+        """Return code as :meth:`item` does, for a small matrix of floats, without a library.
 
         ``None`` if there is no such code.
         """
@@ -335,7 +335,7 @@ class StackRoutine(Routine):
         raise NotImplementedError
 
     def group(self, code: MatrixCall) -> Callable[[Lanes], Value | None]:
-        """Return what writes the code for the matrices in lanes, and returns their statuses."""
+        """Return a function that writes code for matrices in lanes and returns their statuses."""
         raise NotImplementedError
 
 

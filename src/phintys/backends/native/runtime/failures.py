@@ -146,7 +146,7 @@ class Failures:
     def _known(
         self, call: int, words: ctypes.Array[ctypes.c_int64], inputs: Sequence[Any]
     ) -> dict[Variable, Any]:
-        """Return what need not be computed: inputs, and what Python code made in this call."""
+        """Return the values at hand: inputs, and results of Python code in this call."""
         known: dict[Variable, Any] = {
             variable: np.asarray(x, cast("Any", variable.type).numpy_dtype)
             if isinstance(x, int | float | np.generic) and variable.type.holds_arrays

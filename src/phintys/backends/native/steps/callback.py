@@ -52,7 +52,7 @@ class Callback(Step):
         return [value for value in self.outputs if isinstance(value, Array)]
 
     def overwrites(self) -> list[Array]:
-        """Return what the Op may overwrite."""
+        """Return the arrays that the Op may overwrite."""
         return [value for value in self.destroyed if isinstance(value, Array)]
 
     @property

@@ -155,7 +155,7 @@ class _Alone:
         return tuple(self._twin(value) for value in values)
 
     def _twin(self, value: Any) -> Any:
-        """Return what stands for a size or an array, or for all in a collection."""
+        """Return the twin of a size or an array, or of each in a collection."""
         if isinstance(value, Size):
             return self._size(value)
         if isinstance(value, Array):

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 __all__ = ["CheckFailed", "TooLong", "expect"]
 
 
-class CheckFailed(Exception):  # noqa: N818 - it is no fault of the program
+class CheckFailed(Exception):  # noqa: N818 - the program is not at fault
     """A check or an index failed; ``failure`` says which."""
 
     def __init__(self, failure: Failure, *numbers: int) -> None:
@@ -20,7 +20,7 @@ class CheckFailed(Exception):  # noqa: N818 - it is no fault of the program
         self.failure = failure
 
 
-class TooLong(Exception):  # noqa: N818 - it is no fault of the program
+class TooLong(Exception):  # noqa: N818 - the program is not at fault
     """The program takes more steps than are allowed."""
 
 

@@ -99,7 +99,7 @@ class Orders:
         self._uses: dict[Kernel, _Uses] = {}
 
     def of(self, kernel: Kernel) -> _Uses:
-        """Return what a kernel reads and writes in memory."""
+        """Return the memory that a kernel reads and writes."""
         found = self._uses.get(kernel)
         if found is None:
             plan, rows = plans_of(kernel, self._ring, self._target)

@@ -136,7 +136,7 @@ class _InlineEvaluator(Evaluator):
         return None
 
     def _computed(self, expression: Expression) -> Expression:
-        """Return what the kernel computes for a number that it does not read from memory."""
+        """Return the expression for a number that the kernel does not read from memory."""
         if not isinstance(expression, Load) or id(expression) in self.nest.loads:
             return expression
         written = (one for one in self.nest.statements if one.target is expression.array)

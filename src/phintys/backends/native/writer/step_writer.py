@@ -206,7 +206,7 @@ class StepWriter(KernelCaller):
             self.registers, self.unsaved, self.numbers = {}, {}, set()
 
     def _numbers_in(self, loop: Step) -> set[Array]:
-        """Return what stays in registers while a loop runs that is in no other."""
+        """Return the numbers that stay in registers while an outermost loop runs."""
         if self.short is not None:
             inline = self.main.inline | self.short.plans.keys()
             return numbers_in_registers(loop, inline) | self.short.arrays

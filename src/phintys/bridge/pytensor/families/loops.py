@@ -170,7 +170,7 @@ class _Window:
 
 
 def _kept(rows: Any, size: Any, count: Any, pads: bool) -> Any:
-    """Return what a buffer has after the steps, given all rows that they made.
+    """Return the content of a buffer after the steps, given all rows that they made.
 
     Parameters
     ----------
