@@ -59,7 +59,7 @@ def command(suite: Path, examples: int, only: str | None = None) -> list[str]:
     ['-m', 'pytest', '-q']
     """
     pytest = [sys.executable, "-m", "pytest", "-q", "-rxXfE", "-p", "no:cacheprovider"]
-    # Their settings, and not those of this project: warnings are no errors there.
+    # Their settings, and not those of this project: warnings are not errors there.
     options = ["-c", str(suite / "pytest.ini"), "--rootdir", str(suite)]
     options += ["--skips-file", str(SKIPS), "--max-examples", str(examples), "--disable-deadline"]
     return [*pytest, *options, *(["-k", only] if only else []), str(suite / "array_api_tests")]

@@ -43,7 +43,7 @@ WITHOUT_MEANING = {
         f"TensorVariable.{name}" for name in _OF_MEMORY.split()
     ],
     "a dtype that depends on values": ["real_if_close"],
-    "dates, which are no elements of tensors": ["isnat"],
+    "dates, which cannot be elements of tensors": ["isnat"],
     "an iterator over values": ["broadcast"],
 }
 """What names are about that mean nothing for symbolic arrays -> those names."""

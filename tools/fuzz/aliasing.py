@@ -16,7 +16,7 @@ from tools.fuzz.scenario import Made, Scenario, Shared
 __all__ = ["draw_scenario"]
 
 _LARGEST = 2**17
-"""Sums and products by small numbers of what is no larger are exact, in any order."""
+"""Sums of such numbers, and their products with small ones, are exact in any order."""
 
 _DTYPES = ("float64", "float64", "float64", "int64", "float32")
 _LENGTHS = (1, 2, 3, 3, 4, 5, 5, 8, 17, 40)

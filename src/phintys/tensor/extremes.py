@@ -41,8 +41,8 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {"max": np.argmax, "min": np.argmin}
 def _refuse_empty(op: Op, variable: Variable, shape: tuple[int, ...], axis: int) -> None:
     if shape[axis] == 0:
         msg = (
-            f"{op}: {variable} has the shape {shape}, with no element along axis {axis}, so there "
-            "is no index to return. Make sure that there is an element."
+            f"{op}: {variable} has the shape {shape}, with no element along axis {axis}, so "
+            "there is no index to return. Make sure that there is an element."
         )
         raise ShapeError(msg)
 
