@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from tools.imports import Import, Module, read_modules
-from tools.index import index_of, index_path
+from tools.index import index_of, index_path, top_statements
 
 PROJECT = Path(__file__).resolve().parent.parent
 PACKAGE = "phintys"
@@ -119,6 +119,17 @@ MUTUAL = (
         "backends.native.lower.lowering",
     ),
 )
+
+# Modules with ``__all__`` that are not packages, nor of compat, and define no ``__dir__``: those
+# whose names compat shows, and those that offer names of others.
+OFFERING = {
+    f"{PACKAGE}.graph.alias_map",
+    f"{PACKAGE}.graph.aliasing",
+    f"{PACKAGE}.graph.null_type",
+    f"{PACKAGE}.graph.printing",
+    f"{PACKAGE}.tensor.math",
+    f"{PACKAGE}.tensor.shared_variable",
+}
 
 MOST_LINES = 1000
 
@@ -261,6 +272,26 @@ class Project:
                     message = f"{ast.unparse(node)} hides an import; write an import statement"
                 yield Violation(module.path, node.lineno, "hidden-imports", message)
 
+    def offered(self):
+        """Packages, and modules that users import by name, say in ``__all__`` what they offer."""
+        starred = {
+            node.module
+            for module in self.modules.values()
+            for node in ast.walk(module.tree)
+            if isinstance(node, ast.ImportFrom) and node.names[0].name == "*"
+        }
+        for module in self.modules.values():
+            line = bound_at(module.tree, "__all__")
+            is_facade = (
+                module.path.name == "__init__.py"
+                or room_of(module.name) == "compat"
+                or module.name in OFFERING | starred
+                or bound_at(module.tree, "__dir__") is not None
+            )
+            if line is not None and not is_facade:
+                message = "__all__ is for packages and modules that users import by name"
+                yield Violation(module.path, line, "offered", message)
+
     def private(self):
         """What a room calls ``_private`` is imported only inside that room."""
         for module, imported in self.imports:
@@ -307,6 +338,7 @@ class Project:
             type_cycles,
             late_imports,
             hidden_imports,
+            offered,
             private,
             size,
             paths,
@@ -329,6 +361,20 @@ def narrows_a_type(test: ast.expr) -> bool:
         ):
             return True
     return False
+
+
+def bound_at(tree: ast.Module, name: str) -> int | None:
+    """Return the line at which a module binds a name, ``None`` if it does not."""
+    for statement in top_statements(tree):
+        if isinstance(statement, ast.Assign | ast.AnnAssign):
+            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+            if name in {each.id for node in targets for each in ast.walk(node) if is_name(each)}:
+                return statement.lineno
+    return None
+
+
+def is_name(node: ast.AST) -> bool:
+    return isinstance(node, ast.Name)
 
 
 def may_hide(call: ast.Call) -> bool:
@@ -447,6 +493,13 @@ GOOD = {
         ),
         "graph/a.py": "x = 1\n",
     },
+    "what modules offer": {
+        "graph/__init__.py": "from phintys.graph.a import *\n__all__ = ['x']\n",
+        "graph/a.py": "__all__ = ['x']\n",
+        "graph/features.py": "__all__ = ['y']\n__dir__ = public_dir(__name__)\n",
+        "graph/aliasing.py": "__all__ = ['z']\n",
+        "compat/old.py": "__all__ = ['x']\n",
+    },
     "private at home": {
         "backends/native/writer/_text.py": "",
         "backends/native/writer/all.py": "from . import _text\n",
@@ -540,6 +593,7 @@ BAD = {
     "hidden, f-string": ("hidden_imports", 1, {"graph/a.py": "import_module(f'{x}.scipy')\n"}),
     "hidden, prefix": ("hidden_imports", 1, {"graph/a.py": "import_module(f'scipy{x}')\n"}),
     "hidden, unknown": ("hidden_imports", 1, {"graph/a.py": "__import__(name)\n"}),
+    "what an internal module offers": ("offered", 2, {"graph/a.py": "x = 1\n__all__ = ['x']\n"}),
     "private": (
         "private",
         1,

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from tools.imports import Module, read_modules
 
-__all__ = ["INDEX", "index_of", "index_path", "tables_of"]
+__all__ = ["INDEX", "index_of", "index_path", "tables_of", "top_statements"]
 
 INDEX = "phintys._base.index"
 """The module that is written."""
@@ -107,7 +107,7 @@ def tables_of(modules: Mapping[str, Module]) -> dict[str, Mapping[str, str | _Na
 # ---- what modules say ----------------------------------------------------------------------------
 
 
-def _top(tree: ast.Module) -> Iterator[ast.stmt]:
+def top_statements(tree: ast.Module) -> Iterator[ast.stmt]:
     """Yield the statements that are run when a module is imported, those in blocks too."""
     waiting: list[ast.stmt] = tree.body[::-1]
     while waiting:
@@ -120,7 +120,7 @@ def _top(tree: ast.Module) -> Iterator[ast.stmt]:
 
 def _registered(tree: ast.Module) -> Iterator[tuple[str, str]]:
     """Yield what a module registers: the table, and a name."""
-    for statement in _top(tree):
+    for statement in top_statements(tree):
         match statement:
             case ast.FunctionDef(decorator_list=found) | ast.ClassDef(decorator_list=found):
                 calls, tables = found, _DECORATORS
@@ -145,7 +145,7 @@ def _name_of(node: ast.expr) -> str | None:
 def _needing(tree: ast.Module) -> Iterator[tuple[str, str, set[str]]]:
     """Yield the late rules of a module: the table, their name, and what they need."""
     values: dict[str, ast.expr] = {}
-    for statement in _top(tree):
+    for statement in top_statements(tree):
         match statement:
             case (
                 ast.Assign(targets=[ast.Name(id=target)], value=value)
@@ -182,7 +182,7 @@ def _facades(modules: Mapping[str, Module]) -> dict[str, _Names]:
     found: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for name, module in modules.items():
         offered = set(_exported(module.tree))
-        is_facade = any(map(_is_late_names, _top(module.tree)))
+        is_facade = any(map(_is_late_names, top_statements(module.tree)))
         bound = _imported(module, modules)
         for bound_name, (home, inner, is_starred, for_types) in bound.items():
             if is_facade and for_types and (is_starred or bound_name in offered):
@@ -222,7 +222,7 @@ def _exported(tree: ast.Module) -> list[str]:
 
 def _added(tree: ast.Module) -> Iterator[tuple[str, list[str]]]:
     """Yield the packages to whose ``__all__`` a module adds names, and these names."""
-    for statement in _top(tree):
+    for statement in top_statements(tree):
         match statement:
             case ast.AugAssign(
                 target=ast.Attribute(value=ast.Name(id=package), attr="__all__"), value=value
@@ -233,7 +233,7 @@ def _added(tree: ast.Module) -> Iterator[tuple[str, list[str]]]:
 def _imported(
     module: Module, modules: Mapping[str, Module]
 ) -> dict[str, tuple[str, str | None, bool, bool]]:
-    """Return what a module imports: name -> (module, name in it, if starred, if for types).
+    """Return the imports of a module: name -> (module, name in it, if starred, if for types).
 
     The name is ``None`` for a module.
     """

@@ -9,8 +9,6 @@ import sys
 
 from phintys.backends.native.runtime.cache import ObjectCache, object_cache
 
-__all__ = ["main"]
-
 USAGE = """\
 usage: phintys cache show      where compiled code is kept, and how much of it
        phintys cache verify    check every entry, and remove those that are damaged

@@ -14,8 +14,6 @@ from typing import Any, Generic, ParamSpec, TypeVar, overload
 
 from phintys._base.locks import ProcessLock
 
-__all__ = ["Interned", "Once", "kept_property", "remember"]
-
 _Value = TypeVar("_Value")
 _Key = TypeVar("_Key", bound=Hashable)
 _Parameters = ParamSpec("_Parameters")

@@ -18,8 +18,6 @@ from typing import TYPE_CHECKING, Any, Generic, TextIO, TypeVar, overload
 from phintys._base.errors import ConfigError
 from phintys._base.naming import near_misses
 
-__all__ = ["Config", "Option", "config"]
-
 ENVIRONMENT_VARIABLE = "PHINTYS_FLAGS"
 
 T = TypeVar("T", bound=bool | int | str)

@@ -10,8 +10,6 @@ from typing import Any
 
 from phintys._base.config import ENVIRONMENT_VARIABLE, OPTIONS, Option
 
-__all__ = ["config_page"]
-
 _HEAD = f"""\
 # Configuration options
 

@@ -10,8 +10,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["BLOCK", "LARGE", "blocks", "copied", "copy_of", "pieces"]
-
 LARGE = 1 << 20
 """Number of elements up to which an array is copied at once: a few milliseconds."""
 

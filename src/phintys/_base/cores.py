@@ -6,8 +6,6 @@ import os
 
 from phintys._base.config import config
 
-__all__ = ["thread_limit", "usable_cores"]
-
 
 def usable_cores() -> int:
     """Return the number of cores that the process may use."""

@@ -16,8 +16,6 @@ from operator import methodcaller
 from typing import Any, Generic, TypeVar
 from weakref import ref
 
-__all__ = ["WeakValues", "cancel", "when_dropped"]
-
 _Key = TypeVar("_Key", bound=Hashable)
 _Value = TypeVar("_Value")
 

@@ -7,47 +7,6 @@ what was given, where in the user's program, and what to write instead.
 
 from contextlib import suppress
 
-__all__ = [
-    "ArgumentError",
-    "AxisError",
-    "BadDestroyMap",
-    "BadInferShape",
-    "BadPreallocatedOutput",
-    "BadRewrite",
-    "BadStorage",
-    "BadThunkOutput",
-    "BadViewMap",
-    "ConfigError",
-    "CycleError",
-    "DeadlockError",
-    "DebugModeError",
-    "DisconnectedInputError",
-    "DomainError",
-    "DtypeError",
-    "GradientError",
-    "InconsistencyError",
-    "IndexingError",
-    "IntegrityError",
-    "InvalidValueError",
-    "MethodNotDefinedError",
-    "MissingInputError",
-    "MissingOutputError",
-    "NanGuardError",
-    "NullGradientError",
-    "OpCheckError",
-    "OpContractError",
-    "OutOfBoundsError",
-    "PhintysError",
-    "RewriteError",
-    "ShapeError",
-    "StochasticOrder",
-    "TransferError",
-    "TypeContractError",
-    "UnreproducibleOutput",
-    "UnusedInputError",
-    "add_note",
-]
-
 
 def add_note(error: BaseException, text: str) -> None:
     """Add a note to an error, whatever its class makes of ``add_note``.

@@ -10,8 +10,6 @@ from pkgutil import iter_modules
 from types import CodeType
 from typing import Any, cast
 
-__all__ = ["fingerprint"]
-
 
 def fingerprint(package: str) -> str | None:
     """Return a hash of the code of all modules of a package.

@@ -17,8 +17,6 @@ from typing import Any
 
 from phintys._base.locks import ProcessLock
 
-__all__ = ["collector_paused", "settle"]
-
 
 class _Paused:
     """Alive while the collector is paused: each pause refers to it."""

@@ -14,8 +14,6 @@ try:
 except ImportError:  # subinterpreters are not supported, or cannot be detected
     pass
 
-__all__ = ["check_interpreter"]
-
 
 def check_interpreter() -> None:
     """Raise in a subinterpreter.

@@ -26,8 +26,6 @@ from phintys._base.not_offered import NOT_OFFERED
 from phintys._base.public import public_dir
 from phintys._base.uninterrupted import import_whole
 
-__all__ = ["Homes", "LateModule", "absent", "is_imported", "late_names"]
-
 _HOMES = (
     "phintys",
     "phintys.tensor",

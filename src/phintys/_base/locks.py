@@ -12,8 +12,6 @@ from typing import Any, ParamSpec, TypeVar
 from phintys._base.dropped import WeakValues
 from phintys._base.errors import DeadlockError
 
-__all__ = ["AT_ONCE", "SOON", "CallLock", "ProcessLock", "while_held"]
-
 _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
 

@@ -6,8 +6,6 @@ from collections.abc import Iterable
 
 from phintys._base.uninterrupted import import_whole
 
-__all__ = ["near_misses"]
-
 
 def near_misses(name: str, known: Iterable[str], most: int = 1) -> list[str]:
     """Return the known names that are most similar to an unknown one, best match first.

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 else:
     dataclasses = LateModule("dataclasses")
 
-__all__ = ["form_of", "is_nest", "matched", "rebuilt", "walk"]
-
 
 def is_nest(given: Any) -> bool:
     """Return whether an object is a nest around values, not a value."""

@@ -8,8 +8,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from importlib.machinery import ModuleSpec
 
-__all__ = ["NOT_OFFERED", "NOT_OFFERED_MODULES", "Instead", "ModulesElsewhere"]
-
 _RANDOM = "Streams are phintys.random.RandomStream"
 _KEYS = (
     "A generator is phintys.random.default_rng(seed), with r.fold_in(i) and r.split(n) for others; "

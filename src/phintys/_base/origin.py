@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     _Function = TypeVar("_Function", bound=Callable[..., Any])
 
-__all__ = ["Origin", "current_origin", "in_steps", "inherit_origin"]
-
 _MOST_REMEMBERED = 20_000  # code objects, and files: a program can generate code at run time
 
 

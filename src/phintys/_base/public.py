@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["public_dir"]
-
 
 def public_dir(module: str, *more: str) -> Callable[[], list[str]]:
     """Return ``__dir__`` of a module: the names in its ``__all__``, and those of Python's own.

@@ -15,8 +15,6 @@ from operator import attrgetter
 from reprlib import recursive_repr
 from typing import Any, NoReturn, TypeVar, dataclass_transform
 
-__all__ = ["record"]
-
 _Class = TypeVar("_Class")
 
 _SLOTS = "__slots__"

@@ -24,14 +24,6 @@ from typing import Any, ParamSpec, TypeVar
 from phintys._base.garbage_collection import collector_paused, settle
 from phintys._base.locks import ProcessLock
 
-__all__ = [
-    "finished_before_forks",
-    "import_whole",
-    "is_imported_again",
-    "run_whole",
-    "start_thread",
-]
-
 _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
 

@@ -24,23 +24,6 @@ if TYPE_CHECKING:
     from phintys.backends.measurements import Profiler
     from phintys.graph.fgraph import FunctionGraph
 
-__all__ = [
-    "C_SIGNATURES",
-    "AddressableProgram",
-    "Backend",
-    "CSignature",
-    "CallShape",
-    "CheckingProgram",
-    "FastProgram",
-    "LinkedProgram",
-    "SavableProgram",
-    "SavedLinkedProgram",
-    "check_backend",
-    "copy_value",
-    "get_backend",
-    "register_backend",
-]
-
 
 class LinkedProgram(Protocol):
     """Computes the outputs of a graph from values of its inputs.

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph
 
-__all__ = ["InnerPrograms", "WithinNode", "keeping_constants"]
-
 
 class InnerPrograms:
     """The programs of the inner graphs of some nodes, each linked once.

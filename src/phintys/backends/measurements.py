@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from phintys.graph.apply import Apply
     from phintys.graph.variable import Variable
 
-__all__ = ["MOST_EVENTS", "Event", "Measurements", "MemoryUse", "Profiler", "StepTime"]
-
 MOST_EVENTS = 10_000
 """Number of events recorded per program; later ones are only counted in the totals."""
 

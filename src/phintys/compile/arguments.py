@@ -13,14 +13,6 @@ from phintys.graph.shared_variable import SharedVariable
 from phintys.graph.variable import Variable
 from phintys.tensor.convert import as_tensor_variable
 
-__all__ = [
-    "checked_choice",
-    "checked_inputs",
-    "checked_name",
-    "checked_no_default_updates",
-    "checked_outputs",
-]
-
 
 def checked_inputs(inputs: Any, allow_downcast: bool | None) -> list[In]:
     """Return ``inputs`` as a list of distinct :class:`In` objects."""

@@ -54,9 +54,6 @@ if TYPE_CHECKING:
         trust_input: bool
 
 
-__all__ = ["function"]
-
-
 @overload
 def function(
     inputs: Iterable[Variable | In],

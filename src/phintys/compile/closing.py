@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.variable import Variable
 
-__all__ = ["check_unused", "missing_input", "refuse_inplace"]
-
 _PACKAGE = __name__.partition(".")[0]
 
 

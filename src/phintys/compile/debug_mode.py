@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from phintys.backends.base import Backend
     from phintys.rewriting import NodeRewriter
 
-__all__ = ["DebugMode"]
-
 
 class DebugMode(Mode):
     """A mode that computes everything in several ways, and compares the results.

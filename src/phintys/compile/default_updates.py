@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 else:
     loop_arguments = LateModule("phintys.passes.loop_arguments")
 
-__all__ = ["reduced_update"]
-
 
 def reduced_update(update: Variable, given: Collection[Variable]) -> Variable:
     """Return an update without what loops compute beside it, if it names variables not given.

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from phintys.compile.maker import FunctionMaker
     from phintys.compile.signature import CallSignature
 
-__all__ = ["documentation_of", "returned_by", "signature_of"]
-
 
 def signature_of(maker: FunctionMaker, inputs: CallSignature) -> Signature:
     """Return the signature of a function: its explicit inputs, annotated by their Types.

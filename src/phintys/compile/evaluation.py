@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from phintys.compile.executor import Function
     from phintys.graph.fgraph import FunctionGraph
 
-__all__ = ["compile_for_values", "evaluate", "link_for_values"]
-
 _MOST_KEPT = 16
 
 

@@ -63,9 +63,6 @@ else:
             return cls
 
 
-__all__ = ["Function"]
-
-
 @record()
 class _Values:
     """Access to the values that a function keeps: ``f.value["x"]``."""

@@ -8,8 +8,6 @@ from phintys._base.errors import ArgumentError
 from phintys.graph.shared_variable import Container, SharedVariable
 from phintys.graph.variable import Constant, Variable
 
-__all__ = ["In", "Out"]
-
 
 class In:
     """An input of a function.

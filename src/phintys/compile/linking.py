@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from phintys.backends.measurements import Profiler
     from phintys.compile.mode import Mode
 
-__all__ = ["link_outputs"]
-
 
 def link_outputs(
     fgraph: FunctionGraph, chosen: Sequence[int], mode: Mode, profiler: Profiler | None

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     # A lock and its rank in the order in which locks are taken.
     Ranked = tuple[int, CallLock]
 
-__all__ = ["locks_of"]
-
 _RANKS = count()
 _LOCKS: dict[int, Ranked] = {}  # by the id of the container
 _GUARD = ProcessLock()

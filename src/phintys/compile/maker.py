@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from phintys.graph.fgraph import FunctionGraph
     from phintys.rewriting import RewriteTrace
 
-__all__ = ["FunctionMaker"]
-
 
 @record(frozen=True, eq=False)
 class FunctionMaker:

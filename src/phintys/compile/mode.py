@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     ]
     """The names of the built-in modes; use ``get_mode(name)`` for registered ones."""
 
-__all__ = ["Mode", "get_mode", "mode_names", "register_mode"]
-
 
 class Mode:
     """How functions are compiled: the passes that rewrite the graph, and the backend that runs it.

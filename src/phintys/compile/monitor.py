@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     Hook = Callable[["FunctionGraph", int, Apply, "NodeCall"], None]
 
-__all__ = ["MonitorMode", "NodeCall"]
-
 
 @dataclass(frozen=True)
 class NodeCall:

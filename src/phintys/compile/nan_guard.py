@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from phintys.graph.variable import Variable
     from phintys.rewriting import Pipeline
 
-__all__ = ["NanGuard", "NanGuardMode"]
-
 _BIG = 1e10
 
 

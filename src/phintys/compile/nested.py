@@ -10,8 +10,6 @@ from phintys._base.errors import ArgumentError
 from phintys._base.nested_containers import form_of, is_nest, matched, rebuilt, walk
 from phintys.compile.executor import Function
 
-__all__ = ["FunctionOfNests", "has_nests", "leaves_of"]
-
 
 def has_nests(inputs: Any, outputs: Any) -> bool:
     """Return whether an input or an output of a function is a nest around variables.

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.variable import Variable
 
-__all__ = ["DeepCopy", "deep_copy"]
-
 
 class DeepCopy(Op):
     """y = x, as a copy in new memory.

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from phintys.graph.apply import Apply
     from phintys.graph.variable import Variable
 
-__all__ = ["guard_memory", "protected", "separate_outputs"]
-
 
 def guard_memory(fgraph: FunctionGraph, inputs: Sequence[In]) -> None:
     """Make it safe for Ops of a graph to overwrite their inputs, and keep it safe.

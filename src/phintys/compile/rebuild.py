@@ -27,8 +27,6 @@ else:
 
 _WANTED_PAIRS = "expected a dict or a list of pairs (variable, expression)"
 
-__all__ = ["Rebuilt", "check_givens", "check_updates", "rebuild_collect_shared"]
-
 
 @record()
 class Rebuilt:

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from phintys.compile.io import In
     from phintys.graph.type import Type
 
-__all__ = ["without_sharing"]
-
 
 def without_sharing(program: LinkedProgram, inputs: Sequence[In]) -> LinkedProgram:
     """Return a program that gets copies of arguments which it must not overwrite.

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from phintys.compile.io import In
     from phintys.graph.shared_variable import Container
 
-__all__ = ["CallSignature", "Parameter"]
-
 _MOST_CHARACTERS_SHOWN = 80
 
 

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
     from phintys.tensor.batching.engine import Batch
 
-__all__ = ["BatchedGraph"]
-
 
 @batches(Fence, GradientMark)
 def batch_unchanged(node: Any, batch: Batch) -> list[Any]:

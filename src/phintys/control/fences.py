@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from phintys.graph.fgraph import FunctionGraph
 
-__all__ = ["Fence", "fence"]
-
 
 class Fence(Op):
     """``(*values, *others)`` to ``values``, after all of them have been computed.

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from phintys.graph.type import Type
 
-__all__ = ["check_choice", "check_points", "check_variable", "unpack", "variables_in"]
-
 
 def check_choice(name: str, given: object, choices: Sequence[str]) -> None:
     """Raise unless an option has one of its permitted values."""

@@ -26,16 +26,6 @@ if TYPE_CHECKING:
 
     from phintys.graph.type import Type
 
-__all__ = [
-    "fit_dtype",
-    "gradient_dtype",
-    "is_complex",
-    "is_discrete",
-    "one_like",
-    "sum_of",
-    "zero_like",
-]
-
 
 @cache
 def _kind(dtype: Any) -> str:

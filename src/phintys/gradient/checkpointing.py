@@ -14,8 +14,6 @@ from phintys.graph.variable import Variable
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["checkpoint"]
-
 
 def checkpoint(fun: Callable[..., Any] | None = None, *, name: str | None = None) -> Any:
     """Recompute the intermediate results of a function for its gradient; a decorator.

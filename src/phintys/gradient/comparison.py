@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     Array = np.ndarray[Any, Any]
 
-__all__ = ["GradientComparison"]
-
 
 @dataclass
 class GradientComparison:

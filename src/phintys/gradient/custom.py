@@ -26,8 +26,6 @@ from phintys.graph.variable import Variable
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["CustomGradient", "custom_gradient"]
-
 
 def custom_gradient(
     fun: Callable[..., Any] | None = None,

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from phintys.gradient.functions_with_rules import FunctionWithRules
     from phintys.gradient.tracing import CallArguments
 
-__all__ = ["Rules"]
-
 
 class Rules:
     """The derivatives of one call.

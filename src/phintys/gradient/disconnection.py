@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from phintys.graph.apply import Apply
     from phintys.graph.variable import Variable
 
-__all__ = ["explain_disconnection"]
-
 _MOST_NAMED = 3
 
 

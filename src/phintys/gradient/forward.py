@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     T = TypeVar("T", bound=TensorMethods)
     Policy = Literal["raise", "warn", "ignore"]
 
-__all__ = ["Rop", "pushforward_through_pullback"]
-
 _spectral: Any = LateModule("phintys.gradient.spectral")
 
 

@@ -11,8 +11,6 @@ from phintys.graph.variable import Variable
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["FunctionWithRules"]
-
 
 class FunctionWithRules:
     """A function of variables, and the rules that define its derivatives.

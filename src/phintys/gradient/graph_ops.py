@@ -14,8 +14,6 @@ from phintys._base.errors import PhintysError
 if TYPE_CHECKING:
     from phintys.graph.variable import Variable
 
-__all__ = ["GraphOps", "graph_ops", "set_graph_ops"]
-
 
 class GraphOps(NamedTuple):
     """What the room of Ops made of graphs does for this one.

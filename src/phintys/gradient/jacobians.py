@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     T = TypeVar("T", bound=TensorMethods)
     K = TypeVar("K")
 
-__all__ = ["hessian", "hessian_vector_product", "jacobian"]
-
 
 @overload
 def jacobian(

@@ -26,25 +26,6 @@ if TYPE_CHECKING:
 
     Number = complex | np.ndarray[Any, Any] | np.generic
 
-__all__ = [
-    "ConsiderConstant",
-    "DisconnectedGrad",
-    "GradClip",
-    "GradScale",
-    "GradientMark",
-    "UndefinedGrad",
-    "ZeroGrad",
-    "consider_constant",
-    "disconnected_grad",
-    "disconnected_grad_",
-    "grad_clip",
-    "grad_scale",
-    "undefined_grad",
-    "undefined_grad_",
-    "zero_grad",
-    "zero_grad_",
-]
-
 
 class GradientMark(Op):
     """Base class of Ops that return their input; subclasses define its gradient."""

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     Array = np.ndarray[Any, Any]
 
-__all__ = ["numeric_grad", "step_for", "tolerance_for"]
-
 # Central differences err by h²f'''/6 from truncating the Taylor series and by about u f / h from
 # rounding (u: the unit of the dtype); h = u^(1/3) balances the two, which leaves u^(2/3).
 _STEPS = {"float64": 6e-6, "float32": 5e-3, "float16": 1e-1}

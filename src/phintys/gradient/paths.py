@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     Pattern = list[list[bool]]
 
-__all__ = ["PathStep", "connections", "influence"]
-
 
 @record()
 class PathStep:

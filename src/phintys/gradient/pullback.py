@@ -53,9 +53,6 @@ if TYPE_CHECKING:
 
     Terms = list["Variable | Zero"]
 
-__all__ = ["Gradients", "Zero", "pull_back"]
-
-
 _spectral: Any = LateModule("phintys.gradient.spectral")
 
 

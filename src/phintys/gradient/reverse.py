@@ -43,8 +43,6 @@ if TYPE_CHECKING:
         null_gradients: Literal["raise", "return"]
 
 
-__all__ = ["Lop", "grad"]
-
 POLICIES = ("raise", "warn", "ignore")
 
 

@@ -46,8 +46,6 @@ if TYPE_CHECKING:
 
     from phintys.graph.variable import Variable
 
-__all__ = ["with_whole_products"]
-
 
 def with_whole_products(
     order: Sequence[Apply], ends: Iterable[Variable], pinned: Collection[Variable]

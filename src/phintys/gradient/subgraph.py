@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from phintys.graph.variable import Variable
 
-__all__ = ["subgraph_grad"]
-
 
 def subgraph_grad(
     wrt: Sequence[Variable],

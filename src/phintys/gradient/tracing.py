@@ -22,16 +22,6 @@ from phintys.tensor.convert import as_tensor_variable
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Sequence
 
-__all__ = [
-    "CallArguments",
-    "captured_by",
-    "name_of",
-    "outputs_of",
-    "place_of",
-    "separate",
-    "updates_outside",
-]
-
 
 @record(eq=False)
 class CallArguments:

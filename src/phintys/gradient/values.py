@@ -9,8 +9,6 @@ from typing import Any
 from phintys._base.errors import ArgumentError
 from phintys.gradient.reverse import grad
 
-__all__ = ["value_and_grad"]
-
 
 def value_and_grad(
     function: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False

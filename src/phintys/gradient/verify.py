@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     Array = np.ndarray[Any, Any]
 
-__all__ = ["DerivativeCase", "verify_grad", "verify_rop"]
-
 _SEED = 2026
 
 

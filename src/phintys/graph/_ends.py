@@ -12,8 +12,6 @@ from phintys.graph.variable import Variable
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["Ends", "Journal"]
-
 
 class Journal(list[tuple["Apply | Literal['output']", int, Variable]]):
     """The changes of a transaction: (node, position, old variable)."""

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     Client = tuple[Apply | Literal["output"], int]
 
-__all__ = ["Membership", "check_variables"]
-
 _FEW = 32  # clients; above this, an index of their positions pays off
 
 

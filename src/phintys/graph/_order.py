@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from phintys.graph.apply import Apply
     from phintys.graph.variable import Variable
 
-__all__ = ["cycle_error", "needed_by", "nodes_below"]
-
 _NOTHING: frozenset[object] = frozenset()
 
 

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["missing_prop", "props_eq", "values_getter"]
-
 
 def values_getter(props: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
     """Return a function that gets some attributes as a tuple, in C where possible."""

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from phintys._base.origin import Origin
     from phintys.graph.op import Op
 
-__all__ = ["Apply"]
-
 
 class Apply:
     """A computation node of a graph: ``outputs = op(inputs)``.

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     Guard = tuple[tuple[Variable, int], ...]
     Guards = tuple[Guard, ...]
 
-__all__ = ["MOST_GUARDS", "Choosing", "common_guard", "find_guards", "inside"]
-
 MOST_GUARDS = 8
 """The most guards that a variable has; if there are more, it has the one that they share."""
 

@@ -24,14 +24,6 @@ if TYPE_CHECKING:
 
     Replacements = Mapping[Variable, Variable] | Iterable[tuple[Variable, Variable]]
 
-__all__ = [
-    "clone",
-    "clone_get_equiv",
-    "clone_node_and_cache",
-    "clone_replace",
-    "graph_replace",
-]
-
 Key = TypeVar("Key")
 
 

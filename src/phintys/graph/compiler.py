@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     Compiler = Callable[..., Callable[..., Any]]
     Linker = Callable[[FunctionGraph, Sequence[Variable]], Callable[[Sequence[Any]], list[Any]]]
 
-__all__ = ["compile_graph", "link_graph", "set_compiler"]
-
 _compiler: Compiler | None = None
 _linker: Linker | None = None
 

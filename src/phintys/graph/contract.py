@@ -26,15 +26,6 @@ if TYPE_CHECKING:
 
     Shape = tuple[Any, ...]
 
-__all__ = [
-    "connection_pattern",
-    "defines",
-    "do_constant_folding",
-    "infer_shape",
-    "input_gradients",
-    "push_forward",
-]
-
 
 def _is_list(thing: object) -> TypeGuard[Sequence[Any]]:
     """Return whether a value returned by an Op is a list or a tuple."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["Decomposing"]
-
 
 class Decomposing:
     """A mixin for Ops of which some outputs are vectors, chosen among many if values are equal.

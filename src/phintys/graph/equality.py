@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from phintys.graph.type import Type
 
-__all__ = ["equal_computations"]
-
 
 def equal_computations(
     xs: Sequence[Any],

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     Client = tuple[Apply | Literal["output"], int]
     Replacements = Mapping[Variable, Variable] | Iterable[tuple[Variable, Variable]]
 
-__all__ = ["FunctionGraph"]
-
 
 class FunctionGraph(Ends):
     """A mutable graph from inputs to outputs that tracks the uses of each variable.

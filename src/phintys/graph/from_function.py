@@ -15,8 +15,6 @@ from phintys.graph.type import Type
 if TYPE_CHECKING:
     from phintys.graph.apply import Apply
 
-__all__ = ["FromFunction", "wrap_py"]
-
 
 class FromFunction(Op):
     """An Op that calls a Python function; made by :func:`wrap_py`.

@@ -21,8 +21,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["all_same", "is_among", "place_of"]
-
 
 def is_among(thing: object, things: Iterable[object]) -> bool:
     """Return whether ``thing`` itself is one of ``things``."""

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from phintys.graph.variable import Variable
 
-__all__ = ["Inlinable"]
-
 
 class Inlinable(HasInnerGraph):
     """A mixin for Ops that compute their inner graph once, on the inputs of the node.

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from phintys.graph.op import Roles
     from phintys.graph.variable import Variable
 
-__all__ = ["MOST_NESTED", "HasInnerGraph", "InnerProgram"]
-
 MOST_NESTED = 50
 """How deep inner graphs can be nested. Traversals enter inner graphs by recursion: at this depth
 gradients, rewriting, compilation and pickling stay well below Python's limit of 1,000 calls."""

@@ -14,8 +14,6 @@ from phintys.graph.traversal import ancestors
 if TYPE_CHECKING:
     from phintys.graph.variable import Variable
 
-__all__ = ["html_of_function", "html_of_variable", "latex_of_variable"]
-
 # More is not readable, and would make a page slow.
 _MOST_VARIABLES = 200  # in a formula
 _MOST_CHARACTERS = 2_000  # of a formula

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     Thunk = Callable[[], Sequence[int] | None]
     Roles = tuple[Sequence[str], Sequence[str]]
 
-__all__ = ["Op", "props_hash"]
-
 _NO_ALIASES: Mapping[Any, Sequence[int]] = MappingProxyType({})
 
 

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from phintys.graph.apply import Apply
     from phintys.graph.variable import Variable
 
-__all__ = ["deepcopy_apply", "deepcopy_variable", "reduce_apply", "reduce_variable"]
-
 
 class _Session:
     """The nodes that a pickler has saved, or was given, and those that it has yet to save."""

@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from phintys._base.origin import Origin
     from phintys.graph.variable import Variable
 
-__all__ = ["Placeholder", "about_placeholder", "mark_placeholder"]
-
 
 @record(frozen=True)
 class Placeholder:

@@ -17,20 +17,6 @@ if TYPE_CHECKING:
 
     from phintys._base.late import LateModule
 
-__all__ = [
-    "NOTATIONS",
-    "PRECEDENCE",
-    "DefaultPrinter",
-    "FunctionPrinter",
-    "OperatorPrinter",
-    "PatternPrinter",
-    "PrettyPrinter",
-    "Printer",
-    "Slot",
-    "Template",
-    "pprint",
-]
-
 PRECEDENCE = {
     "switch": 1.0,
     "or": 2.0,

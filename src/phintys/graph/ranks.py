@@ -17,8 +17,6 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-__all__ = ["Ranks"]
-
 _SPACE = 2**32
 
 N = TypeVar("N")

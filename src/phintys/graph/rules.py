@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from phintys.graph.op import Op
 
-__all__ = ["OpRules"]
-
 Rule = TypeVar("Rule")
 
 

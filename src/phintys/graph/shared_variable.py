@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from phintys.graph.type import Type
 
-__all__ = ["Container", "SharedVariable", "set_within", "shared_class"]
-
 _SET: ContextVar[list[SharedVariable] | None] = ContextVar("set_shared", default=None)
 
 

@@ -12,8 +12,6 @@ from phintys.graph.shared_variable import SharedVariable
 from phintys.graph.type import Type, generic
 from phintys.graph.variable import Variable
 
-__all__ = ["shared", "shared_constructor"]
-
 _HOMES = Homes(index.SHARED_CONSTRUCTORS)
 
 

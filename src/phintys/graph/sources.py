@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from phintys.graph.variable import Variable
 
-__all__ = ["made_from", "note_sources", "variables_used"]
-
 # Keyed by id, since variables are not compared; an entry is removed with its variable. The sources
 # must be older than the variable: otherwise they would keep it, and thereby their entry, alive.
 _SOURCES: dict[int, tuple[Variable, ...]] = {}

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
     from phintys.graph.variable import Variable
 
-__all__ = ["register_transfer", "transfer"]
-
 _TRANSFERS: list[Callable[[Variable, str], Variable | None]] = []
 
 

@@ -20,22 +20,6 @@ if TYPE_CHECKING:
 
     from phintys.graph.apply import Apply
 
-__all__ = [
-    "ancestors",
-    "applys_between",
-    "explicit_graph_inputs",
-    "general_toposort",
-    "get_var_by_name",
-    "graph_inputs",
-    "io_toposort",
-    "orphans_between",
-    "toposort",
-    "truncated_graph_inputs",
-    "variable_depends_on",
-    "vars_between",
-    "walk",
-]
-
 T = TypeVar("T")
 H = TypeVar("H", bound="Hashable")
 

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Self
 
-__all__ = ["Generic", "Type", "generic"]
-
 
 class Type:
     """A constraint on values: the static annotation of a :class:`Variable`.

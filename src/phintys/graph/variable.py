@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 notebooks: Any = LateModule("phintys.graph.notebooks")
 printing: Any = LateModule("phintys.graph.printing")
 
-__all__ = ["Constant", "Variable", "require_owner", "set_evaluator"]
-
-
 _numbers = count()
 
 

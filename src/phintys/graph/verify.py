@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.variable import Variable
 
-__all__ = ["verify_graph"]
-
 
 def verify_graph(fgraph: FunctionGraph, make_nodes: bool = False) -> None:
     """Check every invariant of a FunctionGraph, in linear time.

@@ -16,8 +16,6 @@ from phintys.graph.variable import Variable
 scipy_optimize: Any = LateModule("scipy.optimize")
 scipy_operators: Any = LateModule("scipy.sparse.linalg")
 
-__all__ = ["scipys_constraints"]
-
 TAKING_CONSTRAINTS = ("COBYLA", "COBYQA", "SLSQP", "trust-constr")
 FORMS = (
     'a dict such as {"type": "eq", "fun": y} for y = 0, or "ineq" for y >= 0, or '

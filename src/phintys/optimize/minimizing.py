@@ -16,8 +16,6 @@ from phintys.optimize.problem import Problem
 
 scipy_optimize: Any = LateModule("scipy.optimize")
 
-__all__ = ["Minimizer", "Minimum", "minimize"]
-
 WITHOUT_GRADIENT = frozenset({"nelder-mead", "powell", "cobyla", "cobyqa"})
 WITH_HESSIAN_PRODUCTS = frozenset(
     {"newton-cg", "trust-ncg", "trust-krylov", "trust-constr"}  # as SciPy's documentation has it

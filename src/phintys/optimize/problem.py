@@ -22,8 +22,6 @@ from phintys.graph.variable import Variable
 
 scipy_optimize: Any = LateModule("scipy.optimize")
 
-__all__ = ["Problem"]
-
 
 class Problem:
     """A cost over one vector of float64, the elements of all parameters."""

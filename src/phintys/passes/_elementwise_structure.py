@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from phintys.graph.apply import Apply
 
-__all__ = ["is_broadcast", "of_elemwise"]
-
 _F = Fact
 
 _POSITIVE = {ps.exp, ps.cosh, ps.exp2, ps.softplus, ps.sigmoid}

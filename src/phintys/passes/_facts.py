@@ -28,32 +28,6 @@ if TYPE_CHECKING:
     from phintys.graph.variable import Variable
     from phintys.scalar.op import ScalarOp
 
-__all__ = [
-    "REPEATING",
-    "UNIFORM",
-    "all_results",
-    "as_one",
-    "as_result",
-    "as_value",
-    "broadcast_source",
-    "fits",
-    "has_one_client",
-    "holds_exactly",
-    "is_moderate",
-    "is_pure",
-    "is_size_of",
-    "is_uniformly",
-    "keeps_digits",
-    "kind",
-    "operands",
-    "output_type",
-    "same_size",
-    "scalar_node",
-    "scalar_op",
-    "sizes_covered",
-    "uniform_value",
-]
-
 UNIFORM = (Operand.CONSTANT, DimShuffle, Alloc, elemwise(ps.second))
 """Operands for which :func:`uniform_value` can find a value, for ``operands`` of a rule."""
 

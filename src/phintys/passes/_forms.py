@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from phintys.graph.apply import Apply
     from phintys.graph.variable import Variable
 
-__all__ = ["argument", "factors", "is_same", "minus_one", "sum_without", "taken_from_one"]
-
 
 def argument(variable: Variable, *ops: ps.ScalarOp) -> Any:
     """Return x where ``variable`` is op(x) and real, computed in the dtype of x; else ``None``."""

@@ -27,21 +27,6 @@ if TYPE_CHECKING:
     from phintys.graph.apply import Apply
     from phintys.graph.variable import Variable
 
-__all__ = [
-    "EditedLoop",
-    "LoopArgument",
-    "always_computed",
-    "arguments_of",
-    "clients_of",
-    "covers",
-    "enough_rows",
-    "is_like",
-    "is_not_negative",
-    "may_vanish",
-    "not_negative",
-    "replacements",
-]
-
 
 @record(eq=False)
 class LoopArgument:

@@ -12,18 +12,6 @@ from phintys.tensor.dim_shuffle import DimShuffle, dimshuffle
 if TYPE_CHECKING:
     from phintys.graph.apply import Apply
 
-__all__ = [
-    "OF_NAME",
-    "SIGNS",
-    "Fact",
-    "closed",
-    "only_item",
-    "steps_of",
-    "turned",
-    "unturned",
-    "without_adjoint",
-]
-
 
 class Fact:
     """Properties of the matrices in the last two axes, and of the signs of all elements.

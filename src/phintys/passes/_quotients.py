@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from phintys.graph.apply import Apply
 
-__all__ = ["times"]
-
 _MOST_LOOKED_AT = 64  # nodes
 
 

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from phintys.graph.op import Op
     from phintys.graph.variable import Variable
 
-__all__ = ["structure", "triangle_of"]
-
 _F = Fact
 
 _LARGEST_LOOKED_AT = 4096  # elements of a constant

@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     from phintys.graph.variable import Variable
     from phintys.rewriting import NodeRewriter
 
-__all__ = ["CANONICAL_ARITHMETIC", "negated"]
-
 
 def _of_one_dtype(node: Apply) -> bool:
     """Return whether a node's operands have the dtype of its result."""

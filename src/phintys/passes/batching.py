@@ -18,8 +18,6 @@ from phintys.tensor.type import TensorType
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["CANONICAL_BATCHING"]
-
 
 @node_rewriter(
     [Blockwise],

@@ -43,8 +43,6 @@ if TYPE_CHECKING:
     Product = tuple[Any, Any, Any]
     """``(x, y, alpha)``, for ``alpha * dot(x, y)``"""
 
-__all__ = ["BLAS"]
-
 _dot, _gemm = Dot(), Gemm()
 
 

@@ -15,8 +15,6 @@ from phintys.rewriting import RuleDriver
 if TYPE_CHECKING:
     from phintys.rewriting import NodeRewriter
 
-__all__ = ["catalog"]
-
 _HEAD = """\
 # The rules
 

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.variable import Variable
 
-__all__ = ["CANONICAL_CHOICES"]
-
 
 def _sides(node: Apply) -> tuple[list[Variable], list[Variable]]:
     op: Any = node.op

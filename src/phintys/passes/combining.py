@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from phintys.graph.variable import Variable
     from phintys.rewriting import RewriteTrace
 
-__all__ = ["CombineChoices", "combine_choices"]
-
 
 class CombineChoices(GraphRewriter):
     """ifelse(c, x, y), ifelse(c, z, w) -> ifelse(c, [x, z], [y, w])

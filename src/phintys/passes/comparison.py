@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from phintys.graph.variable import Variable
     from phintys.rewriting import NodeRewriter
 
-__all__ = ["CANONICAL_COMPARISON", "SIZES"]
-
 _MOST_LOOKED_AT = 64  # nodes of an expression of sizes
 
 

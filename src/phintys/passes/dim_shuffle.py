@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.variable import Variable
 
-__all__ = ["CANONICAL_DIMSHUFFLE"]
-
 
 @node_rewriter([DimShuffle], examples=["pt.DimShuffle(2, (0, 1))(X)", "pt.DimShuffle(0, ())(s)"])
 def drop_useless_dimshuffle(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:

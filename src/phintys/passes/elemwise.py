@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from phintys.rewriting import NodeRewriter
     from phintys.tensor.type import TensorType
 
-__all__ = ["CANONICAL_ELEMWISE"]
-
 _SUMS_AND_PRODUCTS = (ps.add, ps.mul)
 _WITH_IDENTITY = (*_SUMS_AND_PRODUCTS, ps.and_, ps.or_, ps.xor)
 _INVOLUTIONS = (ps.neg, ps.invert, ps.conj)

@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.variable import Variable
 
-__all__ = ["EXPAND_FACTORS"]
-
 _MOST_STEPS = 8
 
 

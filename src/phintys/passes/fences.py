@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.variable import Variable
 
-__all__ = ["CANONICAL_FENCES"]
-
 
 @node_rewriter([Fence], examples=["phintys.control.fences.fence([x, y * 2], [z])[0]"])
 def unread_values(fgraph: FunctionGraph, node: Apply) -> list[Variable | None] | None:

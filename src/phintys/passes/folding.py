@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from phintys.graph.variable import Variable
     from phintys.rewriting import RewriteTrace
 
-__all__ = ["GROWTH", "LARGEST", "SMALL", "ConstantFolding", "compute_constants", "constant_folding"]
-
 SMALL = 4096
 """Results of up to this many elements are always folded."""
 

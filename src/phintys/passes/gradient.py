@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.variable import Variable
 
-__all__ = ["CANONICAL_GRADIENT"]
-
 
 @node_rewriter(
     [GradientMark],

@@ -38,9 +38,6 @@ if TYPE_CHECKING:
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.variable import Variable
 
-__all__ = ["CANONICAL_INDEXING"]
-
-
 # ---- indices as lists of entries -----------------------------------------------------------------
 
 

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 
     Sizes = tuple[Any, ...]
 
-__all__ = ["ShapeInference", "infer_shapes", "shape_inference"]
-
 
 def infer_shapes(variables: Iterable[Variable]) -> list[Sizes | None]:
     """Return the sizes of variables as expressions of the sizes of the graph's leaves.

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from phintys.graph.fgraph import FunctionGraph
     from phintys.rewriting import RewriteTrace
 
-__all__ = ["InlineGraphs", "inline_graphs"]
-
 
 class InlineGraphs(GraphRewriter):
     """op[graph](*xs) -> graph(*xs)

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from phintys.graph.apply import Apply
     from phintys.rewriting import RewriteTrace
 
-__all__ = ["InnerGraphs", "inner_graphs"]
-
 
 class InnerGraphs(GraphRewriter):
     """op[graph](*xs) -> op[graph rewritten by the same pipeline](*xs)

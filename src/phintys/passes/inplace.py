@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
     Twins = Callable[[Any, Apply], Iterable[Op]]
 
-__all__ = ["InPlace", "inplace", "inplace_everywhere", "register_inplace"]
-
 _TWINS: dict[Op | type[Op], Twins] = {}
 
 

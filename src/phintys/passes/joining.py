@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.variable import Variable
 
-__all__ = ["CANONICAL_JOIN"]
-
 _MOST_PARTS = 256
 
 

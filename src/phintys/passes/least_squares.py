@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.variable import Variable
 
-__all__ = ["EXPAND_LEAST_SQUARES"]
-
 
 @node_rewriter(
     [Lstsq, Pinv],

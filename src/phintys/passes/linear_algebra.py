@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.variable import Variable
 
-__all__ = ["EXPAND_LINEAR_ALGEBRA", "STABILIZE_LINEAR_ALGEBRA"]
-
 # ---- facts ---------------------------------------------------------------------------------------
 
 

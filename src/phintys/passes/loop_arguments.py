@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from phintys.graph.variable import Variable
     from phintys.rewriting import NodeRewriter
 
-__all__ = ["CONSTANT_ARGUMENTS", "LOOP_ARGUMENTS", "has_constant_rows"]
-
 
 @node_rewriter(
     [Scan],

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 else:
     batching = LateModule("phintys.tensor.batching.engine")
 
-__all__ = ["BATCHED", "Outside", "collapse"]
-
 
 class Outside:
     """The values of the variables of a step, outside of the loop.

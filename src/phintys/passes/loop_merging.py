@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from phintys.graph.variable import Variable
     from phintys.rewriting import RewriteTrace
 
-__all__ = ["CombineLoops", "combine_loops"]
-
 
 class CombineLoops(GraphRewriter):
     """loop(x), loop(x, y) -> one loop(x, y)

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.variable import Variable
 
-__all__ = ["LOOP_STATES", "equal_values", "unite_results"]
-
 _MOST_ROWS = 4  # last rows that are kept as values of their own
 
 # ---- equal states ------------------------------------------------------------------------------

@@ -33,9 +33,6 @@ if TYPE_CHECKING:
     from phintys.graph.variable import Variable
     from phintys.passes._loops import LoopArgument
 
-__all__ = ["LOOP_SUMS"]
-
-
 _LONG = 16
 """Products of matrices that sum at least so many terms stay in the loop.
 

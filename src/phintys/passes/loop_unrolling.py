@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from phintys.graph.variable import Variable
     from phintys.passes._loops import LoopArgument
 
-__all__ = ["LOOP_UNROLLING"]
-
 _MOST_STEPS = 4
 _MOST_NODES = 48  # in all steps together
 

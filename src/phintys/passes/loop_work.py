@@ -34,9 +34,6 @@ if TYPE_CHECKING:
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.variable import Variable
 
-__all__ = ["LOOP_WORK", "new_stack"]
-
-
 # ---- before the loop ---------------------------------------------------------------------------
 
 

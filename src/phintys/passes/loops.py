@@ -23,8 +23,6 @@ else:
     scan_op = LateModule("phintys.control.loops.scan_op")
     loop_arguments = LateModule("phintys.passes.loop_arguments")
 
-__all__ = ["Loops"]
-
 _MOST_ROUNDS = 3
 """How often constants that the rules made outside of loops are taken into them."""
 

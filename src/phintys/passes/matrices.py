@@ -47,8 +47,6 @@ if TYPE_CHECKING:
     from phintys.graph.variable import Variable
     from phintys.rewriting import NodeRewriter
 
-__all__ = ["LATE_MATRICES", "MATRICES", "SHARED_FACTORS"]
-
 
 def _main_diagonal(x: Any) -> Any:
     """Return the diagonals of matrices."""

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     Pairs = list[tuple[Variable, Variable]]
 
-__all__ = ["Merge", "merge"]
-
 
 class Merge(GraphRewriter):
     """f(x), f(x) -> one f(x); x + y, y + x -> one x + y

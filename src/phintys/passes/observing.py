@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.variable import Variable
 
-__all__ = ["CANONICAL_CHECKS"]
-
 
 def _holds(condition: Variable) -> bool:
     return isinstance(condition, Constant) and bool(np.all(condition.data))

@@ -30,9 +30,6 @@ if TYPE_CHECKING:
     from phintys.graph.variable import Variable
     from phintys.rewriting import NodeRewriter
 
-__all__ = ["PATTERNED"]
-
-
 # ---- Kronecker products --------------------------------------------------------------------------
 
 

@@ -52,8 +52,6 @@ from phintys.rewriting import (
 if TYPE_CHECKING:
     from phintys.rewriting import NodeRewriter, RewriteTrace
 
-__all__ = ["CANONICAL", "PIPELINES", "all_rules", "keeps_extremes", "keeps_zeros", "rewrite_graph"]
-
 _late = LateParts(index.RULES, index.REWRITERS)
 
 CANONICAL = RuleList(

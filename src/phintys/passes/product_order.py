@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.variable import Variable
 
-__all__ = ["order_of_products"]
-
 _LARGE = 1 << 20
 
 

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.variable import Variable
 
-__all__ = ["CANONICAL_DOT"]
-
 
 @node_rewriter([Dot], tags=["zeros"], examples=["pt.dot(c, r)"])
 def outer_to_product(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:

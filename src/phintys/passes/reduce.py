@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.variable import Variable
 
-__all__ = ["CANONICAL_REDUCE", "STABILIZE_REDUCE", "has_plain_dtype"]
-
 
 def _with_axes(op: Reduce, axes: Sequence[int], x: Any) -> Any:
     """Return a reduction like ``op`` over other axes; without axes, just its cast."""

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.variable import Variable
 
-__all__ = ["CANONICAL_SCATTERED", "sum_of_scattered"]
-
 _SCATTERS = (IncSubtensor, AdvancedIncSubtensor)
 
 

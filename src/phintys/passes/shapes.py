@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.variable import Variable
 
-__all__ = ["CANONICAL_SHAPE"]
-
 
 @node_rewriter([Alloc], examples=["pt.alloc(x, x.shape[0])", "pt.alloc(x3, 3)"])
 def drop_useless_alloc(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from phintys.graph.variable import Variable
     from phintys.rewriting import NodeRewriter
 
-__all__ = ["STABILIZE_SIGMOID"]
-
 
 @node_rewriter(
     [math.true_div, math.reciprocal],

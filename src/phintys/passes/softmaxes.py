@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from phintys.graph.variable import Variable
     from phintys.rewriting import NodeRewriter
 
-__all__ = ["STABILIZE_SOFTMAX", "summed_powers"]
-
 
 def _shuffled(variable: Variable) -> tuple[Apply | None, DimShuffle | None]:
     """Return the node that computes a variable up to a dimshuffle, and the dimshuffle."""

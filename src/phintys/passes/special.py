@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from phintys.graph.variable import Variable
     from phintys.rewriting import NodeRewriter
 
-__all__ = ["STABILIZE_SPECIAL", "log_of_tail"]
-
 _LOG_2, _ROOT_2 = log(2), sqrt(2)
 
 

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from phintys.graph.variable import Variable
     from phintys.rewriting import NodeRewriter
 
-__all__ = ["SPECIALIZE"]
-
 _LARGEST_EXPANDED = 16
 
 

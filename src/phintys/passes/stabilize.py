@@ -41,9 +41,6 @@ if TYPE_CHECKING:
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.variable import Variable
 
-__all__ = ["STABILIZE"]
-
-
 # ---- logarithms of sums --------------------------------------------------------------------------
 
 

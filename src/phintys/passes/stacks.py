@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.variable import Variable
 
-__all__ = ["stack_of_one"]
-
 
 @node_rewriter(
     [MatrixOp],

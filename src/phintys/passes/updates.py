@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from phintys.graph.variable import Variable
     from phintys.tensor.type import TensorType
 
-__all__ = ["CANONICAL_UPDATES", "SPECIALIZE_UPDATES"]
-
 _UPDATES = (IncSubtensor, AdvancedIncSubtensor)
 
 

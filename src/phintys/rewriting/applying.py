@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     Pairs = list[tuple[Variable, Variable]]
 
-__all__ = ["Proposal", "apply_rule", "propose"]
-
 
 @record()
 class Proposal:

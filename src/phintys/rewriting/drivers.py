@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from phintys.rewriting.applying import Proposal
     from phintys.rewriting.trace import RewriteTrace
 
-__all__ = ["RuleDriver", "WalkInOrder", "WalkOutOrder", "Worklist"]
-
 _LATEST = 24  # changes remembered for error messages; shows cycles of up to half this length
 
 

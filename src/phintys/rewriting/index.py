@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from phintys.rewriting.rewriter import NodeRewriter, Tracked
 
-__all__ = ["RuleIndex", "RulePlan"]
-
 _ALWAYS = 1  # the bit of no condition
 
 

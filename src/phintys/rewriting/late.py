@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from phintys.graph.op import Op
     from phintys.rewriting.trace import RewriteTrace
 
-__all__ = ["LateParts", "LateRewriter", "LateRules", "RuleList", "late_rewriter", "late_rules"]
-
 _MOST_RULES = 10
 """The logarithm to base 2 of the number of rules that a part can have."""
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from phintys.rewriting.late import RuleList
     from phintys.rewriting.rewriter import NodeRewriter
 
-__all__ = ["Lookup"]
-
 
 class _Known(NamedTuple):
     """Cached information about an Op, which is kept alive so that its id is not reused."""

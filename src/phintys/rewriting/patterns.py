@@ -25,16 +25,6 @@ if TYPE_CHECKING:
     from phintys.graph.fgraph import FunctionGraph
     from phintys.rewriting.rewriter import Case
 
-__all__ = [
-    "NOT_CONSTANT",
-    "PatternRewriter",
-    "Wild",
-    "any_order",
-    "constant_value",
-    "pattern",
-    "set_constant_reader",
-]
-
 Bindings: TypeAlias = "dict[str, Variable]"
 
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from phintys.graph.fgraph import FunctionGraph
     from phintys.rewriting.rewriter import NodeRewriter
 
-__all__ = ["Pass", "Pipeline"]
-
 
 @record(frozen=True)
 class Pass:

@@ -18,16 +18,6 @@ if TYPE_CHECKING:
     from phintys.graph.variable import Variable
     from phintys.rewriting.trace import RewriteTrace
 
-__all__ = [
-    "GraphRewriter",
-    "NodeRewriter",
-    "Operand",
-    "Result",
-    "Tracked",
-    "graph_rewriter",
-    "node_rewriter",
-]
-
 Result: TypeAlias = (
     "Literal[False] | Sequence[Variable | None] | Mapping[Variable, Variable] | None"
 )

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from phintys.graph.apply import Apply
     from phintys.graph.variable import Variable
 
-__all__ = ["RewriteEvent", "RewriteTrace", "shown"]
-
 
 @record(frozen=True)
 class RewriteEvent:

@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["ArrayKernel"]
-
 
 class ArrayKernel:
     """Apply a scalar function to arrays, like a ufunc: with ``out`` and broadcasting.

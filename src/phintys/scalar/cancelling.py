@@ -25,16 +25,6 @@ from phintys.scalar.operators import OPERATORS
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = [
-    "applied",
-    "cancelled_product",
-    "is_same",
-    "number_of",
-    "product",
-    "pull_by_slope_of_log",
-    "without_root",
-]
-
 _MOST_FACTORS = 16
 _MOST_TERMS = 16
 _NO_EXPONENT = 1e-12  # a third and two thirds less one

@@ -12,8 +12,6 @@ from phintys.scalar.op import Dtypes, unsupported_dtypes
 from phintys.scalar.row import Row, dtype_of
 from phintys.scalar.type import ScalarType, all_types, get_scalar_type
 
-__all__ = ["CASTS", "Cast", "cast"]
-
 
 class Cast(Row):
     """A cast to one dtype. Use :func:`cast`, or ``CASTS[dtype]``.

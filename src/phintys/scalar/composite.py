@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 else:
     derivatives = LateModule("phintys.scalar.formula_derivatives")
 
-__all__ = ["Composite"]
-
 
 class Composite(ScalarOp, HasInnerGraph):
     """One scalar op made of a graph of scalar ops.

@@ -14,8 +14,6 @@ from phintys.graph.variable import Variable
 from phintys.scalar.type import ScalarType, complex64, complex128, get_scalar_type, int64, uint64
 from phintys.scalar.variable import ScalarConstant, ScalarVariable
 
-__all__ = ["as_scalar", "constant", "literal_constant", "register_as_scalar"]
-
 _SMALL = 60_000.0  # within every floating-point dtype
 
 _CONVERTERS: dict[type, Callable[[Variable], Any]] = {}

@@ -14,8 +14,6 @@ from phintys.scalar.op import Dtypes
 from phintys.scalar.row import Row
 from phintys.scalar.type import get_scalar_type
 
-__all__ = ["expanded"]
-
 
 def expanded(row: Row, input_dtypes: Sequence[Any]) -> Composite:
     """Return the expansion of a row for inputs of given dtypes, as one op.

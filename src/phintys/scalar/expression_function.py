@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 else:
     inspect = LateModule("inspect")
 
-__all__ = ["ExpressionFunction", "from_expression"]
-
 
 class ExpressionFunction:
     """A scalar function defined by an expression; made by :func:`from_expression`.

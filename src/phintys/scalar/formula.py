@@ -23,8 +23,6 @@ from phintys.scalar.op import ScalarOp
 from phintys.scalar.type import ScalarType
 from phintys.scalar.variable import ScalarConstant
 
-__all__ = ["Formula", "FormulaStep"]
-
 _MOST_TEXT = 300
 
 

@@ -15,8 +15,6 @@ from phintys.scalar.operators import OPERATORS
 from phintys.scalar.row import zeros_like
 from phintys.scalar.type import ScalarType, get_scalar_type
 
-__all__ = ["Derivative", "connections", "pull", "push"]
-
 
 def connections(formula: Formula) -> list[list[bool]]:
     """Return ``[input][result] -> bool``: whether the input influences the result."""

@@ -16,8 +16,6 @@ import numpy as np
 
 from phintys._base.uninterrupted import import_whole
 
-__all__ = ["log_gamma_bend", "log_gamma_slope", "slope_by_differences"]
-
 _BLOCK = 4096
 LARGE = 1e5
 ENOUGH = 1e-17

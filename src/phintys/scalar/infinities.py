@@ -25,8 +25,6 @@ from phintys.scalar.operators import OPERATORS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["without_infinite_slopes"]
-
 _MOST_STEPS = 3
 
 

@@ -13,16 +13,6 @@ import numpy as np
 from phintys._base.uninterrupted import import_whole
 from phintys.scalar.log_gamma import log_gamma, stirling_remainder
 
-__all__ = [
-    "FEW",
-    "LARGE_BINOMIAL",
-    "LARGE_SUM",
-    "STIRLING_FROM",
-    "beta",
-    "betaln",
-    "binom",
-]
-
 STIRLING_FROM = 10.0
 """Where Stirling's series is used from."""
 

@@ -13,8 +13,6 @@ import numpy as np
 
 from phintys._base.uninterrupted import import_whole
 
-__all__ = ["log_gamma", "stirling_remainder"]
-
 Vector = np.ndarray[Any, np.dtype[np.float64]]
 
 _ONE_LESS_EULER = 0.42278433509846713
@@ -91,7 +89,7 @@ def _by_stirling(x: Vector) -> Vector:
 
 
 def stirling_remainder(x: Vector) -> Vector:
-    """Return what Stirling's formula leaves of log(gamma(x)), of x from 10 on.
+    """Return log(gamma(x)) less Stirling's formula, for x from 10 on.
 
     Examples
     --------

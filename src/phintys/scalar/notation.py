@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from phintys.graph.pretty import PrettyPrinter, Printer
     from phintys.scalar.op import ScalarOp
 
-__all__ = ["FRACTION", "NOTATION", "POWER", "assign_notations"]
-
 FRACTION = PRECEDENCE["unary"] + 0.5
 """How tightly a fraction binds: -a/b needs no parentheses, the base of a power does."""
 POWER = PRECEDENCE["**"]

@@ -24,14 +24,6 @@ from phintys.scalar.array_kernel import ArrayKernel
 from phintys.scalar.constants import as_scalar, constant, literal_constant
 from phintys.scalar.type import ScalarType, get_scalar_type
 
-__all__ = [
-    "BinaryScalarOp",
-    "Dtypes",
-    "ScalarOp",
-    "UnaryScalarOp",
-    "register_lift",
-]
-
 Dtypes = tuple[np.dtype[Any], ...]
 Lifter = Callable[["ScalarOp", Sequence[Any]], Any]
 

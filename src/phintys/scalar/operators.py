@@ -11,8 +11,6 @@ from typing import Any
 
 from phintys._base.errors import OpContractError
 
-__all__ = ["OPERATORS", "Operators"]
-
 _Apply = Callable[..., Any]
 
 

@@ -23,21 +23,6 @@ from phintys.scalar.type import (
     upcast,
 )
 
-__all__ = [
-    "Preference",
-    "complex_out",
-    "float_out",
-    "int_out",
-    "same_out",
-    "specific_out",
-    "transfer_type",
-    "upcast_out",
-    "upcast_out_min8",
-    "upcast_out_nobool",
-    "upgrade_to_float",
-    "upgrade_to_float64",
-]
-
 Preference = Callable[..., "tuple[ScalarType, ...]"]
 
 

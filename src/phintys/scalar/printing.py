@@ -7,8 +7,6 @@ from phintys.graph.pretty import NOTATIONS, OperatorPrinter, Printer, pprint
 from phintys.scalar.op import ScalarOp
 from phintys.scalar.table import SCALAR_OPS
 
-__all__ = ["operator_printer"]
-
 
 def operator_printer(op: ScalarOp) -> Printer | None:
     """Return a printer that writes a scalar op as its symbol, ``None`` if it has no symbol.

@@ -26,8 +26,6 @@ from phintys.scalar.operators import OPERATORS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["along_root", "divisor", "divisor_of_power", "is_flat"]
-
 _MOST_STEPS = 8
 
 

@@ -35,8 +35,6 @@ from phintys.scalar.op import Dtypes, ScalarOp
 from phintys.scalar.operators import OPERATORS
 from phintys.scalar.type import ScalarType, get_scalar_type, real_dtype
 
-__all__ = ["Row", "all_rows", "dtype_of", "zeros_like"]
-
 Rule = Callable[..., Any]
 
 _ROWS: dict[str, Row] = {}

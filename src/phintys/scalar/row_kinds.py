@@ -12,8 +12,6 @@ from phintys.scalar.op import Dtypes, unsupported_dtypes
 from phintys.scalar.row import Row
 from phintys.scalar.type import real_dtype
 
-__all__ = ["FloatRow", "UfuncRow", "VariadicRow"]
-
 _KINDS = {
     "bools": np.dtype(np.bool_),
     "integers": np.dtype(np.int64),

@@ -28,15 +28,6 @@ from phintys.scalar.slope_coefficients import (
     Coefficients,
 )
 
-__all__ = [
-    "ERFCX_FROM",
-    "bessel_difference",
-    "difference_of_digammas",
-    "digamma_difference",
-    "i0e_less_i1e",
-    "minus_slope_of_erfcx",
-]
-
 ERFCX_FROM = 0.5
 """The least argument of :func:`minus_slope_of_erfcx`."""
 

@@ -11,34 +11,6 @@ from phintys._base.errors import DtypeError, TypeContractError
 from phintys.graph.type import Type
 from phintys.scalar.variable import ScalarConstant, ScalarVariable
 
-__all__ = [
-    "ScalarType",
-    "all_types",
-    "bool_",
-    "complex64",
-    "complex128",
-    "complex_types",
-    "continuous_types",
-    "discrete_types",
-    "float16",
-    "float32",
-    "float64",
-    "float_types",
-    "get_scalar_type",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "int_types",
-    "real_dtype",
-    "uint8",
-    "uint16",
-    "uint32",
-    "uint64",
-    "uint_types",
-    "upcast",
-]
-
 _DTYPES = {
     name: np.dtype(name)
     for name in (

@@ -14,8 +14,6 @@ from phintys.scalar.operators import OPERATORS
 if TYPE_CHECKING:
     from phintys.scalar.type import ScalarType
 
-__all__ = ["ScalarConstant", "ScalarVariable"]
-
 # What an operator accepts as its other operand; anything else can handle it (`__radd__`).
 _OPERANDS = (Variable, bool, int, float, complex, np.generic, np.ndarray)
 _COMPARABLE = (*_OPERANDS, Number)

@@ -14,8 +14,6 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["LONG", "is_long", "order_of"]
-
 LONG = 1 << 17
 """Length from which on sorting values and indices together pays off."""
 

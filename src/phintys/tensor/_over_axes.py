@@ -9,8 +9,6 @@ from phintys.graph.op import Op
 from phintys.tensor._rules import Axis
 from phintys.tensor.convert import as_tensor_variable
 
-__all__ = ["OverAxes"]
-
 
 class OverAxes(Op):
     """An Op over some axes of its input.

@@ -17,18 +17,6 @@ from phintys.tensor._operators import operators
 Axis = int | Sequence[int] | None
 """One axis, several, or ``None`` for all of them."""
 
-__all__ = [
-    "Axis",
-    "accumulation_dtype",
-    "add_all",
-    "conjugate",
-    "fit_gradient",
-    "is_discrete",
-    "is_missing",
-    "without_axes",
-    "zero_gradient",
-]
-
 
 def is_discrete(x: Any) -> bool:
     """Return whether a tensor has an integer or bool dtype."""

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from phintys.tensor._rules import Axis
     from phintys.tensor.variable import TensorVariable
 
-__all__ = ["log_softmax", "relu", "softmax"]
-
 
 def relu(x: Any) -> TensorVariable:
     """Return the positive part of a tensor, ``max(x, 0)``.

@@ -30,8 +30,6 @@ else:
     numpy_protocol = LateModule("phintys.tensor.numpy_protocol")
     parse = LateModule("phintys.tensor.indexing.parse")
 
-__all__: list[str] = []
-
 
 def _norm(*args: Any, **kwargs: Any) -> Any:
     return norms.vector_norm(*args, **kwargs)

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
     from phintys.graph.fgraph import FunctionGraph
 
-__all__ = ["BLAS_LETTERS", "Gemm"]
-
 BLAS_LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
 """The dtypes that BLAS computes in, and how it names them."""
 

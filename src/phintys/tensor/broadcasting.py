@@ -20,14 +20,6 @@ if TYPE_CHECKING:
 
     from phintys.tensor.variable import TensorVariable
 
-__all__ = [
-    "broadcast_arrays",
-    "broadcast_shape",
-    "broadcast_shapes",
-    "broadcast_sizes",
-    "broadcast_to",
-]
-
 
 def broadcast_sizes(shapes: Sequence[Sequence[Any]], what: str = "broadcast_shape") -> list[Any]:
     """Return the sizes to which shapes broadcast.

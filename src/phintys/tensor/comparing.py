@@ -22,8 +22,6 @@ from phintys.tensor.type import is_array_like
 if TYPE_CHECKING:
     from phintys.tensor.variable import TensorMethods
 
-__all__ = ["Mismatch", "equal", "not_equal"]
-
 # Anything else is an array of another library, or not a tensor and may compare itself.
 _COMPARABLE = (Variable, bool, int, float, complex, np.generic, np.ndarray, list, tuple, Number)
 

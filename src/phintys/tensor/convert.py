@@ -31,14 +31,6 @@ if TYPE_CHECKING:
 
     TensorLike = TensorVariable | TensorConstant
 
-__all__ = [
-    "as_tensor_variable",
-    "constant",
-    "convert_operands",
-    "refuse_endless",
-    "register_conversion",
-]
-
 
 def constant(
     x: Any, name: str | None = None, ndim: int | None = None, dtype: Any = None

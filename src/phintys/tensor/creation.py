@@ -33,24 +33,6 @@ if TYPE_CHECKING:
     from phintys.graph.fgraph import FunctionGraph
     from phintys.tensor.variable import TensorVariable
 
-__all__ = [
-    "Alloc",
-    "AllocEmpty",
-    "alloc",
-    "as_sizes",
-    "check_sizes",
-    "checked_lengths",
-    "empty",
-    "empty_like",
-    "full",
-    "full_like",
-    "given_lengths",
-    "ones",
-    "ones_like",
-    "zeros",
-    "zeros_like",
-]
-
 _MOST_BYTES = 2**63 - 1
 
 

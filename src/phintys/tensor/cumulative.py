@@ -42,8 +42,6 @@ else:  # they rest on this module
     creation = LateModule("phintys.tensor.creation")
     joining = LateModule("phintys.tensor.joining")
 
-__all__ = ["CumOp", "LinearRecurrence", "cumprod", "cumsum", "diff"]
-
 _UFUNCS = {"add": np.add, "mul": np.multiply}
 
 

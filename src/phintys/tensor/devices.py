@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 else:
     F = TypeVar("F")
 
-__all__ = ["DEVICE", "check_device", "takes_device"]
-
 DEVICE = "cpu"
 """The name of the device."""
 

@@ -30,20 +30,6 @@ if TYPE_CHECKING:
     from phintys.graph.fgraph import FunctionGraph
     from phintys.tensor.variable import TensorVariable
 
-__all__ = [
-    "AllocDiag",
-    "ExtractDiag",
-    "diag",
-    "diagonal",
-    "eye",
-    "identity",
-    "identity_like",
-    "trace",
-    "tri",
-    "tril",
-    "triu",
-]
-
 
 def _diagonal_length(rows: Any, columns: Any, offset: int) -> Any:
     """Return the length of a diagonal; sizes are ints or symbolic."""

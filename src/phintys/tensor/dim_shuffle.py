@@ -24,24 +24,6 @@ if TYPE_CHECKING:
     from phintys.graph.fgraph import FunctionGraph
     from phintys.tensor.variable import TensorVariable
 
-__all__ = [
-    "DimShuffle",
-    "dimshuffle",
-    "expand_dims",
-    "listed_axes",
-    "matrix_transpose",
-    "moveaxis",
-    "normalize_axes",
-    "normalize_axis",
-    "shape_padaxis",
-    "shape_padleft",
-    "shape_padright",
-    "squeeze",
-    "swapaxes",
-    "transpose",
-]
-
-
 _MOST_LEVELS, _AS_DEEP = 6, 3
 
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from phintys.tensor.elemwise import Elemwise
 
-__all__ = ["documentation_of", "operands_by_name", "operands_in_dtype", "signature_of"]
-
 _KINDS = {
     "bools": np.dtype(np.bool_),
     "integers": np.dtype(np.int64),

@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 else:
     documentation = LateModule("phintys.tensor.documentation")
 
-__all__ = ["Elemwise", "elemwise", "name_functions", "pad_rank"]
-
 _MOST_LITERALS = 512
 
 

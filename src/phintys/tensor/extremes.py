@@ -26,15 +26,6 @@ if TYPE_CHECKING:
     from phintys.graph.fgraph import FunctionGraph
     from phintys.tensor.variable import TensorVariable
 
-__all__ = [
-    "ArgExtremeAlong",
-    "Argmax",
-    "Argmin",
-    "argmax",
-    "argmin",
-    "max_and_argmax",
-]
-
 _FUNCTIONS: dict[str, Callable[..., Any]] = {"max": np.argmax, "min": np.argmin}
 
 

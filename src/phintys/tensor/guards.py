@@ -42,8 +42,6 @@ else:
     advanced = LateModule("phintys.tensor.indexing.advanced")
     update = LateModule("phintys.tensor.indexing.update")
 
-__all__ = ["is_known_zero", "pull_back_guarded"]
-
 _MOST_STEPS = 8  # from the gradient down to its condition
 
 # Their partials are constant, and pass the gradient on unchanged, with its condition.

@@ -9,8 +9,6 @@ from phintys._base.errors import ShapeError
 from phintys.graph.shared_variable import SharedVariable
 from phintys.tensor.dim_shuffle import DimShuffle
 
-__all__ = ["broadcast_hint", "operands_misfit"]
-
 
 def operands_misfit(
     what: str, operands: Sequence[Any], shapes: Sequence[Sequence[int | None]], dim: int

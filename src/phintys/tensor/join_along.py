@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from phintys.tensor.variable import TensorVariable
 
-__all__ = ["join_along", "split_along"]
-
 
 def join_along(axis: Any, arrays: Sequence[Any]) -> TensorVariable:
     """Return arrays joined along a symbolic axis.

@@ -32,20 +32,6 @@ if TYPE_CHECKING:
     from phintys.tensor.convert import TensorLike
     from phintys.tensor.variable import TensorVariable
 
-__all__ = [
-    "Join",
-    "Split",
-    "array_split",
-    "concatenate",
-    "hstack",
-    "join",
-    "split",
-    "stack",
-    "stack_nested",
-    "stacklists",
-    "vstack",
-]
-
 
 class Join(ShapedOp):
     """Join arrays along an existing dimension.

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     Known = int | tuple[int | None, ...] | None
     Rule = Callable[[Apply, Sequence[Known]], Known]
 
-__all__ = ["known_int", "known_sizes"]
-
 _MOST_STEPS = 64
 _LONGEST = 64
 

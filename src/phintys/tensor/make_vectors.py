@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from phintys.graph.fgraph import FunctionGraph
     from phintys.tensor.variable import TensorVariable
 
-__all__ = ["MakeVector", "make_vector"]
-
 
 class MakeVector(Op):
     """Make a vector of 0-d tensors.

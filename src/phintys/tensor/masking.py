@@ -17,8 +17,6 @@ from phintys.tensor.shapes import shape_i
 if TYPE_CHECKING:
     from phintys.tensor.variable import TensorVariable
 
-__all__ = ["as_initial", "as_mask", "keep", "with_initial"]
-
 
 def as_mask(x: Any, where: Any) -> TensorVariable:
     """Return the mask that selects elements of ``x``, as bools that broadcast to its shape.

@@ -11,8 +11,6 @@ from phintys.tensor.devices import DEVICE, check_device
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["FunctionMethods"]
-
 _VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
 
 

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from phintys.graph.fgraph import FunctionGraph
     from phintys.tensor.variable import TensorVariable
 
-__all__ = ["Nonzero", "flatnonzero", "nonzero", "nonzero_values", "where"]
-
 
 class Nonzero(Op):
     """Return the indices of the nonzero elements: one vector for each dimension."""

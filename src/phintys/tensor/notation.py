@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from phintys.graph.pretty import PrettyPrinter
     from phintys.graph.variable import Variable
 
-__all__ = ["assign_notations"]
-
 
 class _Notation(Printer):
     """A notation for some variables of an Op's class; the others as ``pprint`` writes them.

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-__all__ = ["call_function", "call_ufunc"]
-
 _OTHER_NAMES = {"amax": "max", "amin": "min", "shape": "shape_tuple", "split": "array_split"}
 """Functions of NumPy whose meaning another name has here."""
 

@@ -34,8 +34,6 @@ from phintys.tensor.convert import as_tensor_variable
 if TYPE_CHECKING:
     from phintys.graph.fgraph import FunctionGraph
 
-__all__ = ["Assert", "Breakpoint", "CheckAndRaise", "Print", "assert_op"]
-
 
 def _as_variable(x: Any) -> Any:
     return x if isinstance(x, Variable) else as_tensor_variable(x)

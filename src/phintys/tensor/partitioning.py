@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from phintys.graph.fgraph import FunctionGraph
 
-__all__ = ["ArgPartitionOp", "PartitionOp"]
-
 
 class _PartitioningOp(Op):
     """Base class of :class:`PartitionOp` and :class:`ArgPartitionOp`."""

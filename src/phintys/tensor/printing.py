@@ -57,8 +57,6 @@ if TYPE_CHECKING:
 
     Part = str | Slot
 
-__all__ = ["as_written"]
-
 _CALL = PRECEDENCE["call"]  # how tightly x binds in x.T and x[0]
 
 

@@ -50,20 +50,6 @@ if TYPE_CHECKING:
 
     Axes = int | tuple[int | Sequence[int], int | Sequence[int]]
 
-__all__ = [
-    "BatchedDot",
-    "Dot",
-    "batched_dot",
-    "batched_tensordot",
-    "dot",
-    "inner",
-    "kron",
-    "matmul",
-    "outer",
-    "tensordot",
-    "vdot",
-]
-
 
 def _disagree(a: int | None, b: int | None) -> bool:
     return a is not None and b is not None and a != b

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from phintys.graph.fgraph import FunctionGraph
     from phintys.tensor.variable import TensorVariable
 
-__all__ = ["ARange", "arange", "linspace"]
-
 _MOST = 2**63 - 1
 _EXACT_FLOATS = 2**53
 """The largest integer up to which all are floats."""

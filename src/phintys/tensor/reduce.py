@@ -40,8 +40,6 @@ if TYPE_CHECKING:
 else:
     masking = LateModule("phintys.tensor.masking")
 
-__all__ = ["Reduce", "all", "allclose", "amax", "amin", "any", "max", "min", "prod", "ptp", "sum"]
-
 _NAMES: dict[ScalarOp, str] = {
     ps.add: "Sum",
     ps.mul: "Prod",

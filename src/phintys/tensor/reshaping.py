@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from phintys.graph.fgraph import FunctionGraph
     from phintys.tensor.variable import TensorVariable
 
-__all__ = ["Reshape", "flatten", "reshape", "shape_vector"]
-
 
 class Reshape(Op):
     """Return the elements of an array, in row-major order, in a new shape.

@@ -21,14 +21,6 @@ if TYPE_CHECKING:
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.variable import Variable
 
-__all__ = [
-    "ScalarFromTensor",
-    "TensorFromScalar",
-    "convert_scalar",
-    "scalar_from_tensor",
-    "tensor_from_scalar",
-]
-
 
 class TensorFromScalar(Op):
     """Return a scalar as a 0-d array."""

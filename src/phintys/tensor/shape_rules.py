@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph
 
-__all__ = ["Misfit", "S", "ShapedOp", "Shapes", "StaticShapes", "SymbolicShapes"]
-
 S = TypeVar("S")
 
 
@@ -244,7 +242,7 @@ class ShapedOp(Op):
 
     @abstractmethod
     def misfit_subject(self, misfit: Misfit, inputs: Sequence[Any]) -> str:
-        """Return what is compared, as the subject of "must be equal" or "must be at least"."""
+        """Name the sizes compared, as the subject of "must be equal" or "must be at least"."""
 
     @abstractmethod
     def misfit_error(self, misfit: Misfit, shapes: StaticShapes) -> Exception:
@@ -272,6 +270,6 @@ class ShapedOp(Op):
     def infer_shape(
         self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
     ) -> list[Any]:
-        """Return what the shape rule says."""
+        """Return the shapes that the rule gives."""
         shapes = SymbolicShapes(self, node, input_shapes)
         return shapes.infer(self.output_shapes(shapes))

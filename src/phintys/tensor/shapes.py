@@ -28,22 +28,6 @@ if TYPE_CHECKING:
     from phintys.graph.fgraph import FunctionGraph
     from phintys.tensor.variable import TensorVariable
 
-__all__ = [
-    "Shape",
-    "ShapeI",
-    "SpecifyShape",
-    "is_length",
-    "shape",
-    "shape_i",
-    "shape_tuple",
-    "size",
-    "sizes_of",
-    "specify_broadcastable",
-    "specify_shape",
-    "vector_elements",
-]
-
-
 _SIZE = TensorType("int64", ())
 
 

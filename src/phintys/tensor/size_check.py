@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     Relation = Literal["equal", "at least", "index"]
 
-__all__ = ["SizeCheck", "at_least_one", "unchecked_size", "with_check"]
-
 _SIZE = TensorType("int64", ())
 
 

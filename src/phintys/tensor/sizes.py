@@ -22,19 +22,6 @@ if TYPE_CHECKING:
 
     Size = int | Any
 
-__all__ = [
-    "add_sizes",
-    "as_size",
-    "ceil_div_sizes",
-    "clip_size",
-    "fold",
-    "multiply_sizes",
-    "negate_size",
-    "same_product",
-    "same_size",
-    "subtract_sizes",
-]
-
 _INT64 = np.iinfo(np.int64)
 
 

@@ -26,16 +26,6 @@ if TYPE_CHECKING:
     from phintys.graph.fgraph import FunctionGraph
     from phintys.tensor.variable import TensorVariable
 
-__all__ = [
-    "LogSoftmax",
-    "LogSumExp",
-    "Softmax",
-    "SoftmaxOrZero",
-    "log_softmax",
-    "logsumexp",
-    "softmax",
-]
-
 
 class _ExpFamily(OverAxes):
     """Base class of the three ops."""

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from phintys.graph.fgraph import FunctionGraph
     from phintys.tensor.variable import TensorVariable
 
-__all__ = ["ArgSortOp", "RowOrder", "SortOp", "argsort", "sort"]
-
 KINDS = ("quicksort", "mergesort", "heapsort", "stable")
 _STABLE = ("mergesort", "stable")
 

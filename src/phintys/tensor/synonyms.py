@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 else:
     F = TypeVar("F")
 
-__all__ = ["SYNONYMS", "also_named", "our_names"]
-
 _ARRAY = {"a": "x", "input": "x"}
 
 SYNONYMS: dict[str, dict[str, str]] = {

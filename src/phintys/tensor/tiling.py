@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from phintys.graph.fgraph import FunctionGraph
     from phintys.tensor.variable import TensorVariable
 
-__all__ = ["RepeatIndex", "repeat", "roll", "tile"]
-
 
 class RepeatIndex(Op):
     """Return 0, 1, 2, ..., each repeated as often as a vector of counts says.

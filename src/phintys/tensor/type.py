@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from phintys.tensor.variable import TensorVariable
 
-__all__ = ["DTYPES", "MOST_DIMS", "TensorType", "normalize_dtype", "promote"]
-
 MOST_DIMS = 64
 """Maximum number of dimensions of an array of NumPy."""
 

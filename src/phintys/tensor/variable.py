@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 else:
     hashlib = LateModule("hashlib")
 
-__all__ = ["TensorConstant", "TensorMethods", "TensorVariable"]
-
 _LARGE = 1024  # bytes; the data of larger constants are compared by digest
 
 

@@ -14,8 +14,6 @@ from phintys.tensor.type import TensorType
 from phintys.testing._trial import Trial, compare, evaluate, value_of
 from phintys.testing.records import ROUNDED
 
-__all__ = ["check_batching"]
-
 
 def check_batching(trial: Trial) -> None:
     """Each input in turn is replaced by a batch, and then all of them by batches of two axes."""

@@ -19,8 +19,6 @@ from phintys.graph.null_type import NullType
 from phintys.tensor.type import TensorType
 from phintys.testing._trial import Trial
 
-__all__ = ["check_derivatives"]
-
 Array = np.ndarray[Any, Any]
 
 # Finite differences say what a derivative is; that of a compiled function is compared with it. The

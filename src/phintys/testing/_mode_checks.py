@@ -17,8 +17,6 @@ from phintys.graph.identity import is_among
 from phintys.tensor.type import TensorType
 from phintys.testing._trial import Trial, compare
 
-__all__ = ["check_modes", "check_reference"]
-
 # Rewriting may add in another order, and the vector math of a backend errs by up to 2 ULP.
 _OTHER_MODES_ULPS = 4.0
 

@@ -18,8 +18,6 @@ from phintys.graph.equality import equal_computations
 from phintys.graph.op import Op
 from phintys.testing._trial import ExactRun, Trial, difference, run_node
 
-__all__ = ["NODE_CHECKS"]
-
 
 def check_make_node(trial: Trial, run: ExactRun) -> None:
     """``op.make_node(*node.inputs)`` makes an equivalent node."""

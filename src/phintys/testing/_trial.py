@@ -18,18 +18,6 @@ from phintys.graph.traversal import toposort
 from phintys.graph.variable import Constant, Variable
 from phintys.testing.records import ROUNDED, Example, OpRecord, Tolerance
 
-__all__ = [
-    "ExactRun",
-    "Trial",
-    "as_list",
-    "compare",
-    "difference",
-    "evaluate",
-    "run_node",
-    "start",
-    "value_of",
-]
-
 
 def as_list(outputs: Any) -> list[Any]:
     """Return one output, or several, as a list."""

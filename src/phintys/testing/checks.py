@@ -19,8 +19,6 @@ from phintys.testing._node_checks import NODE_CHECKS, check_same_graph
 from phintys.testing._trial import Trial, start
 from phintys.testing.records import EXACT, Example, OpRecord, Tolerance
 
-__all__ = ["CHECKS", "check_op"]
-
 CHECKS: tuple[str, ...] = (
     *NODE_CHECKS,
     "same graph",

@@ -22,8 +22,6 @@ from phintys.gradient import grad
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["FAMILIES", "with_gradient"]
-
 Family = "Callable[[int], tuple[list[Any], list[Any]]]"
 
 

@@ -20,8 +20,6 @@ from phintys.control import fori_loop, ifelse, reduce, scan, until
 from phintys.graph.printing import debugprint
 from phintys.tensor.type import TensorType
 
-__all__ = ["DrawnGraph", "graphs"]
-
 Array = np.ndarray[Any, Any]
 Draw = Callable[[Any], Any]
 Pair = tuple[Any, Array]

@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["LAYOUTS", "lay_out"]
-
 Array = np.ndarray[Any, Any]
 
 LAYOUTS = (

@@ -13,8 +13,6 @@ from phintys.tensor.type import TensorType
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["make_loop"]
-
 
 def make_loop(
     step: Callable[..., Sequence[Any]],

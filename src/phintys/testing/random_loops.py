@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from random import Random
 
-__all__ = ["random_loops"]
-
 _TAPS = ((-1,), (-1,), (-1,), (-2, -1), (-2,), (-3, -1))
 _SIZE = 2
 

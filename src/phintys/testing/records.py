@@ -13,8 +13,6 @@ from phintys.graph.op import Op
 from phintys.graph.type import Type
 from phintys.tensor.type import DTYPES, TensorType
 
-__all__ = ["EXACT", "ROUNDED", "SUMMED", "Argument", "Example", "OpRecord", "Tolerance"]
-
 Shape = tuple[int, ...]
 Interval = tuple[float, float]
 

@@ -17,8 +17,6 @@ from phintys._base.errors import DtypeError
 from phintys.scalar.row import Row
 from phintys.scalar.table import SCALAR_OPS
 
-__all__ = ["DOMAINS", "ScalarDomain"]
-
 Interval = tuple[float, float]
 
 

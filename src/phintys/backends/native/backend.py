@@ -20,8 +20,6 @@ else:
     linking = LateModule("phintys.backends.native.linking")
     support = LateModule("phintys.backends.native.runtime.support")
 
-__all__ = ["NativeBackend"]
-
 
 @record(frozen=True)
 class NativeBackend:

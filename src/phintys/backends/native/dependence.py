@@ -29,29 +29,6 @@ if TYPE_CHECKING:
 
     from phintys.backends.native.sizes import Sizes
 
-__all__ = [
-    "Accesses",
-    "Meeting",
-    "Needs",
-    "are_apart",
-    "arrays_in_size",
-    "arrays_read",
-    "arrays_written",
-    "has_order",
-    "is_loop",
-    "loads_of",
-    "may_fail",
-    "may_overwrite",
-    "meeting",
-    "moved_into",
-    "needs_of",
-    "reads_of",
-    "renamed",
-    "same_index",
-    "varies",
-]
-
-
 # ---- what is read ------------------------------------------------------------------------------
 
 

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.writer.programs import EmittedProgram
     from phintys.graph.apply import Apply
 
-__all__ = ["Explainer", "explain_program"]
-
 _REDUCERS = {
     "add": "sum",
     "mul": "product",

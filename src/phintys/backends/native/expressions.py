@@ -22,20 +22,6 @@ if TYPE_CHECKING:
     from phintys.graph.apply import Apply
     from phintys.scalar.op import ScalarOp
 
-__all__ = [
-    "Cast",
-    "Expression",
-    "Index",
-    "IndexCheck",
-    "Literal",
-    "Load",
-    "Operation",
-    "Position",
-    "SizeValue",
-    "Statement",
-    "parts_of",
-]
-
 
 @record(eq=False)
 class Index:

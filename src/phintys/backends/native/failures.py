@@ -10,8 +10,6 @@ from phintys._base.records import record
 if TYPE_CHECKING:
     from phintys.graph.apply import Apply
 
-__all__ = ["Failure", "LimitFailure", "OwnFailure", "RoundedFailure", "StepsFailure"]
-
 
 @record(eq=False)
 class Failure:

@@ -56,21 +56,6 @@ A kernel is passed to ``phintys_parallel_for`` if it will take longer than
 
 from __future__ import annotations
 
-__all__ = [
-    "CONSTANTS",
-    "EXCEPTION",
-    "FIRST_RECORD",
-    "GRAIN_NANOSECONDS",
-    "NOTED_NANOSECONDS",
-    "NO_BUFFER",
-    "NO_RESULT",
-    "OUT_OF_MEMORY",
-    "PARALLEL_NANOSECONDS",
-    "STATE",
-    "STATUS",
-    "TOO_LARGE",
-]
-
 STATE, STATUS, CONSTANTS, FIRST_RECORD = 0, 1, 4, 5
 
 OUT_OF_MEMORY = -1

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.values import Array, LoopVariable, Value
     from phintys.graph.apply import Apply
 
-__all__ = ["Layout"]
-
 
 @record(eq=False)
 class Layout:

@@ -30,8 +30,6 @@ else:
     measuring = LateModule("phintys.backends.native.measuring")
     reference = LateModule("phintys.backends.reference.backend")
 
-__all__ = ["link"]
-
 
 def link(fgraph: FunctionGraph, profiler: Profiler | None = None) -> LinkedProgram:
     """Return the program of a graph.

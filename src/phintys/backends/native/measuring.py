@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.writer.clock import StepClock
     from phintys.graph.variable import Variable
 
-__all__ = ["NativeMeasurements"]
-
 _NANO = 1e-9
 _STACK_BITS = 23
 """Frames of one thread are within a stack of 8 MiB."""

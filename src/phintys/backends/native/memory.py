@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.polynomials import Atom, Polynomial, Polynomials
     from phintys.backends.native.program import Program
 
-__all__ = ["ALIGNMENT", "ArenaSlot", "MemoryPlan", "plan_memory", "reads_and_writes"]
-
 ALIGNMENT = 64
 """Alignment, in bytes, of arrays in the arena."""
 

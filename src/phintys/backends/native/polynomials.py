@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.sizes import Sizes
     from phintys.backends.native.values import Array
 
-__all__ = ["Atom", "Polynomial", "Polynomials"]
-
 Atom = Size | LoopVariable
 _Terms = tuple[tuple[tuple[int, ...], int], ...]
 

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from phintys.graph.apply import Apply
     from phintys.graph.variable import Variable
 
-__all__ = ["Program", "SharedLoop", "Step", "walk_steps"]
-
 
 class Step:
     """A step of a Program: it states what the rest of the backend has to know about it.

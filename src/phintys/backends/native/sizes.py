@@ -23,20 +23,6 @@ if TYPE_CHECKING:
 
     from phintys.backends.native.values import Array, LoopVariable
 
-__all__ = [
-    "MOST",
-    "MOST_TERMS",
-    "Arithmetic",
-    "Counter",
-    "Element",
-    "Extent",
-    "Fixed",
-    "Size",
-    "Sizes",
-    "is_length",
-    "written",
-]
-
 _HALF = 2**63
 MOST = _HALF - 1
 """The largest size."""

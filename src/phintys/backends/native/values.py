@@ -11,8 +11,6 @@ from phintys._base.records import record
 if TYPE_CHECKING:
     from phintys.graph.variable import Variable
 
-__all__ = ["Array", "Handle", "LoopVariable", "Place", "Size", "Value"]
-
 
 class Size:
     """A length, a start, a step or a stride; an int64 when the program runs.

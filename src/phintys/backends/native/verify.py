@@ -46,8 +46,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.steps.kernel import Nest
     from phintys.backends.native.values import Value
 
-__all__ = ["Verifier", "verify_program"]
-
 _GIVEN = {Place.ARGUMENT, Place.CONSTANT}
 _POSITIONS = {"argmax", "argmin"}
 _KEEP_SIGN = {"add", "mul", "max", "min"}

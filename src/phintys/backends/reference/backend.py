@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph
 
-__all__ = ["ReferenceBackend"]
-
 
 @record(frozen=True)
 class ReferenceBackend:

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from phintys.graph.apply import Apply
     from phintys.graph.op import StorageMap
 
-__all__ = ["describe_value", "explain_failure"]
-
 _MOST_ELEMENTS_SHOWN = 10
 _MOST_CHARACTERS_SHOWN = 120
 

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from phintys.graph.apply import Apply
     from phintys.graph.variable import Variable
 
-__all__ = ["Demand", "LazyCall"]
-
 
 class Demand:
     """What nodes need, for all calls of a program with lazy thunks.

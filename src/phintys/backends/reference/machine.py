@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from phintys.graph.op import ComputeMap, StorageMap
     from phintys.graph.variable import Variable
 
-__all__ = ["Machine", "MachinePlan"]
-
 
 class MachinePlan:
     """The data shared by all machines of a program.

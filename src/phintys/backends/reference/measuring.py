@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from phintys.graph.apply import Apply
     from phintys.graph.variable import Variable
 
-__all__ = ["CallMemory", "NodeMeasurements"]
-
 
 class NodeMeasurements:
     """The measurements of a program; implements

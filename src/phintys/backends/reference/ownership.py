@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     Cell = list[Any]
 
-__all__ = ["owning_thunk"]
-
 
 def owning_thunk(thunk: Thunk, node: Apply, storage_map: StorageMap) -> Thunk:
     """Return a thunk whose outputs share memory with inputs only as the Op's maps declare.

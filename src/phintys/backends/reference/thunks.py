@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     Thunk = Callable[[], Sequence[int] | None]
     """Executes a node. A lazy thunk may return the numbers of inputs to compute first instead."""
 
-__all__ = ["has_default_thunk", "is_lazy", "make_thunk", "perform_thunk"]
-
 
 def make_thunk(
     node: Apply,

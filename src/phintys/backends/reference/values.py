@@ -13,8 +13,6 @@ from phintys.tensor.type import TensorType
 if TYPE_CHECKING:
     from phintys.graph.type import Type
 
-__all__ = ["normalised", "value_test"]
-
 
 def value_test(type_: Type) -> Callable[[Any], bool]:
     """Return a function that returns whether a value belongs to a Type.

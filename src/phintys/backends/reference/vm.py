@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from phintys.graph.inner import HasInnerGraph
     from phintys.graph.op import ComputeMap, StorageMap
 
-__all__ = ["VM"]
-
 _MOST_IDLE = 16
 
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     BeforeNode = Callable[[Apply, Sequence[Any]], None]
     AfterNode = Callable[[Apply, Sequence[Any], Sequence[Any]], None]
 
-__all__ = ["Watch", "WatchedCall"]
-
 
 @record(frozen=True)
 class Watch:

@@ -16,8 +16,6 @@ import phintys.tensor as pt
 from phintys.bridge.pytensor import convert_op
 from phintys.bridge.pytensor.conversion import Conversion
 
-__all__ = ["converted", "register"]
-
 _COMPARED = 1024
 """Constants of up to this many bytes are compared by their values."""
 

@@ -18,8 +18,6 @@ from phintys._base.caches import kept_property
 from phintys.bridge.pytensor import from_pytensor
 from phintys.compile import function
 
-__all__ = ["InitialPoints"]
-
 
 class InitialPoints:
     """Initial values of a model's unconstrained variables by name, as a function of a seed.

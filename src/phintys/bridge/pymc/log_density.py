@@ -22,8 +22,6 @@ from phintys.bridge.pytensor import from_pytensor
 from phintys.compile import Function, function
 from phintys.gradient import grad
 
-__all__ = ["LogDensity", "compile_logp_dlogp"]
-
 Vector = np.ndarray[Any, np.dtype[np.float64]]
 
 

@@ -15,8 +15,6 @@ from phintys._base.uninterrupted import import_whole
 from phintys.bridge.pytensor import PyTensorOp, convert_op
 from phintys.bridge.pytensor.families.scalars import SCALARS
 
-__all__ = ["register"]
-
 _ZERO, _RAISE, _BOUNDARY = 1, 2, 3
 """What SciPy's splines return outside of their interval; by default they are continued."""
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from importlib.metadata import PackageNotFoundError, version
 
-__all__ = ["check", "check_nutpie"]
-
 _PYMC, _NUTPIE = (6, 0), (0, 16)
 
 

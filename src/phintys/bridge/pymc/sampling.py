@@ -19,8 +19,6 @@ from phintys.bridge.pymc import requirement
 from phintys.bridge.pymc.log_density import LogDensity, compile_logp_dlogp
 from phintys.compile import Function, function
 
-__all__ = ["nutpie_model"]
-
 
 def nutpie_model(
     model: Any = None, *, var_names: Sequence[str] | None = None, jitter: float = 1.0

@@ -31,8 +31,6 @@ from phintys.graph.type import generic
 from phintys.graph.variable import Constant, Variable
 from phintys.passes.folding import compute_constants
 
-__all__ = ["PyTensorOp", "callbacks"]
-
 _NO_SPARSE = "Gradients with respect to sparse matrices are not defined."
 
 

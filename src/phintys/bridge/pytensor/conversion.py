@@ -30,16 +30,6 @@ from phintys.tensor.type import TensorType
 if TYPE_CHECKING:
     from pytensor.graph.basic import Apply as TheirApply
 
-__all__ = [
-    "Conversion",
-    "convert_op",
-    "convert_sparse",
-    "converted_graph",
-    "from_pytensor",
-    "is_sparse",
-    "origin_of",
-]
-
 
 @singledispatch
 def convert_op(op: TheirOp, node: TheirApply, *inputs: Any) -> Any:

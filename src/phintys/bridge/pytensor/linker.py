@@ -25,8 +25,6 @@ from phintys.bridge.pytensor.conversion import Conversion, origin_of
 from phintys.bridge.pytensor.types import convert_type
 from phintys.compile import function
 
-__all__ = ["PHINTYS", "PhintysLinker"]
-
 
 class PhintysLinker(PerformLinker):
     """A linker of PyTensor that compiles a whole graph with Phintys.

@@ -33,8 +33,6 @@ from phintys.graph.traversal import explicit_graph_inputs
 from phintys.graph.variable import Variable
 from phintys.tensor.type import TensorType
 
-__all__ = ["PhintysOp", "to_pytensor"]
-
 
 class PhintysOp(TheirOp):
     """An Op of PyTensor that computes a graph of Phintys; made by :func:`to_pytensor`.

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from importlib.metadata import PackageNotFoundError, version
 
-__all__ = ["LOWEST", "check"]
-
 LOWEST = (3, 3)
 _INSTALL = "Install it with: pip install 'phintys[pytensor]'."
 

@@ -20,8 +20,6 @@ from phintys.graph.type import Type, generic
 from phintys.random import random_generator_type
 from phintys.tensor.type import TensorType
 
-__all__ = ["OpaqueType", "convert_type", "their_type", "value_for"]
-
 
 class OpaqueType(Type):
     """The values of a Type of PyTensor that only PyTensor's Ops compute with: sparse matrices.

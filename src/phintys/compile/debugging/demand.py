@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from phintys.graph.apply import Apply
     from phintys.graph.variable import Variable
 
-__all__ = ["chosen_inputs", "needed_nodes"]
-
 
 def needed_nodes(
     outputs: Iterable[Variable],

@@ -51,17 +51,6 @@ if TYPE_CHECKING:
     from phintys.graph.apply import Apply
     from phintys.graph.variable import Variable
 
-__all__ = [
-    "NodeRun",
-    "check_again",
-    "check_inputs",
-    "check_memory",
-    "check_node",
-    "check_offer",
-    "fault",
-    "run_checked",
-]
-
 
 @dataclass(frozen=True)
 class NodeRun:

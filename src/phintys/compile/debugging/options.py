@@ -9,8 +9,6 @@ from typing import cast
 from phintys._base.errors import ConfigError
 from phintys.compile.debugging.running import OFFERS
 
-__all__ = ["DebugOptions", "offers"]
-
 
 @dataclass(frozen=True)
 class DebugOptions:

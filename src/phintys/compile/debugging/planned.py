@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 else:
     checking = LateModule("phintys.backends.native.stepwise.checking")
 
-__all__ = ["PlannedProgram"]
-
 _MOST_WORK = 2000
 """How much work a check may be: that of an Op on a few numbers takes a few steps."""
 

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from phintys.graph.variable import Variable
     from phintys.rewriting import NodeRewriter
 
-__all__ = ["DebugBackend", "DebugProgram"]
-
 
 @dataclass
 class _Evaluation:

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from phintys.graph.variable import Variable
     from phintys.rewriting import RewriteTrace
 
-__all__ = ["Replacement", "Replacements"]
-
 _LEVELS_SHOWN = 6
 _MOST_LINES = 30
 

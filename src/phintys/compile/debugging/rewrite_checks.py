@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     Values = Mapping[Variable, Any]
 
-__all__ = ["RewriteChecks", "steps_differ"]
-
 _STABLE = "stabilize"
 """The name of the pass, and the tag of rules, that may give a value where there was NaN or inf."""
 

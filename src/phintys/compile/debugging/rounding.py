@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     Values = Mapping[Variable, Any]
 
-__all__ = ["nodes_between", "overflows_midway", "rounding_explains", "spread"]
-
 _SAMPLES = 8
 _UNITS = 4.0  # in the last place, the size of perturbations
 _EXACT = 1e6  # constants that are integers below this are not perturbed

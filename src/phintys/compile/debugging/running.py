@@ -32,18 +32,6 @@ if TYPE_CHECKING:
 
     Run = Callable[[Sequence[Any]], list[Any]]
 
-__all__ = [
-    "OFFERS",
-    "Offer",
-    "longest_axes",
-    "native_form",
-    "native_whole",
-    "offered_storage",
-    "protected",
-    "python_forms",
-    "run_node",
-]
-
 
 def protected(node: Apply, values: Sequence[Any]) -> list[Any]:
     """Return the values of a node's inputs, with copies of those that it overwrites."""

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from phintys.graph.apply import Apply
     from phintys.graph.variable import Variable
 
-__all__ = ["check_shapes", "symbolic_shape"]
-
 _SIZE = TensorType("int64", ())
 
 

@@ -11,15 +11,6 @@ from phintys.backends.reference.diagnosis import describe_value
 from phintys.graph.type import Type
 from phintys.graph.variable import Variable
 
-__all__ = [
-    "agree",
-    "describe_difference",
-    "duplicate",
-    "is_unchanged",
-    "may_be_compared",
-    "share_memory",
-]
-
 _IMMUTABLE = (bool, int, float, complex, str, bytes, frozenset, np.generic, type(None))
 
 

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from phintys.graph.apply import Apply
     from phintys.graph.variable import Variable
 
-__all__ = ["flops_of"]
-
 
 def flops_of(node: Apply, shapes: Mapping[Variable, Any]) -> tuple[float | None, int | None]:
     """Return the floating-point operations of a node and the bytes of its outputs.

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from phintys.backends.measurements import Event
     from phintys.compile.profile.measured import Measured
 
-__all__ = ["trace_events"]
-
 
 def trace_events(profile: Measured) -> list[dict[str, Any]]:
     """Return the events of a profile."""

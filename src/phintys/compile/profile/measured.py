@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from phintys.backends.measurements import Measurements, MemoryUse, StepTime
     from phintys.graph.apply import Apply
 
-__all__ = ["Measured", "NodeCost", "OpCost"]
-
 
 @dataclass
 class NodeCost:

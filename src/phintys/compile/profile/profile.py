@@ -14,8 +14,6 @@ from phintys.compile.profile.report import write_report
 if TYPE_CHECKING:
     from os import PathLike
 
-__all__ = ["Profile"]
-
 
 @dataclass
 class Profile(Measured):

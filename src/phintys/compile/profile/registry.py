@@ -20,8 +20,6 @@ else:
     _profile = LateModule("phintys.compile.profile.profile")
     _report = LateModule("phintys.compile.profile.report")
 
-__all__ = ["as_profile", "keep", "print_profiles", "profiles"]
-
 _PROFILES: list[Profile] = []
 
 

@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from phintys.backends.measurements import MemoryUse
     from phintys.compile.profile.measured import Measured, NodeCost
 
-__all__ = ["write_report"]
-
 Row = tuple[object, ...]
 
 

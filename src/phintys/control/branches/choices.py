@@ -13,8 +13,6 @@ from phintys.tensor.convert import as_tensor_variable
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["branch", "cond", "ifelse"]
-
 
 def ifelse(condition: Any, then: Any, otherwise: Any, name: str | None = None) -> Any:
     """Return ``then`` if a condition is true and ``otherwise`` if not; only that is computed.

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.op import ComputeMap, StorageMap
 
-__all__ = ["IfElse"]
-
 
 class IfElse(Choosing, Op):
     """``(condition, *then, *otherwise)`` to ``then`` if the condition is not zero.

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from phintys.graph.variable import Variable
 
-__all__ = ["Checkpoint"]
-
 
 class Checkpoint(OpFromGraph):
     """An OpFromGraph whose gradient keeps its inputs and no intermediate results.

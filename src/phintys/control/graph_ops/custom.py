@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from phintys.gradient.custom_rules import Rules
     from phintys.graph.variable import Variable
 
-__all__ = ["CustomOp"]
-
 
 class CustomOp(OpFromGraph):
     """An OpFromGraph of a function with rules for its derivatives.

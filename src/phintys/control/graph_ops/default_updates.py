@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from phintys.control.loops.arguments import StepOutputs
     from phintys.graph.variable import Variable
 
-__all__ = ["DefaultUpdates", "FormalUpdates"]
-
 
 class DefaultUpdates:
     """The default updates that functions of a step set."""

@@ -36,8 +36,6 @@ from phintys.graph.variable import Constant, Variable
 if TYPE_CHECKING:
     from phintys.graph.inner import InnerProgram
 
-__all__ = ["OpFromGraph"]
-
 
 class OpFromGraph(Inlinable, Op):
     """An Op that computes given expressions of its inputs.

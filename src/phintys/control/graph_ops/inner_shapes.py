@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from phintys.graph.variable import Variable
 
-__all__ = ["shapes_of_outputs", "sizes_of"]
-
 
 def shapes_of_outputs(
     inputs: Sequence[Variable], input_shapes: Sequence[Any], outputs: Sequence[Variable]

@@ -14,8 +14,6 @@ from phintys.graph.variable import Variable
 if TYPE_CHECKING:
     from collections.abc import MutableSequence
 
-__all__ = ["NOTHING", "Overrides", "overrides_of"]
-
 _FORMS = (
     "a function, an OpFromGraph, a list of these, or in a list a variable of DisconnectedType or "
     "NullType, or None for the derivative of the inner graph"

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from phintys.graph.type import Type
     from phintys.graph.variable import Variable
 
-__all__ = ["DerivedLoop"]
-
 
 class DerivedLoop:
     """Collects the arguments of a loop, in any order, with what stands for them in its step.

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from phintys.graph.apply import Apply
 
-__all__ = ["gradient_memory"]
-
 
 def gradient_memory(outputs: Variable | Sequence[Variable]) -> str:
     """Report the values that gradients keep for each step of the loops in a graph, and why.

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from phintys.control.loop_derivatives.step_gradients import StateGradients
     from phintys.graph.variable import Variable
 
-__all__ = ["Pending", "pending_gradients"]
-
 _MOST_REGISTERS = 4
 
 

@@ -46,16 +46,6 @@ if TYPE_CHECKING:
     from phintys.graph.apply import Apply
     from phintys.graph.type import Type
 
-__all__ = [
-    "UNKNOWN_SIZE",
-    "Residuals",
-    "always_computed",
-    "bytes_of",
-    "find_residuals",
-    "has_tensor_form",
-    "reads_shape_only",
-]
-
 UNKNOWN_SIZE = 100
 """What an unknown size counts in estimates of memory, and an unknown number of steps of such."""
 

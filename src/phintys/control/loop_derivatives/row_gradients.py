@@ -13,8 +13,6 @@ from phintys.tensor.indexing import FULL, IncSubtensor, Slice
 if TYPE_CHECKING:
     from phintys.graph.variable import Variable
 
-__all__ = ["RowGradients", "split_gradient"]
-
 
 @record()
 class RowGradients:

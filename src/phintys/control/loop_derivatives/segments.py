@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from phintys.control.loops.loop_op import LoopOp
     from phintys.graph.type import Type
 
-__all__ = ["CheckpointPlan", "plan_memory", "pull_back_segments"]
-
 MEGABYTE = 10**6
 
 LARGE = 10_000

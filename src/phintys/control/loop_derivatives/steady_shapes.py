@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from phintys.control.loops.loop_op import LoopOp
     from phintys.graph.apply import Apply
 
-__all__ = ["SteadyShapes", "is_of_known_shape"]
-
 _BY_SHAPES = (Elemwise, DimShuffle, Reduce, Dot, BatchedDot)
 """Frequent Ops whose results have shapes that follow from those of their inputs alone."""
 

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from phintys.graph.apply import Apply
     from phintys.graph.variable import Variable
 
-__all__ = ["Stack", "StateGradients", "StepGradients", "is_null", "is_value"]
-
 
 @record()
 class StateGradients:

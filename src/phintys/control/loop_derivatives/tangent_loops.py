@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from phintys.control.loops.loop_op import LoopOp
     from phintys.graph.variable import Variable
 
-__all__ = ["push_forward_loop"]
-
 
 @record()
 class _Moved:

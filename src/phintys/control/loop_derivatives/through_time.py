@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from phintys.control.loops.arguments import LoopArguments, Outputs
     from phintys.control.loops.loop_op import LoopOp
 
-__all__ = ["pull_back_loop"]
-
 _NOT_TRUNCATED = (
     "The gradient of {op} cannot be truncated: it needs the states that its generators have in all "
     "steps, to draw again. Draw before the loop, pass the draws as a sequence, and give no "

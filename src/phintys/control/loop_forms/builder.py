@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from phintys.control.loops.arguments import Outputs
 
-__all__ = ["LoopBuilder", "LoopState", "check_alike", "errors_name"]
-
 
 @record()
 class LoopState:

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from phintys.control.loops.scan_op import Scan
 
-__all__ = ["scan_checkpoints"]
-
 
 def scan_checkpoints(
     fn: Callable[..., Any],

@@ -13,8 +13,6 @@ from phintys.tensor.type import TensorType
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["filter", "foldl", "foldr", "last_values", "map", "reduce"]
-
 
 def map(
     fn: Callable[..., Any],

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from phintys.control.loop_forms.builder import LoopState
 
-__all__ = ["fori_loop", "loop", "while_loop"]
-
 _ENDLESS = np.iinfo(np.int64).max
 
 

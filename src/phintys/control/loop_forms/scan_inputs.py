@@ -15,8 +15,6 @@ from phintys.tensor.type import TensorType
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Initial", "Rows", "as_list", "described", "initial_states", "sequences_of", "tap_name"]
-
 
 @record()
 class Rows:

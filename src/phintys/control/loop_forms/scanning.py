@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from phintys.control.loop_forms.scan_inputs import Initial, Rows
     from phintys.control.loop_forms.step_results import Returned
 
-__all__ = ["scan"]
-
 
 def scan(
     fn: Callable[..., Any],

@@ -13,8 +13,6 @@ from phintys.graph.shared_variable import SharedVariable
 from phintys.graph.variable import Variable
 from phintys.tensor.convert import as_tensor_variable
 
-__all__ = ["Returned", "returned", "until"]
-
 
 class until:
     """The condition that ends a :func:`~phintys.scan` after the step that computes it.

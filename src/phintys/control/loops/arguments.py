@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
     from phintys.graph.op import Roles
 
-__all__ = ["Inputs", "LoopArguments", "Outputs", "StepInputs", "StepOutputs"]
-
 T = TypeVar("T")
 
 

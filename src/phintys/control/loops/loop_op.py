@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from phintys.graph.inner import InnerProgram
     from phintys.graph.op import Roles
 
-__all__ = ["LoopOp"]
-
 
 class LoopOp(HasInnerGraph, Op):
     """The graph of a step, its arguments, and what follows from both.

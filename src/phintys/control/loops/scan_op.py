@@ -29,8 +29,6 @@ else:
     _tangent_loops = LateModule("phintys.control.loop_derivatives.tangent_loops")
     _through_time = LateModule("phintys.control.loop_derivatives.through_time")
 
-__all__ = ["Scan"]
-
 
 class Scan(LoopOp):
     """Run the graph of a step n times; a step reads rows of sequences, and what earlier ones left.

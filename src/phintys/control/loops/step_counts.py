@@ -6,8 +6,6 @@ from phintys._base.errors import ArgumentError, ShapeError
 from phintys.control.loops.stepping import FEWER_ROWS, NEGATIVE
 from phintys.tensor.size_check import SizeCheck
 
-__all__ = ["StepCount"]
-
 
 class StepCount(SizeCheck):
     """Return a number of steps, after a check that a loop makes before its first step.

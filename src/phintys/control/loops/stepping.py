@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from phintys.graph.apply import Apply
     from phintys.graph.inner import InnerProgram
 
-__all__ = ["FEWER_ROWS", "NEGATIVE", "run_steps"]
-
 NEGATIVE = "A loop cannot have {n} steps. Give a number of steps that is not negative."
 """What is wrong with a number of steps."""
 

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from phintys.graph.apply import Apply
     from phintys.graph.variable import Variable
 
-__all__ = ["batched_rows"]
-
 _GAIN = (Dot, BatchedDot, MatrixOp)
 """Ops that compute several rows at once faster than one after the other."""
 

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     from phintys.graph.inner import InnerProgram
 
-__all__ = ["RowLoop", "row_loop"]
-
 _MOST_FOLDED = 1000
 
 

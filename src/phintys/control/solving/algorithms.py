@@ -10,8 +10,6 @@ from phintys._base.records import record
 
 scipy_optimize: Any = LateModule("scipy.optimize")
 
-__all__ = ["Algorithm", "Minimization", "RootSearch", "ScalarMinimization", "ScalarRootSearch"]
-
 Algorithm = Callable[..., tuple[Any, bool]]
 """Takes a function, from a point to the values that the algorithm needs, the point to begin at, and
 limits of the search by name; returns the solution, and whether it is one."""

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from phintys.control.solving.algorithms import Algorithm
     from phintys.graph.inner import InnerProgram
 
-__all__ = ["ImplicitSolution", "apply_solver"]
-
 
 class ImplicitSolution(HasInnerGraph, Op):
     """Find the point where equations hold, or where an objective is lowest.

@@ -10,8 +10,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["MULTIPLIERS", "ROUNDS", "WEYL", "blocks", "philox", "word_at"]
-
 ROUNDS = 10
 MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
 WEYL = (0x9E3779B9, 0xBB67AE85)  # what is added to the key in each round

@@ -19,8 +19,6 @@ from phintys.tensor.known import known_int
 from phintys.tensor.sizes import as_size
 from phintys.tensor.type import TensorType
 
-__all__ = ["Positions", "RandomBits"]
-
 
 class RandomBits(Op):
     """Return an array of random bits.

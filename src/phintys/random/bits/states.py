@@ -17,22 +17,6 @@ from phintys.random.bits.philox import philox
 from phintys.tensor.sizes import as_size
 from phintys.tensor.type import TensorType
 
-__all__ = [
-    "TO_TRY",
-    "Advance",
-    "FoldIn",
-    "GeneratorVariable",
-    "Jump",
-    "RandomType",
-    "SplitState",
-    "StateOfWords",
-    "StateOp",
-    "StateWords",
-    "random_type",
-    "seed_sequence",
-    "state",
-]
-
 WORDS = 3
 """A state is three uint64: the key, and the low and the high half of the counter."""
 

@@ -37,19 +37,6 @@ if TYPE_CHECKING:
 
     from phintys.graph.variable import Variable
 
-__all__ = [
-    "DISTRIBUTIONS",
-    "LISTENERS",
-    "QUESTIONS",
-    "Distribution",
-    "as_parameter",
-    "is_infinite",
-    "log_by_rest",
-    "log_of_smaller",
-    "reciprocal",
-    "same",
-]
-
 DISTRIBUTIONS: dict[str, type[Distribution]] = {}
 """The method of generators -> the distribution that it draws from."""
 

@@ -27,8 +27,6 @@ from phintys.random.samplers.gamma import (
 from phintys.tensor import math, special
 from phintys.tensor.creation import zeros_like
 
-__all__ = ["Beta", "F", "HalfStudentT", "StudentT"]
-
 
 class Beta(Distribution, method="beta"):
     """The beta distribution on the numbers from 0 to 1.

@@ -11,8 +11,6 @@ from phintys.random.distributions.checks import at_least
 from phintys.random.exact.uniform import half_open_uniform
 from phintys.tensor import math
 
-__all__ = ["Uniform"]
-
 
 class Uniform(Distribution, method="uniform"):
     """The uniform distribution on ``[low, high)``.

@@ -22,8 +22,6 @@ from phintys.tensor.ranges import arange
 from phintys.tensor.searching import searchsorted
 from phintys.tensor.softmaxes import log_softmax
 
-__all__ = ["Categorical", "OrderedLogistic", "places_among"]
-
 _MOST_COMPARED = 64
 
 

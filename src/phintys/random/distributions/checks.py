@@ -28,20 +28,6 @@ from phintys.tensor.dim_shuffle import DimShuffle
 from phintys.tensor.elemwise import Elemwise
 from phintys.tensor.observing import CheckAndRaise
 
-__all__ = [
-    "Domain",
-    "above",
-    "at_least",
-    "checked",
-    "nonnegative",
-    "positive",
-    "probabilities",
-    "probability",
-    "unit_length",
-    "up_to_integer",
-    "with_domains",
-]
-
 
 @record(frozen=True)
 class Domain:

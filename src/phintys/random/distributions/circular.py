@@ -18,8 +18,6 @@ from phintys.random.samplers.gamma import word_of
 from phintys.scalar import FloatRow
 from phintys.tensor import math, special
 
-__all__ = ["VonMises"]
-
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(48)
 _FAR = 13.0  # widths of the peak, beyond which the density is nothing
 

@@ -18,8 +18,6 @@ from phintys.random.samplers.counts import binomial_number, poisson_number
 from phintys.random.samplers.gamma import gamma_of_bits, log_gamma_of_bits
 from phintys.tensor import math, special
 
-__all__ = ["BetaBinomial", "NegativeBinomial"]
-
 
 def _wide(*parameters: Any) -> list[Any]:
     return [math.cast(one, "float64") for one in parameters]

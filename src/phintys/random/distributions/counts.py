@@ -29,8 +29,6 @@ from phintys.random.samplers.counts import (
 )
 from phintys.tensor import math, special
 
-__all__ = ["Binomial", "Hypergeometric", "LogSeries", "Poisson"]
-
 
 class Poisson(SearchedCounts, method="poisson"):
     """How many events there are, if they occur independently and ``lam`` is the mean.

@@ -34,8 +34,6 @@ from phintys.random.distributions.discrete import ParameterOfDiscrete
 from phintys.random.exact.uniform import open_uniform
 from phintys.tensor import math, reduce, special
 
-__all__ = ["Censored", "Derived", "Hurdle", "Mixture", "Transformed", "Truncated", "ZeroInflated"]
-
 
 class ParameterOfChoice(ParameterOfDiscrete):
     """A parameter by which one of several draws is chosen, in which the result has no derivative.

@@ -29,8 +29,6 @@ from phintys.tensor.diagonals import diagonal
 from phintys.tensor.dim_shuffle import expand_dims
 from phintys.tensor.linear_algebra.cholesky import cholesky
 
-__all__ = ["MultivariateT", "VonMisesFisher"]
-
 
 class MultivariateT(Multivariate, method="multivariate_t"):
     """Normal vectors about ``loc``, divided by the root of a common chi-square number over ``df``.

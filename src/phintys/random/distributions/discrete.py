@@ -19,18 +19,6 @@ from phintys.random.samplers.counts import exact_log1m, to_int64
 from phintys.random.samplers.trials import trials
 from phintys.tensor import math, special
 
-__all__ = [
-    "Bernoulli",
-    "DiscreteDistribution",
-    "DiscreteWeibull",
-    "Geometric",
-    "ParameterOfDiscrete",
-    "log_if",
-    "positive_probability",
-    "probability_below_one",
-    "without_derivatives",
-]
-
 
 class ParameterOfDiscrete(GradientMark):
     """A parameter of a discrete distribution, in which its draws have no derivative.

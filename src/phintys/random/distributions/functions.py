@@ -7,20 +7,6 @@ from typing import Any
 from phintys._base.errors import ArgumentError
 from phintys.random.distributions.base import Distribution
 
-__all__ = [
-    "cdf",
-    "entropy",
-    "icdf",
-    "isf",
-    "logcdf",
-    "logp",
-    "logsf",
-    "mean",
-    "sf",
-    "stddev",
-    "variance",
-]
-
 
 def _distribution(distribution: Any) -> Distribution:
     if not isinstance(distribution, Distribution):

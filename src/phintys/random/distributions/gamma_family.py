@@ -24,16 +24,6 @@ from phintys.random.samplers.gamma import gamma_of_bits
 from phintys.tensor import math, special
 from phintys.tensor.creation import zeros_like
 
-__all__ = [
-    "ChiSquare",
-    "Gamma",
-    "GeneralizedGamma",
-    "InverseGamma",
-    "Maxwell",
-    "Nakagami",
-    "Rayleigh",
-]
-
 
 class PowerOfGamma(Positive):
     """``scale * g ** (1 / power)``, for a gamma number g of some shape.

@@ -24,8 +24,6 @@ from phintys.tensor.reshaping import reshape
 from phintys.tensor.shapes import sizes_of
 from phintys.tensor.sizes import as_size
 
-__all__ = ["MatrixNormal", "MultivariateNormal", "UniformDirection"]
-
 LOG_TWO_PI = numbers.log(2 * numbers.pi)
 
 

@@ -16,8 +16,6 @@ from phintys.random.exact.functions import exact_normal
 from phintys.tensor import math, special
 from phintys.tensor.creation import zeros_like
 
-__all__ = ["Burr12", "HalfCauchy", "Levy", "LogLogistic", "Lomax", "Pareto"]
-
 
 class Pareto(Distribution, method="pareto"):
     """Pareto's distribution of the first kind: numbers from ``scale`` on, with the exponent b.

@@ -19,8 +19,6 @@ from phintys.random.samplers.counts import integer_below
 from phintys.tensor import math
 from phintys.tensor.convert import as_tensor_variable
 
-__all__ = ["DiscreteUniform", "Integers"]
-
 
 class _Range(DiscreteDistribution, Multivariate):
     """Integers from the first to the last one."""

@@ -14,8 +14,6 @@ from phintys.random.distributions.tails import log_of_hazard, log_quotient
 from phintys.tensor import math, special
 from phintys.tensor.creation import zeros_like
 
-__all__ = ["Kumaraswamy", "LogUniform", "LogitNormal", "Power", "Triangular", "TruncExpon"]
-
 
 class Triangular(Distribution, method="triangular"):
     """A density that rises in a line from ``left`` to ``mode``, and falls to ``right``.

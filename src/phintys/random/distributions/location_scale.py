@@ -12,8 +12,6 @@ from phintys.tensor import math, special
 from phintys.tensor.creation import zeros_like
 from phintys.tensor.elemwise import elemwise
 
-__all__ = ["Cauchy", "Gumbel", "Laplace", "LocationScale", "Logistic", "Normal", "log1p_square"]
-
 
 def log1p_square(z: Any) -> Any:
     """Return ``log(1 + z**2)``, also where the square overflows."""

@@ -23,8 +23,6 @@ from phintys.tensor.ranges import arange
 from phintys.tensor.shapes import sizes_of
 from phintys.tensor.sizes import as_size, fold, subtract_sizes
 
-__all__ = ["LKJ", "InverseWishart", "LKJCholesky", "Wishart"]
-
 LOG_PI = numbers.log(numbers.pi)
 
 

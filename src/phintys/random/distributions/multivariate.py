@@ -18,8 +18,6 @@ from phintys.tensor.sizes import ceil_div_sizes, fold, multiply_sizes
 if TYPE_CHECKING:
     from phintys.graph.variable import Variable
 
-__all__ = ["Multivariate", "Source"]
-
 
 class Source:
     """A state that advances with each draw, for distributions that are made of other draws.

@@ -17,8 +17,6 @@ from phintys import scalar as ps
 from phintys.scalar import FloatRow
 from phintys.scalar.expansion import expanded
 
-__all__ = ["log_skew_ndtr", "log_sum_cdf", "log_waiting"]
-
 _LOG_ROOT_TWO_PI = 0.5 * math.log(2 * math.pi)
 _ROOT_HALF = math.sqrt(0.5)
 _REACH = 72.0

@@ -15,8 +15,6 @@ from phintys.random.exact.functions import exact_exponential
 from phintys.tensor import math, special
 from phintys.tensor.creation import zeros_like
 
-__all__ = ["Exponential", "HalfNormal", "LogNormal", "Positive", "Weibull"]
-
 
 class Positive(Distribution):
     """A distribution on the positive numbers."""

@@ -17,8 +17,6 @@ from phintys.random.distributions.discrete import DiscreteDistribution
 from phintys.tensor import math, special
 from phintys.tensor.broadcasting import broadcast_arrays
 
-__all__ = ["SearchedCounts", "first_integer"]
-
 _STEP = 2.0**-12
 
 

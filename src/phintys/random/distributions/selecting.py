@@ -33,8 +33,6 @@ from phintys.tensor.sizes import as_size, fold, multiply_sizes
 if TYPE_CHECKING:
     from phintys.graph.variable import Variable
 
-__all__ = ["Choice", "Permutation", "Permuted", "Shuffle"]
-
 
 def random_order(source: Source, *lengths: Any) -> Any:
     """Return random orders along the last axis."""

@@ -22,8 +22,6 @@ from phintys.tensor.shapes import sizes_of
 from phintys.tensor.sizes import subtract_sizes
 from phintys.tensor.softmaxes import softmax
 
-__all__ = ["Dirichlet", "DirichletMultinomial", "Multinomial"]
-
 
 def _total(x: Any) -> Any:
     return reduce.sum(x, axis=-1)

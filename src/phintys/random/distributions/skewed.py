@@ -22,8 +22,6 @@ from phintys.random.exact.uniform import open_uniform
 from phintys.tensor import math, special
 from phintys.tensor.elemwise import elemwise
 
-__all__ = ["AsymmetricLaplace", "ExGaussian", "Moyal", "SkewNormal", "Wald"]
-
 LOG_ROOT_TWO_PI = 0.5 * numbers.log(2 * numbers.pi)
 
 

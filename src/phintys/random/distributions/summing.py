@@ -18,8 +18,6 @@ from phintys.tensor import math
 from phintys.tensor.broadcasting import broadcast_arrays
 from phintys.tensor.creation import ones_like
 
-__all__ = ["SummedCounts"]
-
 
 class SummedCounts(SearchedCounts):
     """A distribution of counts that states by how much one is more probable than the one before."""

@@ -19,26 +19,6 @@ import numpy as np
 from phintys.random.distributions.base import log_of_smaller
 from phintys.tensor import math, special
 
-__all__ = [
-    "beta_above",
-    "beta_below",
-    "beta_quantile",
-    "beta_quantile_above",
-    "binomial_logp",
-    "gamma_above",
-    "gamma_below",
-    "gamma_quantile",
-    "gamma_quantile_above",
-    "log_beta_below",
-    "log_beyond",
-    "log_gamma_above",
-    "log_gamma_below",
-    "log_of_hazard",
-    "log_peak",
-    "log_quotient",
-    "poisson_logp",
-]
-
 _SERIES = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680)
 _LARGE = 16.0
 _STEPS = 8

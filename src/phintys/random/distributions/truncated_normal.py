@@ -13,8 +13,6 @@ from phintys.random.distributions.derived import Truncated
 from phintys.random.distributions.location_scale import Normal
 from phintys.tensor import math
 
-__all__ = ["TruncatedNormal"]
-
 
 class TruncatedNormal(Distribution, method="truncated_normal"):
     """Normal numbers, given that they are from ``lower`` to ``upper``.

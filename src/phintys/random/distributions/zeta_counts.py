@@ -11,8 +11,6 @@ from phintys.random.distributions.searching import SearchedCounts
 from phintys.random.samplers.counts import zipf_number
 from phintys.tensor import math
 
-__all__ = ["Zipf", "zeta"]
-
 _TERMS = 10
 
 # The Bernoulli numbers B(2 j), divided by (2 j)!

@@ -20,8 +20,6 @@ from phintys.tensor.type import TensorType
 if TYPE_CHECKING:
     from phintys.graph.variable import Variable
 
-__all__ = ["in_exact_steps"]
-
 
 def _logit(x: Any) -> Any:
     return ps.sub(exact.exact_log(x), exact.exact_log1p(-x))

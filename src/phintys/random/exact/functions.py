@@ -16,23 +16,6 @@ from phintys import scalar as ps
 from phintys.random.exact.normal_coefficients import CENTRAL, CENTRE, TAILS
 from phintys.random.exact.steps import RareCase, bits_float, exact_function, float_bits
 
-__all__ = [
-    "exact_arcsin",
-    "exact_cos_pi",
-    "exact_erfcinv",
-    "exact_erfinv",
-    "exact_exp",
-    "exact_expm1",
-    "exact_exponential",
-    "exact_log",
-    "exact_log1p",
-    "exact_ndtri",
-    "exact_normal",
-    "exact_power",
-    "exact_sin_pi",
-    "polynomial",
-]
-
 
 def polynomial(x: Any, coefficients: Any) -> Any:
     """Return a polynomial: the even and the odd powers each in turn, side by side."""

@@ -4,8 +4,6 @@ Polynomials for ``z / x``, where z is the quantile of ``(1 + x) / 2``: fitted in
 the relative error is the same at all its extremes, below a tenth of that of the dtype.
 """
 
-__all__ = ["CENTRAL", "CENTRE", "TAILS"]
-
 CENTRE = 3.125
 CENTRAL = {
     "float64": (

@@ -28,24 +28,6 @@ from phintys.scalar.op import Dtypes, unsupported_dtypes
 from phintys.scalar.row import Row
 from phintys.scalar.type import get_scalar_type
 
-__all__ = [
-    "MOST_ATTEMPTS",
-    "ExactRow",
-    "FloatBits",
-    "FloatOfBits",
-    "RandomHalf",
-    "RandomQuarter",
-    "RandomWord",
-    "RareCase",
-    "Rejection",
-    "bits_float",
-    "exact_function",
-    "float_bits",
-    "random_half",
-    "random_quarter",
-    "random_word",
-]
-
 MOST_ATTEMPTS = 1000
 """After so many attempts the last one counts: a bound for parameters that are never accepted."""
 

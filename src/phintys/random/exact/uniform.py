@@ -21,8 +21,6 @@ import numpy as np
 
 from phintys import scalar as ps
 
-__all__ = ["half_open_uniform", "open_uniform"]
-
 
 def half_open_uniform(bits: Any, dtype: str) -> Any:
     """Return numbers in [0, 1): multiples of 2**-53, or of 2**-24 in float32; all steps exact."""

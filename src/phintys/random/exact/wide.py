@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["high_product", "wide_product"]
-
 _LOW = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
 

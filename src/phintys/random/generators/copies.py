@@ -16,8 +16,6 @@ from typing import Any, cast
 
 import numpy as np
 
-__all__ = ["copied", "equal_states", "interface_address"]
-
 _KINDS = tuple(
     getattr(np.random, name) for name in ("PCG64", "PCG64DXSM", "Philox", "MT19937", "SFC64")
 )

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from phintys.graph.variable import Variable
 
-__all__ = ["InDtype", "about", "asked_for", "documented", "draw_from", "has_draws", "named_draw"]
-
 _Holder = TypeVar("_Holder", bound=type)
 
 NEXT_AND_NUMBERS = "tuple of variables\n    The next state of the generator, and the draws."

@@ -19,8 +19,6 @@ from phintys.random.generators.streams import shared_rng
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["function_named"]
-
 
 @cache
 def function_of(name: str, distribution: type[Distribution] | Shorthand) -> Callable[..., Any]:

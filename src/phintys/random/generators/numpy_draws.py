@@ -21,8 +21,6 @@ from phintys.tensor.type import normalize_dtype
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["NUMPY_METHODS", "NumpyDraw"]
-
 _NEEDED: Any = inspect.Parameter.empty
 
 

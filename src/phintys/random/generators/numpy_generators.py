@@ -16,16 +16,6 @@ from phintys.random.bits.states import RandomType, StateOp, random_type
 from phintys.random.generators.copies import copied, copied_with_address, equal_states
 from phintys.tensor.type import TensorType
 
-__all__ = [
-    "CopyGenerator",
-    "NumpyGeneratorVariable",
-    "RandomGeneratorType",
-    "SeedState",
-    "next_value",
-    "numpy_generator",
-    "random_generator_type",
-]
-
 
 class NumpyGeneratorVariable(Variable):
     """A symbolic generator of NumPy. It has NumPy's methods, which return the next generator and

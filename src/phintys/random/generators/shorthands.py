@@ -15,8 +15,6 @@ from phintys.random.distributions import (
     Uniform,
 )
 
-__all__ = ["SHORTHANDS", "Shorthand"]
-
 
 class Shorthand:
     """A distribution under another name, of which only some parameters are given.

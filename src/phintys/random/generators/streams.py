@@ -29,8 +29,6 @@ from phintys.random.generators.numpy_generators import (
     random_generator_type,
 )
 
-__all__ = ["RandomStream", "as_rng", "default_rng", "rng", "shared_rng"]
-
 
 def _draw(self: Any, distribution: Any, size: Any = None) -> tuple[Variable, Any]:
     """Return the next state and numbers of a distribution, of the shape ``size``."""

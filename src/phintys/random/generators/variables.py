@@ -34,8 +34,6 @@ from phintys.tensor.type import TensorType, normalize_dtype
 if TYPE_CHECKING:
     from phintys.graph.fgraph import FunctionGraph
 
-__all__ = ["RandomVariable", "normalize_size_param"]
-
 
 class RandomVariable(Op):
     """An Op that draws with a function of a ``numpy.random.Generator``.

@@ -22,16 +22,6 @@ from phintys.random.exact.steps import RareCase, Rejection, exact_function
 from phintys.random.exact.uniform import open_uniform
 from phintys.random.exact.wide import high_product
 
-__all__ = [
-    "binomial_number",
-    "exact_log1m",
-    "hypergeometric_number",
-    "integer_below",
-    "poisson_number",
-    "to_int64",
-    "zipf_number",
-]
-
 
 def _none(*arguments: Any) -> tuple[Any, ...]:
     """Return no derivatives: numbers are constant between jumps."""

@@ -20,8 +20,6 @@ from phintys.random.exact.functions import exact_exp, exact_exponential, exact_l
 from phintys.random.exact.steps import RareCase, Rejection, exact_function
 from phintys.random.exact.uniform import open_uniform
 
-__all__ = ["gamma_of_bits", "log_gamma_of_bits"]
-
 
 def word_of(bits: Any, dtype: str) -> Any:
     """Return 64 random bits as the word for a float64, the upper half for a float32."""

@@ -19,8 +19,6 @@ from phintys.tensor.known import known_int
 from phintys.tensor.sizes import as_size
 from phintys.tensor.type import TensorType
 
-__all__ = ["DistinctIntegers", "FirstPlaces", "RandomOrder"]
-
 _LOW = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
 

@@ -23,8 +23,6 @@ from phintys.tensor.sizes import ceil_div_sizes, fold, multiply_sizes
 if TYPE_CHECKING:
     from phintys.graph.variable import Variable
 
-__all__ = ["trials"]
-
 _DIGITS = 16
 
 

@@ -23,8 +23,6 @@ from phintys.random.exact.functions import (
 )
 from phintys.random.exact.steps import RareCase, exact_function
 
-__all__ = ["normal_between"]
-
 _LOG_ROOT_TWO_PI = 0.5 * math.log(2 * math.pi)
 _ROOT_HALF = math.sqrt(0.5)
 _STEPS = {"float64": 6, "float32": 5}

@@ -43,8 +43,6 @@ if TYPE_CHECKING:
     from phintys.tensor.batching.engine import Batch
     from phintys.tensor.batching.signatures import Signature
 
-__all__ = ["Blockwise", "Core", "signature_of"]
-
 
 @record(eq=False)
 class Core:

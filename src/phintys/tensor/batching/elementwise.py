@@ -20,8 +20,6 @@ from phintys.tensor.sorting import ArgSortOp, SortOp
 if TYPE_CHECKING:
     from phintys.tensor.batching.engine import Batch
 
-__all__: list[str] = []
-
 
 @batches(Elemwise)
 def batch_elemwise(node: Any, batch: Batch) -> list[Any]:

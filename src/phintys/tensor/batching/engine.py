@@ -35,8 +35,6 @@ from phintys.tensor.type import TensorType
 if TYPE_CHECKING:
     from phintys.graph.apply import Apply
 
-__all__ = ["Batch", "batch_rank", "broadcasts", "outputs_for", "vectorize_graph", "vectorize_inner"]
-
 T = TypeVar("T")
 
 

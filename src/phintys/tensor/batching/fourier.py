@@ -10,8 +10,6 @@ from phintys.tensor.fourier.ops import FFT, IRFFT, RFFT
 if TYPE_CHECKING:
     from phintys.tensor.batching.engine import Batch
 
-__all__: list[str] = []
-
 
 @batches(FFT, RFFT, IRFFT)
 def batch_transform(node: Any, batch: Batch) -> list[Any] | None:

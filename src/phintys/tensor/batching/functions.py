@@ -23,8 +23,6 @@ from phintys.tensor.shapes import sizes_of
 if TYPE_CHECKING:
     from phintys.tensor.batching.signatures import Signature
 
-__all__ = ["vectorize"]
-
 
 def vectorize(f: Callable[..., Any], signature: str | None = None) -> Callable[..., Any]:
     """Return a function that applies ``f`` to all items of batches, without a loop in Python.

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from phintys.tensor.batching.engine import Batch
 
-__all__: list[str] = []
-
 _SHARED = {
     frozenset((IMAGES, RESULT)): {IMAGES: 0, RESULT: 0},
     frozenset((FILTERS, RESULT)): {FILTERS: 0, RESULT: 1},

@@ -43,8 +43,6 @@ if TYPE_CHECKING:
     from phintys.tensor.batching.engine import Batch
     from phintys.tensor.indexing.template import Template
 
-__all__: list[str] = []
-
 
 @batches(Subtensor)
 def batch_subtensor(node: Any, batch: Batch) -> list[Any] | None:

@@ -13,8 +13,6 @@ from phintys.tensor.reduce import sum
 if TYPE_CHECKING:
     from phintys.tensor.batching.engine import Batch
 
-__all__: list[str] = []
-
 _SUMMED_AS_THEY_ARE = {"float32", "float64", "complex64", "complex128", "int64", "uint64"}
 """Dtypes that a sum keeps and accumulates in."""
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     Rule = Callable[[Apply, Any], Sequence[Variable] | None]
 
-__all__ = ["BATCHING", "batches"]
-
 BATCHING: OpRules[Rule] = OpRules("batching", index.BATCHING)
 """A rule ``(node, batch)`` returns a variable for each output of the node, for a batch of inputs.
 

@@ -19,8 +19,6 @@ from phintys.tensor.size_check import unchecked_size
 if TYPE_CHECKING:
     from phintys.tensor.batching.engine import Batch
 
-__all__: list[str] = []
-
 
 @batches(Shape)
 def batch_shape(node: Any, batch: Batch) -> list[Any]:

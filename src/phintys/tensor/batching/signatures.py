@@ -9,8 +9,6 @@ from typing import Any
 from phintys._base.errors import ArgumentError
 from phintys._base.records import record
 
-__all__ = ["Signature", "parse_signature"]
-
 _NAME = r"(?:[A-Za-z_]\w*|\d+)"
 _GROUP = rf"\((?:{_NAME}(?:,{_NAME})*)?\)"
 _GROUPS = rf"{_GROUP}(?:,{_GROUP})*"

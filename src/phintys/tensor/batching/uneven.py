@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph
 
-__all__ = ["EvenRows", "even", "index_rows", "zero_beyond"]
-
 _UNEVEN = (
     "The items of a batch end their loop at different steps, and the program reads their rows. "
     "Reduce the rows in the loop, or read the last one only"

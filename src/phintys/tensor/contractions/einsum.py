@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from phintys.tensor.variable import TensorVariable
 
-__all__ = ["einsum"]
-
 
 def einsum(*subscripts_and_operands: Any, optimize: Any = None) -> TensorVariable:
     """Return the sum of products that a notation describes, as ``numpy.einsum`` does.

@@ -16,8 +16,6 @@ from phintys.tensor.convert import as_tensor_variable
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Notation", "parse"]
-
 _ELLIPSIS = "..."
 _EXAMPLE = 'Write the axes of each operand and of the result, as in "ij,jk->ik"'
 

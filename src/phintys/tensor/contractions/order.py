@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     Step = tuple[int, ...]
 
-__all__ = ["MOST_SEARCHED", "UNKNOWN", "best_order", "greedy_order"]
-
 UNKNOWN = 64
 
 MOST_SEARCHED = 7

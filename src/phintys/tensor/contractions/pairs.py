@@ -20,8 +20,6 @@ from phintys.tensor.sizes import multiply_sizes
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-__all__ = ["Labelled", "arranged", "product", "summed"]
-
 _dot, _batched_dot = Dot(), BatchedDot()
 
 

@@ -13,8 +13,6 @@ from phintys.tensor.joining import concatenate
 from phintys.tensor.shapes import sizes_of, specify_shape
 from phintys.tensor.sizes import as_size, fold, same_size
 
-__all__ = ["TransformArguments", "checked", "norm_of", "resized"]
-
 _NORMS = ("backward", "ortho", "forward")
 
 

@@ -40,8 +40,6 @@ if TYPE_CHECKING:
 else:
     scipy_fft = LateModule("scipy.fft")
 
-__all__ = ["FFT", "IRFFT", "RFFT", "SWAPPED"]
-
 SWAPPED = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
 """For each norm, the one with which the inverse direction is the adjoint."""
 

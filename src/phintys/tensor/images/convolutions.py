@@ -47,8 +47,6 @@ if TYPE_CHECKING:
 
     Shape = Sequence[Any]
 
-__all__ = ["FILTERS", "IMAGES", "RESULT", "Conv", "ConvByFilters", "ConvByImages"]
-
 IMAGES, FILTERS, RESULT = range(3)
 """The three arrays."""
 

@@ -15,16 +15,6 @@ if TYPE_CHECKING:
     Padding = str | tuple[int, int]
     """How an axis is padded: a rule, or the elements before and behind it."""
 
-__all__ = [
-    "count_of",
-    "extent_of",
-    "floor_div_sizes",
-    "pads_of",
-    "per_axis",
-    "per_axis_padding",
-    "room_of",
-]
-
 RULES = ("valid", "half", "full")
 """No padding; half of a filter on both sides; all of it but one element."""
 

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
     from phintys.graph.fgraph import FunctionGraph
 
-__all__ = ["MaxPool", "pooled_size"]
-
 
 def pooled_size(length: Any, window: int, stride: int, padding: int, partial: bool) -> Any:
     """Return the number of windows on an axis; of partial ones, as many as reach its end."""

@@ -55,8 +55,6 @@ if TYPE_CHECKING:
     from phintys.graph.op import Roles
     from phintys.tensor.indexing.template import Template
 
-__all__ = ["AdvancedSubtensor"]
-
 
 class AdvancedSubtensor(Op):
     """Index with integer or bool arrays, together with integers, slices and new dimensions.

@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from phintys.graph.op import Roles
     from phintys.tensor.indexing.template import Template
 
-__all__ = ["Subtensor"]
-
 
 class Subtensor(Op):
     """Index with integers and slices. The result is a view.

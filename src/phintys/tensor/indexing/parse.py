@@ -32,8 +32,6 @@ from phintys.tensor.shapes import SpecifyShape
 if TYPE_CHECKING:
     from phintys.tensor.variable import TensorVariable
 
-__all__ = ["index", "is_part", "parse"]
-
 _INT64 = np.iinfo(np.int64)
 _basic = lru_cache(maxsize=1024)(Subtensor)
 _advanced = lru_cache(maxsize=1024)(AdvancedSubtensor)

@@ -24,8 +24,6 @@ from phintys.tensor.synonyms import also_named
 if TYPE_CHECKING:
     from phintys.tensor.variable import TensorVariable
 
-__all__ = ["inc_subtensor", "set_subtensor", "take"]
-
 _basic = lru_cache(maxsize=1024)(IncSubtensor)
 _advanced = lru_cache(maxsize=1024)(AdvancedIncSubtensor)
 _KIND_RANK = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}

@@ -36,23 +36,6 @@ from phintys.tensor.sizes import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-__all__ = [
-    "ARRAY",
-    "FULL",
-    "NEWAXIS",
-    "SCALAR",
-    "SEPARATOR",
-    "Mask",
-    "Slice",
-    "as_template",
-    "count_inputs",
-    "is_full",
-    "layout",
-    "numpy_index",
-    "roles_of_indices",
-    "slice_length",
-]
-
 
 class Kind(Enum):
     """Entries of a template that carry no data."""

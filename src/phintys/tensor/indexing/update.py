@@ -59,8 +59,6 @@ if TYPE_CHECKING:
     from phintys.graph.op import Roles
     from phintys.tensor.indexing.template import Template
 
-__all__ = ["AdvancedIncSubtensor", "IncSubtensor"]
-
 
 class _Update(Op):
     """Base class of the two Ops that write to an index."""

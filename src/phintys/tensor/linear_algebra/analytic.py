@@ -10,8 +10,6 @@ from phintys.tensor.joining import concatenate
 from phintys.tensor.linear_algebra.matrix_op import MatrixOp, adjoint
 from phintys.tensor.shapes import sizes_of
 
-__all__ = ["AnalyticMatrixOp"]
-
 
 class AnalyticMatrixOp(MatrixOp):
     """An Op that computes an analytic function ``f`` of square matrices.

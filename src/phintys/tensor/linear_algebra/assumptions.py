@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from phintys.graph.fgraph import FunctionGraph
     from phintys.tensor.variable import TensorVariable
 
-__all__ = ["ASSUMPTIONS", "Assume", "AssumptionError", "assume", "structure_of_value"]
-
 
 class AssumptionError(DebugModeError):
     """A matrix is not what the program says that it is."""

@@ -33,15 +33,6 @@ if TYPE_CHECKING:
     from phintys.graph.apply import Apply
     from phintys.tensor.variable import TensorVariable
 
-__all__ = [
-    "SolveBanded",
-    "checked_bands",
-    "solve_banded",
-    "solve_with_bands",
-    "solveh_banded",
-    "square_size",
-]
-
 
 class SolveBanded(FailingMatrixOp):
     """Solve ``A X = B`` for matrices with few diagonals.

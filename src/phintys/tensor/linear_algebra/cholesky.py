@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
     from phintys.tensor.variable import TensorVariable
 
-__all__ = ["Cholesky", "cho_factor", "cho_solve", "cholesky"]
-
 
 class Cholesky(FailingMatrixOp):
     """Return the lower triangular ``L`` of ``A = L L^H``, for positive definite matrices.

@@ -27,8 +27,6 @@ from phintys.tensor.shapes import sizes_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["CholeskyAdjoint", "CholeskyInverse", "from_triangle", "half_lower"]
-
 
 def half_lower(x: Any, like: Any = None) -> Any:
     """Return the lower triangle, with half of the diagonal; ``like`` has the same sizes."""

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from phintys.graph.apply import Apply
     from phintys.tensor.variable import TensorVariable
 
-__all__ = ["CholeskyUpdate", "cholesky_update"]
-
 
 class CholeskyUpdate(FailingMatrixOp):
     """Return the factor of ``L L^T + x x^T``, given L and x; or of ``L L^T - x x^T``.

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     from phintys.tensor.variable import TensorVariable
 
-__all__ = ["Det", "SlogDet", "SlogdetResult", "det", "slogdet"]
-
 
 def _factors(a: Any) -> tuple[Any, int]:
     """Return the diagonal of U, and the sign of the exchanges."""

@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 
     from phintys.tensor.variable import TensorVariable
 
-__all__ = ["Eigh", "EighResult", "eigh", "eigvalsh"]
-
 
 def ratios(w: Any) -> Any:
     """Return ``1 / (w[j] - w[i])``, NaN where two of them are equal, and 0 on the diagonal."""

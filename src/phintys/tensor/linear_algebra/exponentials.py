@@ -35,16 +35,6 @@ if TYPE_CHECKING:
 else:
     scipy_linalg = LateModule("scipy.linalg")
 
-__all__ = [
-    "DEGREES",
-    "FAR_LARGER",
-    "LARGEST_EXPONENT",
-    "MOST_OF_DIAGONAL",
-    "SMALL",
-    "Degree",
-    "exponential",
-]
-
 
 @record(frozen=True)
 class Degree:

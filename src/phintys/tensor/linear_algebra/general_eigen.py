@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
     from phintys.tensor.variable import TensorVariable
 
-__all__ = ["Eig", "EigResult", "Eigvals", "eig", "eigvals"]
-
 
 def _decompose(a: Any, vectors: bool) -> tuple[Any, Any]:
     """Return eigenvalues, and eigenvectors as columns, by LAPACK."""

@@ -57,9 +57,6 @@ if TYPE_CHECKING:
 
     from phintys.tensor.variable import TensorVariable
 
-__all__ = ["Lstsq", "LstsqResult", "Pinv", "lstsq", "pinv"]
-
-
 # ---- singular values -----------------------------------------------------------------------------
 
 

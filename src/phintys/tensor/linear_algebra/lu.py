@@ -37,16 +37,6 @@ if TYPE_CHECKING:
     from phintys.graph.apply import Apply
     from phintys.tensor.variable import TensorVariable
 
-__all__ = [
-    "LUFactor",
-    "PermuteRows",
-    "PivotToPermutation",
-    "lu",
-    "lu_factor",
-    "lu_solve",
-    "pivot_to_permutation",
-]
-
 
 def _permutation(pivots: Any) -> Any:
     rows = np.arange(len(pivots))

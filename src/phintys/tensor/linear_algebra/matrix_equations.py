@@ -46,15 +46,6 @@ if TYPE_CHECKING:
 else:
     linalg = LateModule("scipy.linalg")
 
-__all__ = [
-    "ContinuousRiccati",
-    "DiscreteRiccati",
-    "solve_continuous_are",
-    "solve_continuous_lyapunov",
-    "solve_discrete_are",
-    "solve_discrete_lyapunov",
-]
-
 
 def _hermitian(x: Any) -> Any:
     return (x + adjoint(x)) * np.asarray(0.5, x.type.numpy_dtype)

@@ -28,9 +28,6 @@ if TYPE_CHECKING:
 else:
     linalg = LateModule("scipy.linalg")
 
-__all__ = ["MOST_HALVINGS", "NEAR", "NODES", "Logm", "Sqrtm", "logm", "sqrtm"]
-
-
 NEAR, NODES = 0.25, 8
 """Distance from the identity at which as many nodes are enough for double precision."""
 

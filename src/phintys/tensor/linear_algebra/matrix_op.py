@@ -33,20 +33,6 @@ if TYPE_CHECKING:
 else:
     lapack = LateModule("scipy.linalg.lapack")
 
-__all__ = [
-    "FailingMatrixOp",
-    "MatrixError",
-    "MatrixOp",
-    "OnError",
-    "adjoint",
-    "as_matrices",
-    "check_choice",
-    "is_complex",
-    "lapack_function",
-    "matrix_dtype",
-    "read_triangle",
-]
-
 OnError = Literal["raise", "nan"]
 
 DTYPES = ("float32", "float64", "complex64", "complex128")

@@ -28,8 +28,6 @@ from phintys.tensor.reduce import any, max, min, sum
 if TYPE_CHECKING:
     from phintys.tensor.variable import TensorVariable
 
-__all__ = ["cond", "matrix_norm", "norm", "vector_norm"]
-
 
 def _magnitudes(x: Any) -> Any:
     """Return absolute values; those of integers and bools as float64."""

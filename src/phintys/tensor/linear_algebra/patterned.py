@@ -23,8 +23,6 @@ from phintys.tensor.type import promote
 if TYPE_CHECKING:
     from phintys.tensor.variable import TensorVariable
 
-__all__ = ["block_diag", "circulant", "hankel", "toeplitz"]
-
 
 def block_diag(*matrices: Any) -> TensorVariable:
     """Return matrices along a diagonal, with zeros around them.

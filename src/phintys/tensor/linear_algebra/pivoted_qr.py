@@ -16,8 +16,6 @@ from phintys.tensor.linear_algebra.qr_op import QR
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["PackedQR", "PackedQRResult", "PivotedQR", "PivotedQRResult", "packed_qr", "pivoted_qr"]
-
 
 class PivotedQR(MatrixOp):
     """Return ``Q``, ``R`` and p of ``A[:, p] = Q R``, where the diagonal of R does not increase.

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from phintys.tensor.variable import TensorVariable
 
-__all__ = ["Expm", "ExpmDerivative", "expm", "matrix_dot", "matrix_power", "multi_dot"]
-
 
 class Expm(AnalyticMatrixOp):
     """Return the exponentials of matrices.

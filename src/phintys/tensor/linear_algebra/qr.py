@@ -14,8 +14,6 @@ from phintys.tensor.linear_algebra.pivoted_qr import (
 )
 from phintys.tensor.linear_algebra.qr_op import QR
 
-__all__ = ["QRResult", "qr"]
-
 
 @lru_cache(maxsize=2)
 def _qr(full: bool) -> QR:

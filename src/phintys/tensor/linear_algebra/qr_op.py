@@ -24,8 +24,6 @@ from phintys.tensor.shapes import sizes_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["QR"]
-
 
 def _right_divided(x: Any, r: Any) -> Any:
     """Return ``x r^-H`` for an upper triangular r."""

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 else:
     linalg = LateModule("scipy.linalg")
 
-__all__ = ["QZ", "QZResult", "Schur", "SchurResult", "ordqz", "qz", "schur"]
-
 _REGIONS = ("lhp", "rhp", "iuc", "ouc")
 
 

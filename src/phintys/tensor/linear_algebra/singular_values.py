@@ -33,17 +33,6 @@ if TYPE_CHECKING:
 
     from phintys.tensor.variable import TensorVariable
 
-__all__ = [
-    "SVD",
-    "SVDResult",
-    "default_fraction",
-    "epsilon_of",
-    "matrix_rank",
-    "svd",
-    "svdvals",
-    "threshold",
-]
-
 
 class SVD(Decomposing, FailingMatrixOp):
     """Return ``U``, ``S`` and ``V^H`` of ``A = U diag(S) V^H``; the singular values descend.

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 
     from phintys.tensor.variable import TensorVariable
 
-__all__ = ["Inv", "Solve", "divided", "inv", "matrix_inverse", "solve"]
-
 Assumed = Literal["gen", "sym", "her", "pos"]
 
 _KINDS = ("gen", "sym", "her", "pos")

@@ -26,8 +26,6 @@ from phintys.tensor.linear_algebra.matrix_op import adjoint, read_triangle
 from phintys.tensor.products import matmul
 from phintys.tensor.shapes import sizes_of
 
-__all__ = ["Flow", "Spectrum", "hermitian_slope", "singular_slope"]
-
 _NEARNESS = 0.4
 """Values whose relative distance is below the machine epsilon to this power count as equal: the
 difference of functions of them has few digits, and the mean of their slopes many."""

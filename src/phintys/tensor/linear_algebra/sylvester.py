@@ -30,14 +30,6 @@ if TYPE_CHECKING:
 else:
     linalg = LateModule("scipy.linalg")
 
-__all__ = [
-    "QuasiTriangularSylvester",
-    "Sylvester",
-    "require_finite",
-    "solve_sylvester",
-    "sum_of",
-]
-
 _COMMON = "and the negative of the second one have a common eigenvalue"
 
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from phintys.tensor.variable import TensorVariable
 
-__all__ = ["tensorinv", "tensorsolve"]
-
 
 def _as_matrix(x: Any, rows: int, function: str) -> Any:
     """Return a tensor as a square matrix, whose rows are the first axes."""

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 else:
     linalg = LateModule("scipy.linalg")
 
-__all__ = ["SolveToeplitz", "solve_toeplitz"]
-
 
 class SolveToeplitz(FailingMatrixOp):
     """Solve ``T X = B`` for Toeplitz matrices, of which the first columns and rows are given.

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     from phintys.tensor.variable import TensorVariable
 
-__all__ = ["SolveTriangular", "singular", "solve_triangular", "with_columns"]
-
 
 def singular(position: int) -> str:
     """Return why a system cannot be solved."""

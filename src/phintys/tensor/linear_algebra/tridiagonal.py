@@ -31,13 +31,6 @@ if TYPE_CHECKING:
 
     from phintys.tensor.variable import TensorVariable
 
-__all__ = [
-    "SolveTridiagonalLU",
-    "TridiagonalLU",
-    "tridiagonal_lu_factor",
-    "tridiagonal_lu_solve",
-]
-
 _NO_GRADIENT = (
     "Gradients through tridiagonal_lu_factor are not defined. Write "
     'solve(a, b, assume_a="tridiagonal"), which has them.'

@@ -19,8 +19,6 @@ from phintys.tensor.synonyms import also_named
 if TYPE_CHECKING:
     from phintys.tensor.variable import TensorVariable
 
-__all__ = ["cross", "matvec", "vecdot", "vecmat"]
-
 
 def _as_vectors(x: Any, function: str) -> Any:
     x = as_tensor_variable(x)

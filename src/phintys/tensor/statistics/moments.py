@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 else:
     masking = LateModule("phintys.tensor.masking")
 
-__all__ = ["average", "dtypes_of_mean", "mean", "std", "var"]
-
 _REAL = {"complex64": "float32", "complex128": "float64"}
 
 

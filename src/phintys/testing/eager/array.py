@@ -20,8 +20,6 @@ from phintys.tensor.type import TensorType
 if TYPE_CHECKING:
     from typing import Self
 
-__all__ = ["Array", "evaluated"]
-
 
 def evaluated(symbolic: Callable[..., Any], *args: Any, **options: Any) -> Any:
     """Evaluate a function of symbolic arrays at eager ones; return eager arrays.

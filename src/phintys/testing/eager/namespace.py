@@ -19,8 +19,6 @@ from phintys.testing.eager.array import Array, evaluated
 if TYPE_CHECKING:
     from types import ModuleType
 
-__all__ = ["Limits", "asarray", "evaluating", "finfo", "from_dlpack"]
-
 
 def evaluating(symbolic: ModuleType) -> Callable[[str], Any]:
     """Return a function from a name in a module of symbolic functions to its eager counterpart.

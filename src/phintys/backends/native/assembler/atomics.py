@@ -8,18 +8,6 @@ from phintys.backends.native.assembler.builder import Builder
 from phintys.backends.native.assembler.types import BOOL, PTR, VOID, Type
 from phintys.backends.native.assembler.values import Value
 
-__all__ = [
-    "atomic_load",
-    "atomic_store",
-    "call_pointer",
-    "compare_exchange",
-    "fetch_add",
-    "null",
-    "pause",
-    "unlock",
-    "wait_lock",
-]
-
 
 def null(b: Builder) -> Value:
     """Return the null pointer."""

@@ -27,8 +27,6 @@ from phintys.backends.native.assembler.types import (
 )
 from phintys.backends.native.assembler.values import Operand, Value
 
-__all__ = ["Builder", "constant_text"]
-
 _ARITHMETIC = {"add", "sub", "mul"}
 _BITWISE = {"and", "or", "xor"}
 

@@ -10,8 +10,6 @@ from phintys.backends.native.assembler.builder import Builder
 from phintys.backends.native.assembler.types import FLOAT32, FLOAT64, INT32, INT64, Type
 from phintys.backends.native.assembler.values import Complex, Value
 
-__all__ = ["cast", "from_float16", "is_true", "real_cast", "to_float16"]
-
 
 def cast(b: Builder, x: Value | Complex, type: Type) -> Value | Complex:
     """Return x as another dtype, as ``astype`` does; a complex number loses its imaginary part.

@@ -17,16 +17,6 @@ from phintys.backends.native.assembler.module import Block
 from phintys.backends.native.assembler.types import INT8, INT32, INT64, Type
 from phintys.backends.native.assembler.values import Operand, Value
 
-__all__ = [
-    "Loop",
-    "divide_up",
-    "each_lane",
-    "lane_mask",
-    "leaving",
-    "loop",
-    "when",
-]
-
 Body = Callable[..., Sequence[Value] | None]
 
 

@@ -11,8 +11,6 @@ from phintys.backends.native.assembler.builder import Builder
 from phintys.backends.native.assembler.types import INT32, INT64, PTR, UINT8, VOID, Type
 from phintys.backends.native.assembler.values import Complex, Value
 
-__all__ = ["gather", "load", "scatter", "store"]
-
 
 def load(
     b: Builder, type: Type, pointer: Value, mask: Value | None = None, *, align: int | None = None

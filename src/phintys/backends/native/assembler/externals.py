@@ -17,8 +17,6 @@ from phintys._base.uninterrupted import import_whole
 from phintys.scalar.row_kinds import FloatRow
 from phintys.scalar.table import SCALAR_OPS
 
-__all__ = ["EXTERNALS", "FOR_SOME_ARGUMENTS", "External", "address_of", "read_capsule"]
-
 
 @record(frozen=True)
 class External:

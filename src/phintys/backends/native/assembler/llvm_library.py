@@ -27,8 +27,6 @@ from phintys._base.uninterrupted import finished_before_forks, import_whole
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-__all__ = ["Engine", "Llvm", "Machine", "llvm"]
-
 _OUT = POINTER(c_char_p)
 
 # name: (result, parameters); all handles are pointers.

@@ -10,8 +10,6 @@ from phintys.backends.native.assembler.target import Target
 from phintys.backends.native.assembler.types import Type
 from phintys.backends.native.assembler.values import Value
 
-__all__ = ["Block", "Function", "Module", "Phi", "signature"]
-
 _SYMBOL = re.compile(r"@([\w.$]+)")
 
 

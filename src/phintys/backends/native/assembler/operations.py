@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 else:
     complex_math = LateModule("phintys.backends.native.assembler.math.complex")
 
-__all__ = ["emit", "supports"]
-
 Any_ = Value | Complex
 
 _BOOL_FUNCTIONS: dict[str, Callable[..., Value]] = {

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from phintys.backends.native.assembler.module import Module
 
-__all__ = ["block_words", "write_random_bits"]
-
 _LOW = 0xFFFFFFFF
 
 

@@ -10,8 +10,6 @@ from phintys.backends.native.assembler.builder import Builder
 from phintys.backends.native.assembler.types import UINT8, Type
 from phintys.backends.native.assembler.values import Operand, Value
 
-__all__ = ["Record", "byte_offset"]
-
 _C_TYPES: dict[str, Any] = {
     "ptr": ctypes.c_uint64,
     "int64": ctypes.c_int64,

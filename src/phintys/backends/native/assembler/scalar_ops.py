@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from phintys.scalar.formula import Formula
     from phintys.scalar.op import ScalarOp
 
-__all__ = ["CODE", "can_emit", "emit_formula", "emit_literal", "emit_scalar_op"]
-
 CODE: OpRules[Callable[[Builder, Any, Sequence[Any]], Value]] = OpRules(
     "native code of scalar ops", index.SCALAR_CODE
 )

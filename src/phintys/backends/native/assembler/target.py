@@ -10,8 +10,6 @@ from phintys._base.records import record
 from phintys.backends.native.assembler.llvm_library import Machine, llvm
 from phintys.backends.native.assembler.types import Type
 
-__all__ = ["Target"]
-
 _AVX512 = ("avx512f", "avx512dq", "avx512bw", "avx512vl")
 
 # name: (architecture, bytes of a vector register, fma, float16 conversions, AVX-512)

@@ -14,22 +14,6 @@ import numpy as np
 from phintys._base.caches import Interned
 from phintys._base.errors import DtypeError
 
-__all__ = [
-    "BOOL",
-    "FLOAT32",
-    "FLOAT64",
-    "INT8",
-    "INT16",
-    "INT32",
-    "INT64",
-    "PTR",
-    "UINT8",
-    "UINT64",
-    "VOID",
-    "Type",
-    "type_of",
-]
-
 _ELEMENTS = {
     "bool": "i1",
     "float16": "i16",

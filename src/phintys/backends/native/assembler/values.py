@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
     from phintys.backends.native.assembler.builder import Builder
 
-__all__ = ["Complex", "Operand", "Value", "components", "joined"]
-
 
 class Value:
     """A result of one instruction, an argument, or a constant, with its type.

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from phintys.backends.native.polynomials import Polynomial, Polynomials
 
-__all__ = ["Access", "Addressing", "Affine"]
-
 
 @record(eq=False)
 class Affine:

@@ -25,8 +25,6 @@ from phintys.backends.native.assembler.operations import emit
 from phintys.backends.native.assembler.types import FLOAT32, INT64, UINT8, Type, type_of
 from phintys.backends.native.assembler.values import Complex, Value, components, joined
 
-__all__ = ["Accumulator", "State", "accumulator", "can_reduce", "reduce_total"]
-
 State = list[Value]
 
 

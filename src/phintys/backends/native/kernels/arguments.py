@@ -20,25 +20,6 @@ if TYPE_CHECKING:
 
 from contextlib import contextmanager
 
-__all__ = [
-    "Chunk",
-    "FailureBase",
-    "Number",
-    "Numbers",
-    "Partials",
-    "Pointer",
-    "Prelude",
-    "Scope",
-    "ScratchBytes",
-    "ScratchOffset",
-    "Slot",
-    "State",
-    "Status",
-    "Width",
-    "splat",
-]
-
-
 # ---- arguments of kernels ----------------------------------------------------------------------
 
 

@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.polynomials import Atom, Polynomial, Polynomials
     from phintys.backends.native.steps.kernel import Kernel, Nest
 
-__all__ = ["Form", "forms_of"]
-
 _EXCHANGEABLE = {"f", "d"}
 """Dtypes whose numbers may be read from a table; integers are often positions."""
 

@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.assembler.module import Block
     from phintys.backends.native.polynomials import Polynomial
 
-__all__ = ["Evaluator"]
-
 Number = Value | Complex
 
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from phintys.backends.native.program import Step
 
-__all__ = ["starts_first"]
-
 
 def starts_first(steps: Iterable[Step | Statement]) -> list[Step | Statement]:
     """Return the steps with the fills that scatters add to before the statements around them.

@@ -52,8 +52,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.polynomials import Polynomials
     from phintys.backends.native.steps.kernel import Kernel
 
-__all__ = ["KernelWriter", "plans_of"]
-
 STACK_SCRATCH = 8192
 """Maximum size in bytes of a kernel's private memory on the stack."""
 

@@ -52,8 +52,6 @@ if TYPE_CHECKING:
 
     from phintys.backends.native.sizes import Size, Sizes
 
-__all__ = ["MOST_NESTS", "MOST_STATEMENTS", "fuse", "is_loop", "reads_of"]
-
 MOST_STATEMENTS = 48
 """Maximum number of statements in a kernel. It has many divisors: repeated parts of a program are
 then often cut at the same places, so that their kernels share code."""

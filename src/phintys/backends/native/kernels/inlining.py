@@ -19,14 +19,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.program import Step
     from phintys.backends.native.values import Array
 
-__all__ = [
-    "carried_numbers",
-    "inline_kernels",
-    "is_straight",
-    "numbers_in_registers",
-    "touches",
-]
-
 
 def is_single(memory: Array) -> bool:
     """Return whether memory of the program holds a single number."""

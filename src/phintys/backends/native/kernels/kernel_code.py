@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.polynomials import Polynomial
     from phintys.backends.native.values import Array
 
-__all__ = ["KernelCode", "ShortRows"]
-
 
 @record(eq=False)
 class ShortRows:

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.kernels.plans import KernelPlan, Level, NestPlan
     from phintys.backends.native.polynomials import Polynomial
 
-__all__ = ["Bounds", "LoopWriter", "Places", "number_of"]
-
 TILE = 32
 """Elements of the innermost loop that are computed for each iteration of the loops around it, where
 some memory is read across its rows: that many cache lines stay until they are read again."""

@@ -46,8 +46,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.sizes import Sizes
     from phintys.backends.native.steps.kernel import Kernel, Nest
 
-__all__ = ["SHORT_COPY", "SHORT_ROW", "plan_across", "plan_kernel"]
-
 SHORT_COLUMN = 16
 """Maximum known number of columns that are reduced in registers."""
 

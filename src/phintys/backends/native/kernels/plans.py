@@ -14,18 +14,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.polynomials import Polynomial, Polynomials
     from phintys.backends.native.values import Array, LoopVariable
 
-__all__ = [
-    "CHUNKS",
-    "SHORTEST_CHUNK",
-    "SMALLEST_CHUNK",
-    "KernelPlan",
-    "Level",
-    "NestPlan",
-    "Previous",
-    "is_number",
-    "previous_elements",
-]
-
 CHUNKS = 64
 """Maximum number of parts of a reduction, each computed by one thread."""
 

@@ -27,8 +27,6 @@ from phintys.backends.native.kernels.loops import (
 if TYPE_CHECKING:
     from phintys.backends.native.kernels.plans import NestPlan
 
-__all__ = ["ReductionWriter", "Totals"]
-
 BLOCK = 1024
 """Number of elements of a row that are summed before the sum is folded into the total."""
 

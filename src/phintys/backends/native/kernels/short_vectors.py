@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.program import Step
     from phintys.backends.native.values import Array, LoopVariable
 
-__all__ = ["Latest", "ShortVectors", "short_vectors_of"]
-
 
 @record(frozen=True)
 class Latest:

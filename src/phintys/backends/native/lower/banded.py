@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.sizes import Size
     from phintys.backends.native.values import Array
 
-__all__: list[str] = []
-
 _INT64 = np.dtype("int64")
 
 

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.lower.view import View
     from phintys.backends.native.sizes import Size, Sizes
 
-__all__ = ["MatrixView", "Strided"]
-
 
 @record()
 class Strided:

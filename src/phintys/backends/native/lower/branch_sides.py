@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     Needs = frozenset[Guard]
 
-__all__ = ["DEEPEST", "MOST_COPIES", "MOST_PLACES", "Sides"]
-
 DEEPEST = 60
 """The most branches inside of each other: lowering, and what follows it, are recursive."""
 

@@ -10,8 +10,6 @@ from phintys.backends.native.steps.call import LibraryCall
 from phintys.graph.apply import Apply
 from phintys.tensor.convolution import Convolve
 
-__all__: list[str] = []
-
 
 @lowers(Convolve)
 def lower_convolve(op: Convolve, node: Apply, lowering: Lowering) -> None:

@@ -36,8 +36,6 @@ from phintys.tensor.tiling import RepeatIndex
 if TYPE_CHECKING:
     from phintys.backends.native.sizes import Size
 
-__all__ = ["nonzero_views"]
-
 _INT64 = np.dtype("int64")
 
 

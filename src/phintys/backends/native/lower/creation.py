@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from phintys.backends.native.sizes import Size
 
-__all__ = ["checked_sizes", "number"]
-
 
 def number(value: Any, dtype: Any, lowering: Lowering) -> View:
     """Return a 0-d constant."""

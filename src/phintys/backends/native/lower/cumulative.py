@@ -24,8 +24,6 @@ from phintys.tensor.running_extremes import RunningArgExtreme, RunningExtreme
 if TYPE_CHECKING:
     from phintys.backends.native.sizes import Size
 
-__all__ = ["run_along"]
-
 _BOOL, _INT64 = np.dtype("bool"), np.dtype("int64")
 
 _OPS = {"add": ps.add, "mul": ps.mul}

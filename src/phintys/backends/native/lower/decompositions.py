@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.values import Array
     from phintys.graph.variable import Variable
 
-__all__: list[str] = []
-
 _BLOCK = 64
 """Columns of a panel in LAPACK, at most: with room for as many it uses products of matrices."""
 

@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.sizes import Sizes
     from phintys.backends.native.values import Value
 
-__all__ = ["updates_last"]
-
 Updates = dict[Array, Array]
 """Maps a result that is the next value of an argument to the argument."""
 

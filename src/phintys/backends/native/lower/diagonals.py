@@ -11,8 +11,6 @@ from phintys.backends.native.lower.view import View
 from phintys.graph.apply import Apply
 from phintys.tensor.diagonals import AllocDiag, ExtractDiag
 
-__all__: list[str] = []
-
 
 def _diagonal(view: View, offset: int, lowering: Lowering) -> View:
     """Return the diagonal of the last two axes."""

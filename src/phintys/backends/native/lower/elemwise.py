@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.sizes import Size
     from phintys.scalar.op import ScalarOp
 
-__all__: list[str] = []
-
 
 @lowers(Elemwise)
 def lower_elemwise(op: Elemwise, node: Apply, lowering: Lowering) -> None:

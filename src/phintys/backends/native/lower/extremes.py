@@ -15,8 +15,6 @@ from phintys.backends.native.lower.view import View
 from phintys.graph.apply import Apply
 from phintys.tensor.extremes import ArgExtremeAlong, Argmax, Argmin
 
-__all__: list[str] = []
-
 
 @lowers(Argmax, Argmin)
 def lower_argmax(op: Argmax | Argmin, node: Apply, lowering: Lowering) -> None:

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.lower.lowering import Lowering
     from phintys.graph.apply import Apply
 
-__all__ = ["LOWERINGS", "lowers"]
-
 LOWERINGS: OpRules[Callable[[Any, Apply, Lowering], None]] = OpRules("native code", index.LOWERINGS)
 """A rule ``(op, node, lowering)`` adds the steps for one node.
 

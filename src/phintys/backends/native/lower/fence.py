@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.lower.lowering import Lowering
     from phintys.graph.apply import Apply
 
-__all__: list[str] = []
-
 
 @lowers(Fence)
 def lower_fence(op: Fence, node: Apply, lowering: Lowering) -> None:

@@ -9,8 +9,6 @@ from phintys.control.graph_ops.from_graph import OpFromGraph
 from phintys.graph.apply import Apply
 from phintys.graph.fgraph import FunctionGraph
 
-__all__: list[str] = []
-
 
 @lowers(OpFromGraph)
 def lower_from_graph(op: OpFromGraph, node: Apply, lowering: Lowering) -> None:

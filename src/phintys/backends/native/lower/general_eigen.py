@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.sizes import Size
     from phintys.backends.native.values import Array
 
-__all__: list[str] = []
-
 _BLOCK = 64
 """Columns of a panel in LAPACK, at most."""
 

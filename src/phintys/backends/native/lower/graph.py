@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.variable import Variable
 
-__all__ = ["lower_program"]
-
 
 def lower_program(fgraph: FunctionGraph, *, keep_shapes: bool = False) -> Program:
     """Return a graph as a Program, with its statements fused to kernels.

@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 else:
     linking = LateModule("phintys.backends.native.linking")
 
-__all__: list[str] = []
-
 _BOOL = np.dtype("bool")
 
 

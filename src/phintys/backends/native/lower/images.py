@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.routines.routine import Routine
     from phintys.backends.native.sizes import Size, Sizes
 
-__all__: list[str] = []
-
 _AXES = 3
 
 _ROWS = 1024

@@ -56,8 +56,6 @@ if TYPE_CHECKING:
 else:
     counting = LateModule("phintys.backends.native.lower.counting")
 
-__all__: list[str] = []
-
 _INT64 = np.dtype("int64")
 _FAR = 2**62
 """Larger than all sizes."""

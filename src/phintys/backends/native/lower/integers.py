@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.sizes import Size, Sizes
     from phintys.scalar.op import ScalarOp
 
-__all__ = ["apply_to_sizes", "when"]
-
 
 def when(sizes: Sizes, condition: Size, then: Size, otherwise: Size) -> Size:
     """Return ``then if condition else otherwise``, for a condition of 1 or 0."""

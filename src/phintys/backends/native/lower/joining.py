@@ -8,8 +8,6 @@ from phintys.backends.native.lower.shape_rules import NativeShapes
 from phintys.graph.apply import Apply
 from phintys.tensor.joining import Join, Split
 
-__all__: list[str] = []
-
 
 @lowers(Join)
 def lower_join(op: Join, node: Apply, lowering: Lowering) -> None:

@@ -39,8 +39,6 @@ if TYPE_CHECKING:
 
     from phintys.backends.native.sizes import Size
 
-__all__ = ["batch_of", "count_of", "matrix_failure", "square", "turned"]
-
 
 def square(view: View, node: Apply, lowering: Lowering) -> Size:
     """Return the size of matrices, which are checked to be square."""

@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     from phintys.graph.apply import Apply
     from phintys.graph.variable import Variable
 
-__all__ = ["Loops", "Lowering", "NotLowered", "require_lengths_before"]
-
 _LEAST, _MOST = -(2**63), 2**63 - 1
 _LONGEST_FORMULA = 8
 

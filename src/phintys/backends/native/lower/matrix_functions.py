@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.sizes import Size
     from phintys.backends.native.values import Array
 
-__all__: list[str] = []
-
 
 @lowers(Expm)
 def lower_expm(op: Expm, node: Apply, lowering: Lowering) -> None:

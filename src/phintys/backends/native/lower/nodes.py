@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.op import Op
 
-__all__ = ["lower_each", "lower_node", "lower_nodes"]
-
 
 def lower_node(op: Op, node: Apply, lowering: Lowering) -> None:
     """Add the steps for one node, by the rule for its Op.

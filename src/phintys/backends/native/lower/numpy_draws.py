@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.values import Array
     from phintys.graph.apply import Apply
 
-__all__: list[str] = []
-
 
 @lowers(NumpyDraw)
 def lower_numpy_draw(op: NumpyDraw, node: Apply, lowering: Lowering) -> None:

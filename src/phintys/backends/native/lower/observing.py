@@ -15,8 +15,6 @@ from phintys.graph.apply import Apply
 from phintys.tensor.linear_algebra.assumptions import Assume
 from phintys.tensor.observing import CheckAndRaise
 
-__all__: list[str] = []
-
 _BOOL = np.dtype("bool")
 
 

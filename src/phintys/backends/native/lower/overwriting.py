@@ -38,16 +38,6 @@ else:
     blas = LateModule("phintys.tensor.blas")
     update = LateModule("phintys.tensor.indexing.update")
 
-__all__ = [
-    "Base",
-    "Bases",
-    "WrittenRow",
-    "base_of",
-    "handed_on",
-    "update_chains",
-]
-
-
 _FREE_KINDS = "fc"
 """Kinds of dtypes whose values cannot be part of sizes; sizes can depend on integers."""
 

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     from phintys.backends.native.sizes import Size, Sizes
 
-__all__: list[str] = []
-
 
 def _vector(view: View, letter: str, lowering: Lowering) -> tuple[Array, dict[str, Any]]:
     """Return a vector that BLAS supports, and the options of a call that describe it."""

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.values import Value
     from phintys.graph.apply import Apply
 
-__all__ = ["use_promised_shapes"]
-
 
 def use_promised_shapes(node: Apply, outputs: Sequence[Value], lowering: Lowering) -> None:
     """Check that outputs of Python code have the lengths of inputs that its Op promises.

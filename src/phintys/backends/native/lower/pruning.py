@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.sizes import Size
     from phintys.backends.native.values import Array
 
-__all__ = ["prune"]
-
 
 def prune(steps: Sequence[Step | Statement], kept: Iterable[Array]) -> list[Step | Statement]:
     """Return the steps without the statements whose results are never read.

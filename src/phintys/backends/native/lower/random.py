@@ -45,8 +45,6 @@ if TYPE_CHECKING:
     from phintys.graph.apply import Apply
     from phintys.graph.variable import Variable
 
-__all__: list[str] = []
-
 _UINT64 = np.dtype("uint64")
 
 

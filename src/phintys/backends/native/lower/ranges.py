@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.lower.lowering import Loops
     from phintys.backends.native.sizes import Size, Sizes
 
-__all__: list[str] = []
-
 _MOST = 2**63 - 1
 _BOOL, _INT64, _FLOAT64 = np.dtype("bool"), np.dtype("int64"), np.dtype("float64")
 

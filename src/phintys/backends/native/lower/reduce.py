@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-__all__: list[str] = []
-
 _REDUCERS = {"add", "mul", "maximum", "minimum", "and_", "or_", "xor"}
 _EXTREMES = {"maximum": ps.maximum, "minimum": ps.minimum}
 _WITHOUT_IDENTITY = _EXTREMES.keys()

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.lower.lowering import Lowering
     from phintys.graph.fgraph import FunctionGraph
 
-__all__ = ["make_reshaped_products_results"]
-
 
 def make_reshaped_products_results(fgraph: FunctionGraph, lowering: Lowering) -> None:
     """Let library calls write outputs that are reshaped, where nothing else uses their memory."""

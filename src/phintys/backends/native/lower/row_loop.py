@@ -25,8 +25,6 @@ from phintys.graph.fgraph import FunctionGraph
 if TYPE_CHECKING:
     from phintys.backends.native.sizes import Size
 
-__all__: list[str] = []
-
 
 @lowers(RowLoop)
 def lower_row_loop(op: RowLoop, node: Apply, lowering: Lowering) -> None:

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.program import Step
     from phintys.backends.native.sizes import Size, Sizes
 
-__all__ = ["RowCopy", "written_in_place"]
-
 _LETTERS = {"gemm": "abc", "syrk": "abc", "gemv": "axy"}
 
 

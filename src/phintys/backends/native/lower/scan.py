@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     from phintys.control.loops.arguments import StepInputs, StepOutputs
     from phintys.graph.variable import Variable
 
-__all__: list[str] = []
-
 _BOOL = np.dtype("bool")
 
 _MOST_LATEST = 8

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.sizes import Size
     from phintys.backends.native.values import Array
 
-__all__ = ["FAILED", "workspace_of_form"]
-
 _BLOCK = 64
 """Columns of a panel in LAPACK, at most."""
 

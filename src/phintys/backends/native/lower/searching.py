@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.lower.view import View
     from phintys.backends.native.values import Array
 
-__all__: list[str] = []
-
 _COMPARED_AS = {"bool": "uint8", "float16": "float32"}
 """Dtypes that are cast to others, in which the order is the same."""
 

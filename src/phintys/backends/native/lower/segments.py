@@ -12,8 +12,6 @@ from phintys.backends.native.lower.lowering import Lowering
 from phintys.graph.apply import Apply
 from phintys.tensor.segments import SegmentReduce
 
-__all__: list[str] = []
-
 _INT64 = np.dtype("int64")
 
 _OPS = {"max": "maximum", "min": "minimum", "prod": "mul"}

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.lower.lowering import Lowering
     from phintys.graph.apply import Apply
 
-__all__ = ["NativeShapes"]
-
 
 class NativeShapes(Shapes[Size]):
     """Sizes of a program that is being lowered; checks are steps of it.

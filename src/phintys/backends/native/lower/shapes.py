@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.sizes import Size, Sizes
     from phintys.graph.variable import Variable
 
-__all__ = ["alias", "store_sizes"]
-
 
 def store_sizes(variable: Variable, sizes: Sequence[Size], node: Apply, lowering: Lowering) -> None:
     """Store sizes in a 0-d or 1-d variable, and remember them."""

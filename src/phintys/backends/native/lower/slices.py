@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.lower.view import View
     from phintys.graph.apply import Apply
 
-__all__ = ["basic_view", "entries_with_sizes", "out_of_range", "position_in", "slice_of"]
-
 _FAR = 2**62
 """A step larger than any array, to which a size can still be added."""
 

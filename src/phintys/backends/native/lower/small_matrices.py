@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.sizes import Size
     from phintys.graph.apply import Apply
 
-__all__ = ["LARGEST", "SmallMatrices", "is_small"]
-
 LARGEST = 4
 
 _BOOL = np.dtype("bool")

@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-__all__: list[str] = []
-
-
 class _Rows:
     """Statements over the elements of ``x``, and over its rows, with ``axes`` reduced."""
 

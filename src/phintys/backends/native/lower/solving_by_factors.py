@@ -23,8 +23,6 @@ from phintys.tensor.linear_algebra.sylvester import Sylvester
 if TYPE_CHECKING:
     from phintys.graph.variable import Variable
 
-__all__: list[str] = []
-
 
 @lowers(Solve)
 @lowers(Inv)

@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.sizes import Size, Sizes
     from phintys.backends.native.values import Array, LoopVariable
 
-__all__ = ["allocates", "commit_last", "is_short"]
-
 _FEW = 65_536
 """Number of iterations that never take long."""
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from phintys.graph.op import Op
     from phintys.graph.variable import Variable
 
-__all__ = ["ValuesInMemory", "is_separate"]
-
 
 class ValuesInMemory:
     """The memory of a program, each with the variables whose values it holds."""

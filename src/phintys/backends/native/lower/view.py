@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from phintys.backends.native.sizes import Size, Sizes
 
-__all__ = ["AxisMap", "View"]
-
 
 @record()
 class AxisMap:

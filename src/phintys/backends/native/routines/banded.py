@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.values import Array
     from phintys.backends.native.writer.main_function import MainFunction
 
-__all__ = ["GBSV", "GTSV", "GTTRF", "GTTRS"]
-
 
 class _Gbsv(StackRoutine):
     """``x = a^-1 x`` for banded a; x is column-major, and a in the layout of LAPACK.

@@ -51,8 +51,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.steps.call import LibraryCall
     from phintys.backends.native.writer.step_writer import StepWriter
 
-__all__ = ["FLOPS", "BlasCall", "GemmCall", "GemvCall"]
-
 _POLLED_PRODUCTS = 256
 """Number of small products between two signal checks, a power of two."""
 

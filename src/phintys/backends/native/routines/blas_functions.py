@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from phintys.backends.native.assembler.module import Module
 
-__all__ = ["Matrix", "Routines", "call_product", "product_routine"]
-
 
 @record(frozen=True, eq=False)
 class Matrix:

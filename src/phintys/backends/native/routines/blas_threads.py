@@ -15,15 +15,6 @@ from phintys.backends.native.assembler.values import Value
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-__all__ = [
-    "BLAS_THREADS",
-    "BLAS_THREADS_SYMBOL",
-    "begin_alone",
-    "end_alone",
-    "one_thread",
-    "threads_of_blas",
-]
-
 BLAS_THREADS_SYMBOL = "phintys_blas_threads"
 
 BLAS_THREADS = Record.packed(

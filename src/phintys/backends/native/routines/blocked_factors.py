@@ -32,15 +32,6 @@ if TYPE_CHECKING:
 
     from phintys.backends.native.assembler.module import Block, Module
 
-__all__ = [
-    "BLOCKED",
-    "LEAST",
-    "blocked_factor_symbol",
-    "blocked_inverse_symbol",
-    "write_blocked_factor",
-    "write_blocked_inverse",
-]
-
 LEAST = 513
 """The least number of rows for which this is used: smaller matrices fit into tiles of registers."""
 

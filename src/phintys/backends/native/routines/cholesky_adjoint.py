@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.steps.call import LibraryCall
     from phintys.backends.native.values import Array
 
-__all__ = ["CHOLESKY_ADJOINT"]
-
 
 class _CholeskyAdjoint(StackRoutine):
     """``x = phi(l^-T phi(l^T x) l^-1)`` for lower triangles; x is row-major.

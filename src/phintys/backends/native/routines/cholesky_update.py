@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.values import Array
     from phintys.backends.native.writer.main_function import MainFunction
 
-__all__ = ["CHOLESKY_UPDATE"]
-
 
 class _CholeskyUpdate(StackRoutine):
     """``l l^T + s x x^T`` for lower triangles l, which are row-major; x is overwritten.

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.writer.main_function import MainFunction
     from phintys.backends.native.writer.step_writer import StepWriter
 
-__all__ = ["CONVOLVE"]
-
 _PRODUCT = 0.03
 """Nanoseconds for a product."""
 

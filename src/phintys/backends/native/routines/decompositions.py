@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.values import Array
     from phintys.backends.native.writer.main_function import MainFunction
 
-__all__ = ["GEQP3", "GEQRF", "GESDD", "ORGQR"]
-
-
 _NOT_FINITE = -4
 """The status that LAPACK has for a matrix with NaN, after words on the standard output."""
 

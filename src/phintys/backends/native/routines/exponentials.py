@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.steps.call import LibraryCall
     from phintys.backends.native.values import Array
 
-__all__ = ["EXPM", "EXPM_DERIVATIVE", "ROOMS"]
-
 ROOMS = 6
 """How many matrices the first workspace has room for."""
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.steps.call import LibraryCall
     from phintys.backends.native.values import Array
 
-__all__ = ["GEEV"]
-
 
 class _Geev(StackRoutine):
     """``a v = v diag(w)`` of column-major matrices, which are overwritten; v is column-major, too.

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from phintys.backends.native.assembler.module import Module
 
-__all__ = ["CALL", "Fields", "panel_function", "panel_width", "product_function"]
-
 _AXES = range(3)
 
 _PANEL_BYTES = 256

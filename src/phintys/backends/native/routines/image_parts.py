@@ -35,8 +35,6 @@ from phintys.backends.native.routines.tiles import turned
 if TYPE_CHECKING:
     from phintys.backends.native.assembler.module import Module
 
-__all__ = ["image_symbol", "write_filters", "write_spread", "write_sums"]
-
 _SHARED_FROM = 1 << 19
 """Multiplications from which threads share a call."""
 

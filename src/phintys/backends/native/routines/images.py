@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.writer.main_function import MainFunction
     from phintys.backends.native.writer.step_writer import StepWriter
 
-__all__ = ["FILTERS_OF_IMAGES", "MAX_POOL", "SPREAD_OVER_IMAGES", "SUMS_OF_IMAGES"]
-
 _PRODUCT = 0.015
 """Nanoseconds for a product."""
 

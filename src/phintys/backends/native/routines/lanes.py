@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from phintys.backends.native.assembler.builder import Builder
 
-__all__ = ["LARGEST", "UNROLLED", "Cell", "LaneMatrix", "Lanes", "Length", "Line"]
-
 LARGEST = 16
 """The largest number of rows or columns of a matrix that is computed in a lane."""
 

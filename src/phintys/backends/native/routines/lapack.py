@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.values import Array
     from phintys.backends.native.writer.step_writer import StepWriter
 
-__all__ = ["Arguments", "Caller", "LapackRoutine"]
-
 
 class Caller(Protocol):
     """What writes the function in which a routine is called."""

@@ -59,8 +59,6 @@ else:
     small_systems = LateModule("phintys.backends.native.routines.small_systems")
     tiled_factors = LateModule("phintys.backends.native.routines.tiled_factors")
 
-__all__ = ["has_loops", "is_outlined", "library"]
-
 _OTHERS = {
     BLOCKED_CHOLESKY: (blocked_factors, "write_blocked_factor"),
     BLOCKED_INVERSE: (blocked_factors, "write_blocked_inverse"),

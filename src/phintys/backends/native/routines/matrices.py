@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.steps.call import LibraryCall
     from phintys.backends.native.values import Array
 
-__all__ = ["EVD", "GETRF", "POTRF", "POTRI", "TRSM"]
-
 
 def _shared(code: MatrixCall, ranges: OneIteration, symbol: str, place: Value, n: Value) -> Value:
     """Write the call of an outlined function for a large matrix, and return its status."""

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.writer.main_function import MainFunction
     from phintys.backends.native.writer.step_writer import StepWriter
 
-__all__ = ["BOUNDED", "DRAWS", "NUMPY_BOUNDED", "NUMPY_DRAW", "NumpyNumbers"]
-
 _EACH = 10.0
 """Nanoseconds for a number, of most distributions."""
 

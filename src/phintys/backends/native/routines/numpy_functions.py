@@ -13,8 +13,6 @@ from functools import cache
 from phintys._base.errors import MethodNotDefinedError
 from phintys._base.late import LateModule
 
-__all__ = ["has_numpy_function", "is_numpy_function", "numpy_function", "numpy_symbol"]
-
 _PREFIX = "phintys_numpy_"
 
 generators = LateModule("numpy.random._generator")

@@ -32,17 +32,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.assembler.module import Module
     from phintys.backends.native.assembler.target import Target
 
-__all__ = [
-    "ALL",
-    "MANY",
-    "crossover",
-    "has_tiles",
-    "most_in_tiles",
-    "product_symbol",
-    "work_of",
-    "write_product",
-]
-
 ROWS = 4
 """Rows of a tile: this number of sums fills the pipeline of a full-width multiplier."""
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from phintys.backends.native.assembler.module import Module
 
-__all__ = ["POOL", "pool_symbol", "write_max_pool"]
-
 _AXES = range(3)
 
 _RANGE = 1 << 14

@@ -46,15 +46,6 @@ from phintys.backends.native.routines.shared_ranges import run_ranges, runtime_o
 if TYPE_CHECKING:
     from phintys.backends.native.assembler.module import Module
 
-__all__ = [
-    "ROWS",
-    "SHARED_FROM",
-    "VECTOR_SHARED_FROM",
-    "parts_symbol",
-    "write_product_parts",
-    "write_vector_parts",
-]
-
 SHARED_FROM, VECTOR_SHARED_FROM = 1 << 17, 1 << 12
 """Multiplications of a product, and elements of a matrix multiplied by a vector, below which
 libraries use a single thread anyway, so they are called directly."""

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.writer.main_function import MainFunction
     from phintys.backends.native.writer.step_writer import StepWriter
 
-__all__ = ["GEMM", "GEMV", "MatrixProduct", "Product"]
-
 
 class Product(Routine):
     """A product, maybe added to the output.

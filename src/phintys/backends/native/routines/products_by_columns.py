@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.assembler.module import Module
     from phintys.backends.native.assembler.target import Target
 
-__all__ = ["MOST_BY_COLUMNS", "columns_symbol", "write_columns"]
-
 MOST_BY_COLUMNS = 1 << 12
 """Elements of the largest matrix; BLAS is as fast for larger ones."""
 

@@ -19,8 +19,6 @@ from phintys.backends.native.assembler.types import INT64, PTR, VOID, Type, type
 if TYPE_CHECKING:
     from phintys.backends.native.assembler.module import Module
 
-__all__ = ["MOST_BY_ROWS", "rows_symbol", "write_rows"]
-
 MOST_BY_ROWS = 1 << 6
 """Elements of the largest matrix; BLAS is as fast for larger ones."""
 

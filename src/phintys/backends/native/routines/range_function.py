@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.values import Array
     from phintys.backends.native.writer.step_writer import StepWriter
 
-__all__ = ["OneIteration", "RangeFunction"]
-
 _ALIGNED = 16
 """Ranges of more matrices than this begin at its multiples: few lanes are left over then."""
 

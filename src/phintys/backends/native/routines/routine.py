@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.writer.main_function import MainFunction
     from phintys.backends.native.writer.step_writer import StepWriter
 
-__all__ = ["Routine"]
-
 
 class Routine:
     """A routine of a library, as the steps that call it see it.

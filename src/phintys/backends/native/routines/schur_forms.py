@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.values import Array
     from phintys.backends.native.writer.main_function import MainFunction
 
-__all__ = ["GEES", "GGES", "TRSYL"]
-
 
 class _SchurForm(StackRoutine):
     """Forms of the first :attr:`overwritten` outputs, in their place; others are the vectors.

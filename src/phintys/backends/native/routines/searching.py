@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.writer.main_function import MainFunction
     from phintys.backends.native.writer.step_writer import StepWriter
 
-__all__ = ["SEARCH_SORTED"]
-
 _EACH = 10.0
 """Nanoseconds for a value: the length of the vector is known only when the call runs."""
 

@@ -9,8 +9,6 @@ from phintys.backends.native.assembler.control import when
 from phintys.backends.native.assembler.types import INT32, INT64, PTR, VOID
 from phintys.backends.native.assembler.values import Value
 
-__all__ = ["Runtime", "run_ranges", "runtime_of"]
-
 
 @record(frozen=True, eq=False)
 class Runtime:

@@ -20,8 +20,6 @@ from phintys.backends.native.routines.lanes import (
 if TYPE_CHECKING:
     from phintys.backends.native.assembler.values import Value
 
-__all__ = ["cholesky_adjoint", "cholesky_factor", "lu_factors", "nan_where", "solve_triangle"]
-
 
 def _vector(lanes: Lanes, n: Length) -> Line:
     """Return room for n numbers."""

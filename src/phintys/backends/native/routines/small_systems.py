@@ -18,14 +18,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.assembler.module import Module
     from phintys.backends.native.assembler.values import Value
 
-__all__ = [
-    "LARGEST_SYSTEM",
-    "lu_symbol",
-    "triangle_symbol",
-    "write_lu",
-    "write_triangle",
-]
-
 LARGEST_SYSTEM = 8
 """The most rows, and right sides, of systems for which these are used."""
 

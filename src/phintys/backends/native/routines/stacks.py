@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.writer.main_function import MainFunction
     from phintys.backends.native.writer.step_writer import StepWriter
 
-__all__ = ["MatrixCall", "StackRoutine"]
-
 _NO_FAILURE = 2**63 - 1
 _STATUS_BITS = 31
 """A failure is a position and a status in one number, so that the first one is the least."""

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.steps.call import LibraryCall
     from phintys.backends.native.writer.step_writer import StepWriter
 
-__all__ = ["SYRK"]
-
 _BLOCK = 128
 """Rows of the result that are computed at once."""
 

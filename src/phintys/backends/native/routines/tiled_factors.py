@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from phintys.backends.native.assembler.module import Module
 
-__all__ = ["LARGEST", "factor_symbol", "inverse_symbol", "write_factor", "write_inverse"]
-
 LARGEST = 512
 """The largest number of rows for which this is used."""
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.assembler.builder import Builder
     from phintys.backends.native.assembler.types import Type
 
-__all__ = ["Tiles", "turned"]
-
 _WIDEST = 8
 
 

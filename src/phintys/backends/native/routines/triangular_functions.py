@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.steps.call import LibraryCall
     from phintys.backends.native.values import Array
 
-__all__ = ["COMPLEX_FORM", "LOGM", "SQRTM"]
-
 _SINGULAR, _NOT_REAL = 1, 2
 """Statuses."""
 

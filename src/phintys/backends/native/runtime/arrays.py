@@ -29,8 +29,6 @@ from phintys.backends.native.runtime.protocol import (
     not_null,
 )
 
-__all__ = ["emit_large_array", "emit_make_array", "emit_take", "empty_array"]
-
 _FLAGS = ALIGNED | C_CONTIGUOUS
 
 

@@ -15,8 +15,6 @@ from typing import Any, Generic, TypeVar
 from phintys._base.locks import ProcessLock
 from phintys._base.uninterrupted import start_thread
 
-__all__ = ["Background", "Chores", "chores", "wait_for_all"]
-
 _Result = TypeVar("_Result")
 
 

@@ -27,15 +27,6 @@ from phintys._base.uninterrupted import import_whole, run_whole
 from phintys.backends.native.assembler.externals import read_capsule
 from phintys.backends.native.routines.blas_threads import BLAS_THREADS, BLAS_THREADS_SYMBOL
 
-__all__ = [
-    "after_fork",
-    "blas_threads",
-    "is_loaded",
-    "is_routine",
-    "library_of",
-    "routine_address",
-]
-
 _PREFIX = "phintys_"
 _PACKAGE = "scipy.linalg"
 _LIBRARIES = ("blas", "lapack")

@@ -22,8 +22,6 @@ from phintys.backends.native.assembler.records import Record, byte_offset
 from phintys.backends.native.assembler.types import BOOL, INT32, INT64, PTR, VOID
 from phintys.backends.native.assembler.values import Value
 
-__all__ = ["BLOCKS", "NumPyHandler", "emit_blocks"]
-
 _ALIGNMENT = 64
 _SMALLEST = 12
 """Binary logarithm of the smallest class."""

@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.runtime.support import Support
     from phintys.backends.native.writer.programs import EmittedProgram
 
-__all__ = ["CEntry"]
-
 WRONG_LENGTH, FAILED, NO_MEMORY, BAD_GRADIENT, BAD_VALUE = -1, 1, 2, 3, 4
 
 _FLOAT64 = np.dtype("float64")

@@ -35,8 +35,6 @@ from phintys._base.records import record
 from phintys.backends.native.assembler.llvm_library import llvm
 from phintys.backends.native.assembler.target import Target
 
-__all__ = ["CacheKey", "CacheStatistics", "ObjectCache", "object_cache", "object_cache_at"]
-
 _MAGIC = b"phintys object 3\n"
 _DIGEST = 32
 _HEADER = len(_MAGIC) + _DIGEST

@@ -30,8 +30,6 @@ else:
     ownership = LateModule("phintys.backends.reference.ownership")
     thunks = LateModule("phintys.backends.reference.thunks")
 
-__all__ = ["Callbacks", "Machine", "plain_array"]
-
 _MOST_IDLE = 16
 
 

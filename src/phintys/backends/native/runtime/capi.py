@@ -19,18 +19,6 @@ from phintys._base.records import record
 from phintys.backends.native.assembler.records import Record
 from phintys.backends.native.assembler.types import INT32, PTR
 
-__all__ = [
-    "NUMBER_AT",
-    "CApi",
-    "Unsupported",
-    "c_api",
-    "check_objects",
-    "function_of",
-    "new_builtin",
-    "number_types",
-    "redirect_builtins",
-]
-
 # Indices into NumPy's table, which never change (numpy/_core/code_generators/numpy_api.py).
 _NUMPY_FUNCTIONS = {"PyArray_NewFromDescr": 94, "PyArray_Empty": 184}
 _NUMPY_ARRAY_TYPE = 2

@@ -41,9 +41,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.steps.callback import Callback
     from phintys.backends.native.values import Value
 
-__all__ = ["Improvement", "Interface", "ProgramCode"]
-
-
 _CODE_CHANGES = ProcessLock()
 
 

@@ -39,18 +39,6 @@ from phintys.backends.native.runtime.blas import (
 )
 from phintys.backends.native.runtime.cache import CacheKey, object_cache
 
-__all__ = [
-    "Code",
-    "CompiledObject",
-    "cached_object",
-    "check_runs_here",
-    "compile_object",
-    "immortal",
-    "load",
-    "load_object",
-    "load_quickly",
-]
-
 _QUICK, _WELL = 0, 1
 """Optimization levels of LLVM. At the lower one compiling takes a fifth of the time; the code gives
 the same bits, mostly at nearly the same speed, but long reductions run several times as slowly.

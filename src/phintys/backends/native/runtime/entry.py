@@ -47,8 +47,6 @@ from phintys.backends.native.runtime.services import hold
 from phintys.backends.native.runtime.stubs import call_service, emit_stubs
 from phintys.backends.native.writer.clock import has_clock, write_clock
 
-__all__ = ["FRAME_ON_STACK", "emit_entry"]
-
 _CALL_NANOSECONDS = 10_000
 """Nanoseconds added to each call's time on trial: frequent callers are likely to continue."""
 

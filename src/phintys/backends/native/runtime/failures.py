@@ -37,8 +37,6 @@ else:
     ownership = LateModule("phintys.backends.reference.ownership")
     thunks = LateModule("phintys.backends.reference.thunks")
 
-__all__ = ["Failures"]
-
 
 class Failures:
     """Raises what a program reports.

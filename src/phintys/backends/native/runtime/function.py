@@ -49,8 +49,6 @@ else:
     c_entry = LateModule("phintys.backends.native.runtime.c_entry")
     saving = LateModule("phintys.backends.native.runtime.saving")
 
-__all__ = ["NativeProgram", "SavedProgram"]
-
 
 class NativeProgram:
     """A graph compiled to native code; takes a value for each input and returns a list of outputs.

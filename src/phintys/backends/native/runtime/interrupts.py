@@ -21,8 +21,6 @@ from phintys.backends.native.assembler.values import Value
 from phintys.backends.native.runtime.protocol import CALL, CONTEXT, PHASE_COMMIT, PROCESS, not_null
 from phintys.backends.native.writer.clock import has_clock
 
-__all__ = ["emit_poll", "is_interrupted", "now", "put_aside", "raise_kept", "with_gil"]
-
 POLL_NANOSECONDS = 50_000_000
 """Interval at which native code checks for signals."""
 

@@ -12,30 +12,6 @@ from phintys.backends.native.assembler.records import Record, byte_offset
 from phintys.backends.native.assembler.types import BOOL, INT32, INT64, PTR, VOID, Type
 from phintys.backends.native.assembler.values import Value
 
-__all__ = [
-    "AXIS",
-    "CALL",
-    "CALLBACK",
-    "CLAIM",
-    "CONTEXT",
-    "INPUT",
-    "OBJECT",
-    "PHASE_ALONE",
-    "PHASE_COMMIT",
-    "PHASE_RUN",
-    "PLACE",
-    "PLACE_COPY",
-    "PLACE_INPUT",
-    "PLACE_ITSELF",
-    "PLACE_OBJECT",
-    "PROCESS",
-    "SERVICES",
-    "element",
-    "is_null",
-    "not_null",
-    "zero",
-]
-
 CONTEXT = Record.packed(
     process=PTR,  # PROCESS
     main=PTR,  # i32 run(ptr frame), or the function that runs it on trial

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from phintys.backends.native.assembler.target import Target
 
-__all__ = ["open_program", "seal_program"]
-
 
 def seal_program(
     interface: Interface, compiled: CompiledObject, target: Target

@@ -46,8 +46,6 @@ from phintys.backends.native.runtime.protocol import (
 from phintys.backends.native.sizes import MOST
 from phintys.backends.native.writer.clock import has_clock, write_clock
 
-__all__ = ["emit_parallel_for", "emit_services", "hold"]
-
 
 def emit_services(module: Module, api: CApi) -> None:
     """Emit the services except ``parallel_for``; those of ``blocks`` are in the same module."""

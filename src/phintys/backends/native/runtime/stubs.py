@@ -27,8 +27,6 @@ from phintys.backends.native.runtime.protocol import (
     not_null,
 )
 
-__all__ = ["call_service", "emit_stubs"]
-
 _PREPARE = "phintys_prepare"
 
 

@@ -42,8 +42,6 @@ from phintys.backends.native.runtime.protocol import CALL, CONTEXT, PROCESS, SER
 from phintys.backends.native.runtime.services import emit_parallel_for, emit_services
 from phintys.backends.native.runtime.threads import MOST_WORKERS, POOL, emit_threads
 
-__all__ = ["Support", "free_memory", "support", "trim"]
-
 _QUICK, _BETTER = 0, 1
 """LLVM's optimization level. The very first function compiled on a machine waits for this code too.
 Only the entry, which runs in every call, is recompiled at a higher level, later and in another

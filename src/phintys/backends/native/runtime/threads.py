@@ -35,8 +35,6 @@ from phintys.backends.native.assembler.types import INT32, INT64, PTR, VOID
 from phintys.backends.native.assembler.values import Value
 from phintys.backends.native.writer.clock import write_clock
 
-__all__ = ["MOST_WORKERS", "POOL", "emit_threads"]
-
 MOST_WORKERS = 255
 
 # Fields that different threads write at the same time are 64 bytes apart, on separate cache lines.

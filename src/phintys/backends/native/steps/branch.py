@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.writer.step_writer import StepWriter
     from phintys.graph.apply import Apply
 
-__all__ = ["Branch"]
-
 
 @record(eq=False)
 class Branch(Step):

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.writer.step_writer import StepWriter
     from phintys.graph.apply import Apply
 
-__all__ = ["LARGEST", "LibraryCall"]
-
 LARGEST = 2**31 - 1
 """The largest number that a routine can be passed."""
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.writer.step_writer import StepWriter
     from phintys.graph.apply import Apply
 
-__all__ = ["Callback"]
-
 
 @record(eq=False)
 class Callback(Step):

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.verify import Verifier
     from phintys.backends.native.writer.step_writer import StepWriter
 
-__all__ = ["Check"]
-
 
 @record(eq=False)
 class Check(Step):

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.verify import Verifier
     from phintys.backends.native.writer.step_writer import StepWriter
 
-__all__ = ["Claim"]
-
 _SHORT_BYTES = 4 << 20
 """Writes that take less time than the interval at which Python switches threads."""
 

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.values import Array
     from phintys.backends.native.writer.step_writer import StepWriter
 
-__all__ = ["Fence"]
-
 
 @record(eq=False)
 class Fence(Step):

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.writer.step_writer import StepWriter
     from phintys.graph.apply import Apply
 
-__all__ = ["Kernel", "Nest"]
-
 
 @record(eq=False)
 class Nest:

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.writer.step_writer import StepWriter
     from phintys.graph.apply import Apply
 
-__all__ = ["Loop"]
-
 _POLLED_PASSES = 64
 """Passes between two signal checks, if passes are not long."""
 

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     Numbers = np.ndarray[Any, Any]
     Operand = tuple[Memory, Numbers]
 
-__all__ = ["Calls"]
-
 
 class Running(Protocol):
     """A program that is being carried out."""

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.memory import MemoryPlan
     from phintys.backends.native.program import Program
 
-__all__ = ["CheckFailed", "MemoryCheck"]
-
 
 class MemoryCheck:
     """Carries out a program with one array a value, and in the memory planned for it.

@@ -9,8 +9,6 @@ from phintys._base.errors import IntegrityError
 if TYPE_CHECKING:
     from phintys.backends.native.failures import Failure
 
-__all__ = ["CheckFailed", "TooLong", "expect"]
-
 
 class CheckFailed(Exception):  # noqa: N818 - the program is not at fault
     """A check or an index failed; ``failure`` says which."""

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     Numbers = np.ndarray[Any, Any]
 
-__all__ = ["Grid"]
-
 
 @record(eq=False)
 class Grid:

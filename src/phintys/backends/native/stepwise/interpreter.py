@@ -58,8 +58,6 @@ if TYPE_CHECKING:
 
     Numbers = np.ndarray[Any, Any]
 
-__all__ = ["CheckFailed", "Interpreter", "run"]
-
 _OPERATIONS: dict[str, Any] = {
     "add": lambda a, b: a + b,
     "sub": lambda a, b: a - b,

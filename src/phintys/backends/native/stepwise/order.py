@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     Numbers = np.ndarray[Any, Any]
     Places = Callable[[Array, Sequence[Index], Grid], Numbers]
 
-__all__ = ["KernelOrder", "Orders"]
-
 
 @record(eq=False)
 class _Use:

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     Numbers = np.ndarray[Any, Any]
 
-__all__ = ["Memory", "Storage"]
-
 RUBBISH = 0xA5
 """What memory contains before it is written: such a number is recognised when it is printed."""
 

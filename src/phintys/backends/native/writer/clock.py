@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.program import Program
     from phintys.backends.native.writer.function_part import Part
 
-__all__ = ["EVENT_WORDS", "FIRST_STEP", "StepClock", "has_clock", "of_program", "write_clock"]
-
 FIRST_STEP, EVENT_WORDS = 1, 4
 
 # The clock of time.perf_counter: CLOCK_MONOTONIC, and CLOCK_UPTIME_RAW on macOS.

@@ -53,8 +53,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.steps.kernel import Kernel
     from phintys.backends.native.writer.main_function import MainFunction
 
-__all__ = ["LONG_RUN", "MOST_BYTES", "SMALL_BLOCK", "OpenLoop", "Part"]
-
 SMALL_BLOCK = 1024
 """Bytes of a block of the arena that can be in the frame, if its size is known only to a call."""
 

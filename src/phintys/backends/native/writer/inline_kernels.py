@@ -40,9 +40,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.kernels.plans import KernelPlan, Level, NestPlan
     from phintys.backends.native.writer.registers import RegisterPart
 
-__all__ = ["InlineKernel"]
-
-
 _FUSED = {"float32", "float64"}
 
 

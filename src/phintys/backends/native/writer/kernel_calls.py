@@ -48,8 +48,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.steps.kernel import Kernel
     from phintys.backends.native.writer.main_function import MainFunction
 
-__all__ = ["KernelCaller"]
-
 _LEAST_COST = 0.05
 
 _COPIER = "copy_slots"

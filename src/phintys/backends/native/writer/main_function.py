@@ -33,9 +33,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.values import Value
     from phintys.graph.apply import Apply
 
-__all__ = ["BEFORE_COMMIT", "WORK_UNIT", "MainFunction"]
-
-
 WORK_UNIT = 64
 """Units of work per nanosecond: work is counted in fractions of it."""
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.writer.clock import StepClock
     from phintys.backends.native.writer.main_function import MainFunction
 
-__all__ = ["MainWriter"]
-
 _STEPS_IN_A_PART = 32
 """Maximum number of steps in one function: LLVM's time grows faster than the length."""
 

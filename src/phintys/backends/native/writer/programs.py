@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 else:
     clock = LateModule("phintys.backends.native.writer.clock")
 
-__all__ = ["EmittedProgram", "emit_program"]
-
 
 @record(eq=False)
 class EmittedProgram:

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.sizes import Element
     from phintys.backends.native.writer.main_function import MainFunction
 
-__all__ = ["RegisterPart", "Registers", "lanes_of"]
-
 Registers = dict[Array, Value | Complex]
 Rows = dict[tuple[Array, "Polynomial"], Value | Complex]
 

@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.values import Array
     from phintys.backends.native.writer.step_writer import StepWriter
 
-__all__ = ["write_shared_loop"]
-
 _FAILURE = Record.packed(
     number=INT64,  # of the first pass that has failed, or _NONE
     status=INT64,  # the three numbers of its status

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.polynomials import Polynomial
     from phintys.backends.native.values import LoopVariable
 
-__all__ = ["Passes", "StepWriter"]
-
 _WORK_SHIFT = 6
 
 _LONG_CALL = 1_000_000

@@ -22,8 +22,6 @@ from phintys.control.branches.if_else import IfElse as OurIfElse
 from phintys.graph.variable import Constant
 from phintys.tensor.batching import vectorize_graph
 
-__all__: list[str] = []
-
 
 @convert_op.register(CheckAndRaise)
 def _check(op: Any, node: Any, value: Any, *conditions: Any) -> Any:

@@ -15,8 +15,6 @@ from phintys.bridge.pytensor.conversion import convert_op
 from phintys.bridge.pytensor.families.scalars import apply_scalar
 from phintys.tensor.broadcasting import broadcast_arrays
 
-__all__: list[str] = []
-
 
 @convert_op.register(Elemwise)
 def _elemwise(op: Any, node: Any, *inputs: Any) -> Any:

@@ -14,8 +14,6 @@ from phintys.bridge.pytensor.callback import PyTensorOp
 from phintys.bridge.pytensor.conversion import convert_op
 from phintys.graph.variable import Constant
 
-__all__: list[str] = []
-
 
 def _axes(x: Any) -> tuple[int, ...]:
     """Return the axes that are transformed: all but that of the batch."""

@@ -21,8 +21,6 @@ from phintys.graph.null_type import NullType, disconnected_type
 from phintys.graph.type import generic
 from phintys.graph.variable import Constant, Variable
 
-__all__: list[str] = []
-
 
 @convert_op.register(TheirOpFromGraph)
 def _from_graph(op: Any, node: Any, *inputs: Any) -> Any:

@@ -14,8 +14,6 @@ from pytensor.tensor.type_other import MakeSlice
 import phintys.tensor as pt
 from phintys.bridge.pytensor.conversion import convert_op
 
-__all__: list[str] = []
-
 
 def _index(op: Any, given: Sequence[Any]) -> tuple[Any, ...]:
     """Return the index of a node, from its form in the Op and from the inputs."""

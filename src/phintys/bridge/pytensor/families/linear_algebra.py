@@ -46,8 +46,6 @@ from phintys.bridge.pytensor.conversion import convert_op
 from phintys.tensor.linear_algebra.sylvester import QuasiTriangularSylvester
 from phintys.tensor.linear_algebra.tridiagonal import TridiagonalLU
 
-__all__ = ["BATCHED"]
-
 BATCHED = (
     BlockDiagonal,
     Cholesky,

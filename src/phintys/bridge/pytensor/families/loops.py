@@ -28,8 +28,6 @@ from phintys.tensor.math import add
 from phintys.tensor.shapes import Shape
 from phintys.tensor.sizes import add_sizes, clip_size, fold, same_size, subtract_sizes
 
-__all__: list[str] = []
-
 
 @convert_op.register(Scan)
 def _scan(op: Any, node: Any, *given: Any) -> list[Any]:

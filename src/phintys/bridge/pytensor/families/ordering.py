@@ -12,8 +12,6 @@ from pytensor.tensor.sort import ArgSortOp, SortOp
 import phintys.tensor as pt
 from phintys.bridge.pytensor.conversion import convert_op
 
-__all__: list[str] = []
-
 
 @convert_op.register(SortOp)
 def _sort(op: Any, node: Any, x: Any) -> Any:

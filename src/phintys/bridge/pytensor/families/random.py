@@ -15,8 +15,6 @@ from phintys.bridge.pytensor.callback import PyTensorOp
 from phintys.bridge.pytensor.conversion import convert_op
 from phintys.random.generators.numpy_draws import NUMPY_METHODS
 
-__all__: list[str] = []
-
 
 @convert_op.register(RandomVariable)
 def _draw(op: Any, node: Any, rng: Any, size: Any, *parameters: Any) -> Any:

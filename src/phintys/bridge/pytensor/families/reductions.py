@@ -17,8 +17,6 @@ import phintys.tensor as pt
 from phintys.bridge.pytensor.callback import PyTensorOp
 from phintys.bridge.pytensor.conversion import convert_op
 
-__all__: list[str] = []
-
 
 def _axis(op: Any, x: Any) -> Any:
     """Return the axes of an Op. As NumPy, PyTensor takes axis 0 of a number, too."""

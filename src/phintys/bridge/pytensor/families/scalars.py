@@ -16,8 +16,6 @@ from pytensor.tensor.math import MulWithoutZeros
 
 import phintys.tensor as pt
 
-__all__ = ["SCALARS", "apply_scalar"]
-
 
 def _without_zeros(x: Any, y: Any) -> Any:
     """Return the product of the factors that are not zero."""

@@ -15,8 +15,6 @@ from pytensor.tensor.shape import Reshape, Shape, Shape_i, SpecifyShape
 import phintys.tensor as pt
 from phintys.bridge.pytensor.conversion import convert_op
 
-__all__: list[str] = []
-
 
 @convert_op.register(ViewOp)
 @convert_op.register(DeepCopyOp)

@@ -12,8 +12,6 @@ import phintys.tensor as pt
 from phintys.bridge.pytensor.conversion import convert_op
 from phintys.graph.variable import Constant
 
-__all__: list[str] = []
-
 
 @convert_op.register(Convolve1d)
 def _convolve(op: Any, node: Any, x: Any, y: Any, full: Any) -> Any:

@@ -20,8 +20,6 @@ from phintys.control.solving.algorithms import (
 from phintys.control.solving.implicit import ImplicitSolution
 from phintys.graph.fgraph import FunctionGraph
 
-__all__: list[str] = []
-
 
 @convert_op.register(theirs.RootOp)
 def _root(op: Any, node: Any, *inputs: Any) -> Any:

@@ -19,8 +19,6 @@ from phintys.bridge.pytensor.callback import PyTensorOp
 from phintys.bridge.pytensor.conversion import convert_sparse, is_sparse
 from phintys.graph.variable import Constant
 
-__all__: list[str] = []
-
 _DENSE = 16
 """A matrix that stores more than one element in this many is multiplied as a dense one: BLAS adds
 as many products while one is looked up."""

@@ -11,8 +11,6 @@ from phintys.backends.native.assembler.math.lanewise import redo_lanes
 from phintys.backends.native.assembler.math.registry import float_function
 from phintys.backends.native.assembler.values import Value
 
-__all__: list[str] = []
-
 
 @float_function("add", 2, outlined=False)
 def add(b: Builder, x: Value, y: Value) -> Value:

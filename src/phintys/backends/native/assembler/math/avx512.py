@@ -13,8 +13,6 @@ from phintys.backends.native.assembler.builder import Builder
 from phintys.backends.native.assembler.types import INT8, INT16, INT32, INT64, Type
 from phintys.backends.native.assembler.values import Value
 
-__all__ = ["fits", "getexp", "getmant", "permute", "scalef"]
-
 _WIDTH = 512
 _CURRENT_ROUNDING = 4
 

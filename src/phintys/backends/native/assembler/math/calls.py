@@ -14,28 +14,6 @@ if TYPE_CHECKING:
 
     from phintys.backends.native.assembler.types import Type
 
-__all__ = [
-    "BLOCKED_CHOLESKY",
-    "BLOCKED_INVERSE",
-    "BY_ROWS",
-    "CHOLESKY",
-    "CHOLESKY_INVERSE",
-    "COLUMNS",
-    "IMAGE_FILTERS",
-    "IMAGE_SPREAD",
-    "IMAGE_SUMS",
-    "LU",
-    "MAX_POOLED",
-    "PRODUCT",
-    "PRODUCT_PARTS",
-    "RANDOM_BITS",
-    "TRIANGLE",
-    "VECTOR_PARTS",
-    "MathSymbol",
-    "float_math",
-    "outlined",
-]
-
 BY_ROWS, COLUMNS = "rows", "columns"
 """Names of the outlined functions that multiply small matrices by vectors, in place of names of
 vector math."""

@@ -21,8 +21,6 @@ from phintys.backends.native.assembler.math.logarithm import log1p_of_pair, log_
 from phintys.backends.native.assembler.math.registry import complex_function
 from phintys.backends.native.assembler.values import Complex, Value
 
-__all__ = ["is_before"]
-
 
 @complex_function("add")
 def add(b: Builder, x: Complex, y: Complex) -> Complex:

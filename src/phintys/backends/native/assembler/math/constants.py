@@ -8,8 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["LN2", "LN10", "PI", "Ratio", "number", "words"]
-
 
 class Ratio(NamedTuple):
     """A rational number; the denominator is positive.

@@ -23,8 +23,6 @@ from phintys.backends.native.assembler.math.floating import clamp, copysign, fab
 from phintys.backends.native.assembler.math.registry import float_function
 from phintys.backends.native.assembler.values import Value
 
-__all__ = ["LARGEST", "ROOT_HALF", "erfc_near", "erfc_ratio", "ndtr"]
-
 ROOT_HALF = Ratio(math.isqrt(5 * 10**79), 10**40)
 
 # erfc is 0 from here on.

@@ -12,19 +12,6 @@ from collections.abc import Sequence
 from phintys.backends.native.assembler.builder import Builder
 from phintys.backends.native.assembler.values import Operand, Value
 
-__all__ = [
-    "Pair",
-    "fast_two_sum",
-    "pair_add",
-    "pair_div",
-    "pair_sqrt",
-    "polynomial",
-    "quotient",
-    "residual",
-    "two_prod",
-    "two_sum",
-]
-
 Pair = tuple[Value, Value]
 
 

@@ -27,16 +27,6 @@ from phintys.backends.native.assembler.math.registry import float_function
 from phintys.backends.native.assembler.types import Type
 from phintys.backends.native.assembler.values import Value
 
-__all__ = [
-    "exp_below_one",
-    "exp_of_sum",
-    "exp_pair",
-    "expm1_pair",
-    "limits",
-    "one_minus_exp",
-    "reduced",
-]
-
 # Beyond these limits exp and exp2 are 0 or infinite, and expm1 is -1.
 _UNDERFLOW = {"float64": -746.0, "float32": -104.5}
 _OVERFLOW = {"float64": 710.0, "float32": 89.0}

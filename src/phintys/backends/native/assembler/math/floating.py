@@ -10,21 +10,6 @@ from phintys.backends.native.assembler.math import avx512
 from phintys.backends.native.assembler.types import Type
 from phintys.backends.native.assembler.values import Value
 
-__all__ = [
-    "Format",
-    "clamp",
-    "copysign",
-    "fabs",
-    "format_of",
-    "power_of_two",
-    "rounded",
-    "scaled",
-    "sign_bits",
-    "split_exponent",
-    "sqrt",
-    "times_power_of_two",
-]
-
 
 @record(frozen=True)
 class Format:

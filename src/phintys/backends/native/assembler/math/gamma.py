@@ -12,8 +12,6 @@ from phintys.backends.native.assembler.math.registry import float_function
 from phintys.backends.native.assembler.math.trigonometric import sine_of_half_turns
 from phintys.backends.native.assembler.values import Value
 
-__all__: list[str] = []
-
 # Bernoulli numbers: trigamma(z) ~ 1 / z + 1 / (2 z**2) + sum of B(2 k) / z**(2 k + 1).
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798)
 _STEPS = 9

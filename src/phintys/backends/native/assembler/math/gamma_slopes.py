@@ -16,8 +16,6 @@ from phintys.backends.native.assembler.math.registry import float_function
 from phintys.backends.native.assembler.values import Value
 from phintys.scalar.gamma_slopes import ENOUGH, LARGE, MOST_TERMS
 
-__all__: list[str] = []
-
 
 @float_function("log_gamma_slope", 2)
 def log_gamma_slope(b: Builder, a: Value, t: Value) -> Value:

@@ -28,8 +28,6 @@ from phintys.backends.native.assembler.math.logarithm import log_of_pair
 from phintys.backends.native.assembler.math.registry import float_function
 from phintys.backends.native.assembler.values import Value
 
-__all__: list[str] = []
-
 
 def _exponential_parts(b: Builder, x: Value) -> tuple[Value, Pair, Value]:
     """Return k, sinh(r) as r and a small rest, and cosh(r) - 1, for |x|."""

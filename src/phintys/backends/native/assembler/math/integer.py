@@ -13,8 +13,6 @@ from phintys.backends.native.assembler.math.registry import integer_function
 from phintys.backends.native.assembler.types import FLOAT64, INT64, Type
 from phintys.backends.native.assembler.values import Value
 
-__all__: list[str] = []
-
 
 @integer_function("add")
 def add(b: Builder, x: Value, y: Value) -> Value:

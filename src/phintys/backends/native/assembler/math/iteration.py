@@ -8,8 +8,6 @@ from phintys.backends.native.assembler.builder import Builder
 from phintys.backends.native.assembler.types import INT64
 from phintys.backends.native.assembler.values import Value
 
-__all__ = ["frozen", "iterate"]
-
 Step = Callable[..., tuple[Sequence[Value], Value]]
 
 

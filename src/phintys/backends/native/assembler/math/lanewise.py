@@ -10,8 +10,6 @@ from phintys.backends.native.assembler.externals import EXTERNALS
 from phintys.backends.native.assembler.types import INT32, INT64, type_of
 from phintys.backends.native.assembler.values import Value
 
-__all__ = ["call_external", "redo_lanes"]
-
 
 def _call(b: Builder, symbol: str, *scalars: Value) -> Value:
     external = EXTERNALS[symbol]

@@ -25,8 +25,6 @@ from phintys.scalar.log_beta import FEW, LARGE_BINOMIAL, LARGE_SUM, STIRLING_FRO
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__: list[str] = []
-
 _LOG_ROOT_TWO_PI = math.log(2 * math.pi) / 2
 
 
@@ -81,7 +79,7 @@ def _in_double(
 
 
 def _unless_all(b: Builder, others: Value, compute: Callable[[], Value]) -> Value:
-    """Return what is computed, or zeros if all lanes are left to SciPy."""
+    """Return the result of ``compute``, or zeros if all lanes are left to SciPy."""
     usual, before = ~others, b.block
     some, after = b.new_block("some"), b.new_block("after")
     b.branch(usual if usual.type.lanes == 1 else b.any(usual), some, after)
@@ -115,6 +113,6 @@ def _log_beta(b: Builder, low: Value, high: Value) -> Value:
 
 
 def _remainder(b: Builder, x: Value) -> Value:
-    """Return what Stirling's formula leaves of log(gamma(x))."""
+    """Return log(gamma(x)) less Stirling's formula."""
     inverse = b.div(1.0, x)
     return inverse * polynomial(b, inverse * inverse, BINET["float64"])

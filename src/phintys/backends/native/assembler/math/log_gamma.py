@@ -34,8 +34,6 @@ from phintys.backends.native.assembler.math.registry import float_function
 from phintys.backends.native.assembler.math.trigonometric import sine_of_half_turns
 from phintys.backends.native.assembler.values import Value
 
-__all__: list[str] = []
-
 _LOG_PI = words(Ratio.read("1.14472988584940017414342735135305871164729481"), "float64", 53)
 # log(2 pi) / 2 - 1 / 2
 _STIRLING = words(Ratio.read("0.41893853320467274178032973640561763986139747"), "float64", 53)

@@ -35,8 +35,6 @@ from phintys.backends.native.assembler.math.floating import (
 from phintys.backends.native.assembler.math.registry import float_function
 from phintys.backends.native.assembler.values import Value
 
-__all__ = ["log1p_of_pair", "log_as_pair", "log_of_pair"]
-
 # Exponents have 11 bits (float32: 8): times a first word of 42 (16) bits they are exact.
 _LN2 = {"float64": words(LN2, "float64", 42), "float32": words(LN2, "float32", 16)}
 _LARGEST_EXPONENT = {"float64": 1022.0, "float32": 126.0}

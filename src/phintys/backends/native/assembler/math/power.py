@@ -23,8 +23,6 @@ from phintys.backends.native.assembler.math.registry import float_function
 from phintys.backends.native.assembler.math.tables import LOG_START, inverses, log_words, lookup
 from phintys.backends.native.assembler.values import Value
 
-__all__: list[str] = []
-
 # Multiples of 2**-42, as the logarithms in the table: sums with exponents times it are exact.
 _LN2 = words(LN2, "float64", 42)
 

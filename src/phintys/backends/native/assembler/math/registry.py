@@ -23,18 +23,6 @@ if TYPE_CHECKING:
 else:
     lanewise = LateModule("phintys.backends.native.assembler.math.lanewise")
 
-__all__ = [
-    "COMPLEX_FUNCTIONS",
-    "FLOAT_FUNCTIONS",
-    "INTEGER_FUNCTIONS",
-    "Emitter",
-    "FloatFunction",
-    "Functions",
-    "complex_function",
-    "float_function",
-    "integer_function",
-]
-
 _T = TypeVar("_T")
 
 Emitter = Callable[..., Any]

@@ -7,8 +7,6 @@ from phintys.backends.native.assembler.math.floating import copysign, fabs
 from phintys.backends.native.assembler.math.registry import float_function
 from phintys.backends.native.assembler.values import Value
 
-__all__: list[str] = []
-
 
 @float_function("ceil", outlined=False)
 def ceil(b: Builder, x: Value) -> Value:

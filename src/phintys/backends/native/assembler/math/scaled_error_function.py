@@ -18,8 +18,6 @@ from phintys.backends.native.assembler.math.logarithm import log, log1p
 from phintys.backends.native.assembler.math.registry import float_function
 from phintys.backends.native.assembler.values import Value
 
-__all__: list[str] = []
-
 _INVERSE_ROOT_OF_PI = Ratio.read("0.5641895835477562869480794515607725858440506")
 _TERMS = 8
 _BITS = {"float64": 53, "float32": 24}

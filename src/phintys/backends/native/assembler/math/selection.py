@@ -6,8 +6,6 @@ from phintys.backends.native.assembler.builder import Builder
 from phintys.backends.native.assembler.math.registry import float_function, integer_function
 from phintys.backends.native.assembler.values import Value
 
-__all__: list[str] = []
-
 
 @float_function("maximum", 2, outlined=False)
 def maximum(b: Builder, x: Value, y: Value) -> Value:

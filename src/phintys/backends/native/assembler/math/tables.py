@@ -14,8 +14,6 @@ from phintys.backends.native.assembler.math.constants import Ratio, number
 from phintys.backends.native.assembler.types import FLOAT64, INT64, PTR
 from phintys.backends.native.assembler.values import Value
 
-__all__ = ["LOG_START", "inverses", "log_words", "lookup"]
-
 _ENTRIES = 16
 
 LOG_START = 0x3FF0000000000000 - round(9.35 * 2**48)

@@ -31,8 +31,6 @@ from phintys.backends.native.assembler.math.lanewise import redo_lanes
 from phintys.backends.native.assembler.math.registry import float_function
 from phintys.backends.native.assembler.values import Value
 
-__all__ = ["angle_of_point", "sine_of_half_turns"]
-
 _HALF_PI = PI / 2
 _FUSED = words(_HALF_PI, "float64", 53, 53)
 _SHORT = words(_HALF_PI, "float64", 33, 33, 33)

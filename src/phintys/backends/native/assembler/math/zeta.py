@@ -11,8 +11,6 @@ from phintys.backends.native.assembler.math.iteration import frozen, iterate
 from phintys.backends.native.assembler.math.registry import float_function
 from phintys.backends.native.assembler.values import Value
 
-__all__: list[str] = []
-
 _FIRST = 10.0
 _MOST = 1_000_000
 # B(2 k) / (2 k)! of Bernoulli numbers B, for k = 1, 2 ...; from k = 6 on by zeta(2 k) itself,
