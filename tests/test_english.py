@@ -54,3 +54,11 @@ def test_each_is_found(line):
 
 def test_plain_english_is_not():
     assert not found("Return whether there is no such axis; it is no longer read.")
+
+
+def test_the_glossary_names_files_that_there_are():
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    rows = text.split("## Glossary\n")[1].split("\n## ")[0].splitlines()
+    named = [path for row in rows for path in re.findall(r"`([\w/]+(?:\.py|/))`", row)]
+    assert len(named) > 30
+    assert [path for path in named if not (ROOT / "src" / "phintys" / path).exists()] == []
