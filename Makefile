@@ -16,7 +16,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo check durations test test-all test-seeds test-optimized test-lowest test-wheel stress \
-        reference pytensor-tests bridge-tests bridge-page array-api fuzz quality debug lint stubs docs distributions \
+        reference pytensor-tests bridge-tests bridge-page array-api fuzz quality debug lint stubs index docs distributions \
         types bench peers clean
 
 help: ## show this list
@@ -147,6 +147,9 @@ lint: $(READY) ## ruff: lint rules and formatting
 stubs: $(READY) ## write the stub files, which name the scalar functions for type checkers
 	$(BIN)/python -m tools.stubs
 
+index: $(READY) ## write the index of what is imported late, from decorators and packages
+	$(BIN)/python -m tools.index
+
 distributions: $(READY) ## write docs/distributions.md, the table of all distributions
 	$(BIN)/python -m tools.distributions
 
@@ -160,10 +163,12 @@ bench: $(READY) ## run the benchmarks, and write benchmarks/RESULTS.md
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python -m benchmarks.suite.run
 	$(BIN)/python -m benchmarks.suite.busy
+	$(BIN)/python -m benchmarks.suite.beside
 
 peers: $(PEERS) ## compare with other compilers (installs them first)
 	$(BIN)/python -m benchmarks.suite.run
 	$(BIN)/python -m benchmarks.suite.busy
+	$(BIN)/python -m benchmarks.suite.beside
 
 clean: ## remove .venv, caches and build artifacts
 	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis

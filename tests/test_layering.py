@@ -17,7 +17,8 @@ from pathlib import Path
 
 import pytest
 
-from tools.imports import Import, Module, read_modules, walk
+from tools.imports import Import, Module, read_modules
+from tools.index import index_of, index_path
 
 PROJECT = Path(__file__).resolve().parent.parent
 PACKAGE = "phintys"
@@ -260,31 +261,6 @@ class Project:
                     message = f"{ast.unparse(node)} hides an import; write an import statement"
                 yield Violation(module.path, node.lineno, "hidden-imports", message)
 
-    def late_names(self):
-        """What ``late_names`` promises is what type checkers are told, from the same modules."""
-        for module in self.modules.values():
-            for call in (node for node in ast.walk(module.tree) if is_late_names(node)):
-                promised = {home: names.split() for home, names in literal_names(call).items()}
-                told = {home: set() for home in promised}
-                for node, _, for_types in walk(module.tree):
-                    if for_types and isinstance(node, ast.ImportFrom) and node.module in told:
-                        told[node.module].update(self.imported_names(node))
-                for home, names in promised.items():
-                    if wrong := told[home] ^ set(names):
-                        message = f"{sorted(wrong)} of {home}: for types only, or at run time only"
-                        yield Violation(module.path, call.lineno, "late-names", message)
-
-    def imported_names(self, node):
-        """Return the names that ``from ... import`` binds; of a star, those that are exported."""
-        names = [alias.name for alias in node.names]
-        if names != ["*"]:
-            return names
-        return next(
-            ast.literal_eval(statement.value)
-            for statement in self.modules[node.module].tree.body
-            if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == "__all__"
-        )
-
     def private(self):
         """What a room calls ``_private`` is imported only inside that room."""
         for module, imported in self.imports:
@@ -331,7 +307,6 @@ class Project:
             type_cycles,
             late_imports,
             hidden_imports,
-            late_names,
             private,
             size,
             paths,
@@ -352,18 +327,6 @@ def narrows_a_type(test: ast.expr) -> bool:
             ops=[ast.IsNot()],
             comparators=[ast.Constant(value=None)],
         ):
-            return True
-    return False
-
-
-def literal_names(call: ast.Call) -> dict[str, str]:
-    """Return which names a call of ``late_names`` promises, by module."""
-    return ast.literal_eval(call.args[1])
-
-
-def is_late_names(node: ast.AST) -> bool:
-    match node:
-        case ast.Call(func=ast.Name(id="late_names")):
             return True
     return False
 
@@ -401,6 +364,11 @@ def test_phintys_obeys(project, rule):
     violations = [str(violation) for violation in rule(project)]
     if violations:
         pytest.fail("\n".join([rule.__doc__, *violations]), pytrace=False)
+
+
+def test_the_index_says_what_the_source_says(project):
+    written = index_path(PROJECT).read_text(encoding="utf-8")
+    assert written == index_of(project.modules), "run `make index`"
 
 
 # The checker itself, on small trees.
@@ -475,7 +443,7 @@ GOOD = {
     "late names": {
         "graph/__init__.py": (
             "if TYPE_CHECKING:\n    from phintys.graph.a import x\n"
-            "else:\n    f, g = late_names(__name__, {'phintys.graph.a': 'x'})\n"
+            "else:\n    f, g = late_names(__name__)\n"
         ),
         "graph/a.py": "x = 1\n",
     },
@@ -557,21 +525,6 @@ BAD = {
         "late_imports",
         2,
         {"graph/a.py": "def f():\n    return LateModule('phintys.graph.b').x\n"},
-    ),
-    "late names, up": (
-        "rooms late_names",
-        2,
-        {"graph/__init__.py": "\nf, g = late_names(__name__, {'phintys.tensor.b': 'x'})\n"},
-    ),
-    "late names, another list": (
-        "late_names",
-        4,
-        {
-            "graph/__init__.py": (
-                "if TYPE_CHECKING:\n    from phintys.graph.a import x, y\n"
-                "else:\n    f, g = late_names(__name__, {'phintys.graph.a': 'x'})\n"
-            )
-        },
     ),
     "lazy": (
         "hidden_imports",

@@ -43,7 +43,7 @@ class Module:
             match node:
                 case ast.Import() | ast.ImportFrom():
                     targets, is_late = self._targets(node, known), False
-                case ast.Call(func=ast.Name(id="LateModule" | "late_names")):
+                case ast.Call(func=ast.Name(id="LateModule")):
                     targets, is_late = late_targets(node), True
                 case _:
                     continue
@@ -101,13 +101,11 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
 def late_targets(call: ast.Call) -> list[str]:
-    """Return the modules that a call of ``LateModule`` or ``late_names`` names."""
+    """Return the module that a call of ``LateModule`` names."""
     match call.args:
         case [ast.Constant(value=str(name))]:
             return [name]
-        case [ast.Name(id="__name__"), ast.Dict(keys=keys), *_]:
-            return [ast.literal_eval(key) for key in keys if key is not None]
-    msg = f"line {call.lineno}: {ast.unparse(call)}: name the modules, each as a str"
+    msg = f"line {call.lineno}: {ast.unparse(call)}: name the module, as a str"
     raise AssertionError(msg)
 
 

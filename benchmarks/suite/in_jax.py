@@ -10,8 +10,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from benchmarks.suite.jobs import JOBS
 from benchmarks.suite.linear_algebra import matern
-from benchmarks.suite.loops import runge_kutta
+from benchmarks.suite.loops import rates_of_two, runge_kutta
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -212,6 +213,19 @@ def predator_prey(arrays: Any, size: int) -> Any:
     return compiled(_value_and_gradients(cost, tuple(range(len(arrays)))))
 
 
+def curvature(arrays: Any, size: int) -> Any:
+    """The Hessian of a sum over Euler steps, for the parameters of the rates."""
+
+    def cost(parameters: Any, state: Any) -> Any:
+        def step(y: Any, _: Any) -> Any:
+            return (y + 0.01 * jnp.stack(rates_of_two(y, parameters)),) * 2
+
+        return (jax.lax.scan(step, state, None, length=size)[1] ** 2).sum()
+
+    second = jax.hessian(cost)
+    return compiled(lambda state, parameters: second(parameters, state))
+
+
 def hidden_markov(arrays: Any, size: int) -> Any:
     """The log-likelihood by the forward algorithm, with its gradient."""
 
@@ -222,6 +236,18 @@ def hidden_markov(arrays: Any, size: int) -> Any:
             return unscaled / scale, jnp.log(scale)
 
         return jax.lax.scan(step, start, emission)[1].sum()
+
+    return compiled(_value_and_gradients(cost, (0, 1)))
+
+
+def markov_in_logs(arrays: Any, size: int) -> Any:
+    """The same from and in logarithms, with the gradient."""
+
+    def cost(transition: Any, emission: Any, start: Any) -> Any:
+        def step(alpha: Any, e: Any) -> Any:
+            return jax.nn.logsumexp(alpha[:, None] + transition, axis=0) + e, None
+
+        return jax.nn.logsumexp(jax.lax.scan(step, start, emission)[0])
 
     return compiled(_value_and_gradients(cost, (0, 1)))
 
@@ -368,3 +394,19 @@ def _value_and_gradients(cost: Callable[..., Any], wrt: tuple[int, ...]) -> Call
         return value, *gradients
 
     return flat
+
+
+def _repeat(step: Any, state: Any, count: int) -> Any:
+    return jax.lax.scan(lambda state, _: (step(*state), None), state, None, length=count)[0]
+
+
+def _job(name: str) -> Callable[[Any, int], Any]:
+    cost_of, wrt = JOBS[name]
+
+    def cost(*inputs: Any) -> Any:
+        return cost_of(jnp, _repeat, *inputs)
+
+    return lambda arrays, size: compiled(_value_and_gradients(cost, wrt) if wrt else cost)
+
+
+radial, sinkhorn, differential, mixture, products = map(_job, JOBS)

@@ -8,6 +8,7 @@ import numpy as np
 
 import phintys
 import phintys.tensor as pt
+from benchmarks.suite.jobs import JOBS
 from benchmarks.suite.linear_algebra import LinearAlgebra
 from benchmarks.suite.loops import Loops
 
@@ -151,13 +152,15 @@ def blocks(arrays: Any, size: int) -> Any:
     return compiled(inputs, [pt.tanh(x * x).sum() + np.float64(i) for i, x in enumerate(inputs)])
 
 
-_loops = Loops(symbols, compiled, phintys.scan, phintys.until, phintys.grad, pt)
+_loops = Loops(symbols, compiled, phintys.scan, phintys.until, phintys.grad, phintys.hessian, pt)
 ar_filter = _loops.ar_filter
 recurrent = _loops.recurrent
 recurrent_gradient = _loops.recurrent_gradient
 nested_loops = _loops.nested_loops
 predator_prey = _loops.predator_prey
+curvature = _loops.curvature
 hidden_markov = _loops.hidden_markov
+markov_in_logs = _loops.markov_in_logs
 kalman = _loops.kalman
 lstm = _loops.lstm
 newton = _loops.newton
@@ -172,3 +175,27 @@ solution = _matrices.solution
 spectrum = _matrices.spectrum
 singular_values = _matrices.singular_values
 orthogonal_factor = _matrices.orthogonal_factor
+
+
+def _repeat(step: Any, state: Any, count: int) -> Any:
+    states = phintys.scan(
+        lambda *state: list(step(*state)),
+        outputs_info=list(state),
+        n_steps=count,
+        return_updates=False,
+    )
+    return [trace[-1] for trace in (states if isinstance(states, list) else [states])]
+
+
+def _job(name: str) -> Callable[[Any, int], Any]:
+    cost_of, wrt = JOBS[name]
+
+    def build(arrays: Any, size: int) -> Any:
+        inputs = symbols(arrays)
+        cost = cost_of(pt, _repeat, *inputs)
+        return compiled(inputs, [cost, *phintys.grad(cost, [inputs[at] for at in wrt])])
+
+    return build
+
+
+radial, sinkhorn, differential, mixture, products = map(_job, JOBS)

@@ -154,13 +154,23 @@ def blocks(arrays: Any, size: int) -> Any:
     return compiled(inputs, [pt.tanh(x * x).sum() + np.float64(i) for i, x in enumerate(inputs)])
 
 
-_loops = Loops(symbols, compiled, pytensor.scan, until, pytensor.grad, pt)
+_loops = Loops(
+    symbols,
+    compiled,
+    pytensor.scan,
+    until,
+    pytensor.grad,
+    pytensor.gradient.hessian,
+    pt,
+)
 ar_filter = _loops.ar_filter
 recurrent = _loops.recurrent
 recurrent_gradient = _loops.recurrent_gradient
 nested_loops = _loops.nested_loops
 predator_prey = _loops.predator_prey
+curvature = _loops.curvature
 hidden_markov = _loops.hidden_markov
+markov_in_logs = _loops.markov_in_logs
 kalman = _loops.kalman
 lstm = _loops.lstm
 newton = _loops.newton

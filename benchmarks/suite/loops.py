@@ -17,7 +17,7 @@ class Loops:
     ----------
     symbols, compiled
         Those of the framework's module.
-    scan, until, grad, tensor
+    scan, until, grad, hessian, tensor
         The framework's own.
     """
 
@@ -26,6 +26,7 @@ class Loops:
     scan: Any
     until: Any
     grad: Any
+    hessian: Any
     tensor: Any
 
     def _rows(self, step: Any, sequences: Any, first: Any, others: Any = (), n: Any = None) -> Any:
@@ -78,6 +79,17 @@ class Loops:
         cost = sum((trace**2).sum() for trace in traces)
         return self.compiled(inputs, [cost, *self.grad(cost, inputs)])
 
+    def curvature(self, arrays: Any, size: int) -> Any:
+        """The Hessian of a sum over Euler steps, for the parameters of the rates."""
+        pt = self.tensor
+        state, parameters = inputs = self.symbols(arrays)
+
+        def step(y: Any, p: Any) -> Any:
+            return y + 0.01 * pt.stack(rates_of_two(y, p))
+
+        states = self._rows(step, None, state, [parameters], size)
+        return self.compiled(inputs, self.hessian((states**2).sum(), parameters))
+
     def hidden_markov(self, arrays: Any, size: int) -> Any:
         """The log-likelihood by the forward algorithm, with its gradient."""
         pt = self.tensor
@@ -90,6 +102,18 @@ class Loops:
 
         _, logs = self._rows(step, [emission], [start, None], [transition])
         cost = logs.sum()
+        return self.compiled(inputs, [cost, *self.grad(cost, [transition, emission])])
+
+    def markov_in_logs(self, arrays: Any, size: int) -> Any:
+        """The same from and in logarithms, with the gradient."""
+        logsumexp = self.tensor.logsumexp
+        transition, emission, start = inputs = self.symbols(arrays)
+
+        def step(e: Any, alpha: Any, transition: Any) -> Any:
+            return logsumexp(alpha[:, None] + transition, axis=0) + e
+
+        alphas = self._rows(step, [emission], start, [transition])
+        cost = logsumexp(alphas[-1])
         return self.compiled(inputs, [cost, *self.grad(cost, [transition, emission])])
 
     def kalman(self, arrays: Any, size: int) -> Any:
@@ -150,3 +174,9 @@ def runge_kutta(x: Any, y: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
         x + h / 6 * (k1[0] + 2 * k2[0] + 2 * k3[0] + k4[0]),
         y + h / 6 * (k1[1] + 2 * k2[1] + 2 * k3[1] + k4[1]),
     )
+
+
+def rates_of_two(y: Any, p: Any) -> list[Any]:
+    """Return how fast two numbers change that are given as a vector, with six parameters."""
+    prey = p[0] * y[0] - p[1] * y[0] * y[1] + p[4]
+    return [prey, p[2] * y[0] * y[1] - p[3] * y[1] + p[5] * y[0]]

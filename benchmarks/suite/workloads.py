@@ -114,10 +114,18 @@ def _species(rng: np.random.Generator) -> Arrays:
     return [np.asarray(number) for number in (10.0, 5.0, 1.1, 0.4, 0.4, 0.1)]
 
 
-def _markov(rng: np.random.Generator) -> Arrays:
-    transition = rng.random((20, 20))
-    transition /= transition.sum(axis=1, keepdims=True)
-    return [transition, rng.random((500, 20)), np.full(20, 0.05)]
+def _two_species(rng: np.random.Generator) -> Arrays:
+    return [np.asarray([10.0, 5.0]), np.asarray([1.1, 0.4, 0.1, 0.4, 0.1, 0.05])]
+
+
+def _markov(states: int, *, logs: bool = False) -> Any:
+    def make(rng: np.random.Generator) -> Arrays:
+        transition = rng.random((states, states))
+        transition /= transition.sum(axis=1, keepdims=True)
+        arrays = [transition, rng.random((500, states)), np.full(states, 1 / states)]
+        return [np.log(array) for array in arrays] if logs else arrays
+
+    return make
 
 
 def _state_space(rng: np.random.Generator) -> Arrays:
@@ -130,6 +138,27 @@ def _layer(rng: np.random.Generator) -> Arrays:
     shapes = (100, 32, 128), (128, 512), (128, 512), (512,), (32, 128), (32, 128)
     arrays = [rng.normal(size=shape) / np.sqrt(128) for shape in shapes]
     return [array.astype("float32") for array in arrays]
+
+
+def _points(rng: np.random.Generator) -> Arrays:
+    shapes = (200, 3), (200, 3), (200,)
+    return [*(rng.normal(size=shape) for shape in shapes), np.asarray(1.3)]
+
+
+def _transport(rng: np.random.Generator) -> Arrays:
+    return [rng.random((100, 100)), np.full(100, 0.01), np.full(100, 0.01)]
+
+
+def _states(rng: np.random.Generator) -> Arrays:
+    return [rng.normal(size=(8, 16)), rng.normal(size=(8, 8)) / 4]
+
+
+def _components(rng: np.random.Generator) -> Arrays:
+    return [rng.normal(size=1000), rng.normal(size=5), rng.random(5) + 0.5, np.full(5, 0.2)]
+
+
+def _chain(rng: np.random.Generator) -> Arrays:
+    return [rng.normal(size=(100, 100)) / 10 for _ in range(4)]
 
 
 def _root(rng: np.random.Generator) -> Arrays:
@@ -211,7 +240,14 @@ WORKLOADS: dict[str, Workload] = {
     "loop: network of 16, 200 steps, gradient": Workload("recurrent_gradient", _network),
     "loop in a loop, 50x50": Workload("nested_loops", _normal(8, count=2), size=50),
     "loop: predator and prey, gradient": Workload("predator_prey", _species, size=1000),
-    "loop: hidden Markov model, gradient": Workload("hidden_markov", _markov),
+    "loop: Hessian of six parameters, 500 steps": Workload("curvature", _two_species, size=500),
+    "loop: hidden Markov model, gradient": Workload("hidden_markov", _markov(20)),
+    **{
+        f"loop: hidden Markov model in logs, {states} states, gradient": Workload(
+            "markov_in_logs", _markov(states, logs=True)
+        )
+        for states in (2, 3, 20)
+    },
     "loop: Kalman filter, gradient": Workload("kalman", _state_space),
     "loop: LSTM of 128, gradient": Workload("lstm", _layer),
     "loop: Newton until a step is small": Workload("newton", _root, size=100),
@@ -246,3 +282,12 @@ SIDE_BY_SIDE: dict[str, Workload] = {
     **{name: workload for name, workload in WORKLOADS.items() if name.startswith("loop")},
 }
 """What is measured in several processes at once."""
+
+BESIDE: dict[str, Workload] = {
+    "radial kernel of 200 x 200, gradient": Workload("radial", _points),
+    "Sinkhorn, 100 x 100": Workload("sinkhorn", _transport),
+    "differential equation, gradient": Workload("differential", _states),
+    "mixture of 5, n=1,000, gradient": Workload("mixture", _components),
+    "chain of products, 100^3": Workload("products", _chain),
+}
+"""What is measured beside busy processes."""

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from phintys import compile, control, graph, passes, rewriting, scalar, tensor
 from phintys._base.config import config
 from phintys._base.errors import PhintysError
-from phintys._base.late import late_names, lend
+from phintys._base.late import late_names
 from phintys._base.not_offered import ModulesElsewhere
 from phintys.compile import (
     Function,
@@ -44,7 +44,6 @@ from phintys.graph import (
     graph_replace,
 )
 from phintys.graph.pretty import pprint
-from phintys.graph.sharing import shared_constructor_in
 from phintys.passes import rewrite_graph
 
 if TYPE_CHECKING:
@@ -68,35 +67,11 @@ if TYPE_CHECKING:
     from phintys.graph.from_function import wrap_py
     from phintys.graph.printing import debugprint, dprint
     from phintys.tensor.batching import vectorize_graph
-else:
-    __getattr__, __dir__ = late_names(
-        __name__,
-        {
-            "phintys.backends.native.runtime.support": "free_memory",
-            "phintys.compile.debug_mode": "DebugMode",
-            "phintys.compile.monitor": "MonitorMode",
-            "phintys.compile.nan_guard": "NanGuardMode",
-            "phintys.compile.profile": "Profile print_profiles",
-            "phintys.control": "OpFromGraph ifelse scan until",
-            "phintys.graph.from_function": "wrap_py",
-            "phintys.gradient": "Lop Rop grad hessian jacobian subgraph_grad value_and_grad",
-            "phintys.graph.printing": "debugprint dprint",
-            "phintys.tensor.batching": "vectorize_graph",
-            "phintys.contrib": "",
-            "phintys.contrib.saving": "load save",
-            "phintys.random": "",
-            "phintys.optimize": "",
-            "phintys.testing": "",
-            "phintys.tree": "",
-        },
-    )
 
-lend("phintys.random", tensor)
-lend("phintys.control.solving.optimize", tensor)
-lend("phintys.gradient", tensor, "grad hessian jacobian")
-shared_constructor_in(
-    "phintys.random.generators.numpy_generators", of="numpy.random._generator.Generator"
-)
+    # The package shows them too, and is below them: for `make index`.
+    tensor.__all__ += ["grad", "hessian", "jacobian", "random"]
+else:
+    __getattr__, __dir__ = late_names(__name__)
 
 if ModulesElsewhere not in sys.meta_path:
     sys.meta_path.append(ModulesElsewhere)

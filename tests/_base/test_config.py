@@ -45,6 +45,7 @@ def test_the_options_of_the_design_exist():
         "exception_verbosity",
         "floatX",
         "mode",
+        "native_level",
         "native_target",
         "num_threads",
         "object_cache",

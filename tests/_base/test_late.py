@@ -8,7 +8,8 @@ import traceback
 import pytest
 
 import phintys
-from phintys._base.late import LateModule, is_instance_of_late, late_names
+from phintys._base import index
+from phintys._base.late import Homes, LateModule, is_imported, late_names
 
 
 def run(program):
@@ -44,16 +45,13 @@ def test_a_late_module_is_pickled():
     assert late.rgb_to_hsv(0, 0, 0) == (0, 0, 0)
 
 
-def test_nothing_is_an_instance_of_a_class_that_nobody_has_imported():
-    late = LateModule("phintys.not_there")
-    assert not is_instance_of_late(3, late, "Anything")
-    home = LateModule("phintys._base.late")
-    assert is_instance_of_late(late, home, "LateModule")
-    assert not is_instance_of_late(3, home, "LateModule")
+def test_asking_whether_a_module_is_imported_does_not_import_it():
+    assert not is_imported(LateModule("phintys.not_there"))
+    assert is_imported(LateModule("phintys._base.late"))
     assert run(
         "import sys\n"
-        "from phintys._base.late import LateModule, is_instance_of_late\n"
-        "print(is_instance_of_late(3, LateModule('colorsys'), 'Any'), 'colorsys' in sys.modules)"
+        "from phintys._base.late import LateModule, is_imported\n"
+        "print(is_imported(LateModule('colorsys')), 'colorsys' in sys.modules)"
     ) == ["False", "False"]
 
 
@@ -70,19 +68,30 @@ def test_late_names_are_listed_and_star_imported():
 
 
 def test_a_wrong_name_is_an_attribute_error():
-    look_up, _ = late_names("phintys", {"phintys.gradient": "grad"})
+    look_up, _ = late_names("phintys")
     with pytest.raises(AttributeError, match="'phintys' has no attribute 'gard'") as caught:
         look_up("gard")
     assert caught.value.name == "gard"
     assert "".join(traceback.format_exception(caught.value)).count("Did you mean") == 1
 
 
-def test_only_modules_in_the_package_itself_are_offered():
-    look_up, all_names = late_names(
-        "phintys", {"phintys.testing": "", "phintys.graph.printing": ""}
-    )
+def test_modules_are_offered_and_those_of_the_package_are_found(monkeypatch):
+    table = {"phintys.testing": "", "phintys.tree": "flatten", "phintys.graph.printing": "dprint"}
+    monkeypatch.setitem(index.FACADES, "phintys", table)
+    look_up, all_names = late_names("phintys")
     assert look_up("testing") is phintys.testing
-    assert "testing" in all_names()
-    assert "printing" not in all_names()
+    assert look_up("tree") is phintys.tree
+    assert {"testing", "flatten", "dprint"} <= set(all_names())
     with pytest.raises(AttributeError, match="no attribute 'printing'"):
         look_up("printing")
+
+
+def test_what_is_registered_later_replaces_what_the_index_names():
+    homes = Homes({"phintys._base.no_such_module": "a", "phintys._base.late": "b"})
+    assert dict(homes) == {"a": "phintys._base.no_such_module", "b": "phintys._base.late"}
+    homes.load("nothing of the kind")
+    homes.load_before("b")  # which has been imported
+    with pytest.raises(ModuleNotFoundError, match="no_such_module"):
+        homes.load("a")
+    with pytest.raises(ModuleNotFoundError, match="no_such_module"):
+        homes.load_before("a")

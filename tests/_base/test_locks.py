@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from phintys._base.locks import ProcessLock, while_held
+from phintys._base.locks import CallLock, ProcessLock, while_held
 
 
 def test_one_thread_at_a_time():
@@ -92,7 +92,7 @@ def _is_free(lock):
 
 @pytest.mark.parametrize("count", [0, 1, 2, 8, 20, 700])
 def test_several_locks_are_held_and_released(count):
-    locks = [ProcessLock() for _ in range(count)]
+    locks = [CallLock() for _ in range(count)]
 
     def inside(value, *, error):
         assert not any(map(_is_free, locks[:3] + locks[-3:]))
@@ -108,7 +108,7 @@ def test_several_locks_are_held_and_released(count):
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs POSIX timers")
 def test_signals_leave_no_lock_behind():
-    locks = [ProcessLock() for _ in range(10)]
+    locks = [CallLock() for _ in range(10)]
     armed = False
 
     def handler(*_):

@@ -63,8 +63,35 @@ def test_a_batch_shares_the_numbers_of_a_loop(make):
         np.testing.assert_allclose(found[:, column], numbers(make(RandomStream(5)), M, m))
 
 
-def test_an_update_that_depends_on_a_replaced_variable_is_an_error_that_names_it():
-    m = pt.dvector("m")
-    y = RandomStream(5).normal(m)
-    with pytest.raises(MissingInputError, match=r"default update[\s\S]*pt.vectorize"):
-        phintys.function([MANY], clone_replace([y], {m: MANY * 2}))
+N = pt.lscalar("n")
+NUMBERS = {
+    "draw": (N, lambda stream: stream.normal(size=(N,)).sum()),
+    "loop": (N, lambda stream: phintys.scan(stream.normal, n_steps=N, return_updates=False).sum()),
+    "loop of draws": (
+        MANY,
+        lambda stream: phintys.scan(
+            lambda: stream.normal(MANY), n_steps=2, return_updates=False
+        ).sum(),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_an_unknown_number_of_draws_is_an_error_that_names_what_tells_it_and_what_mends_it(name):
+    m, make = NUMBERS[name]
+    value = [3.0, 4.0] if m.ndim else 3
+    other = m.type("other")
+    (y,) = clone_replace([make(RandomStream(5))], {m: other + 1})
+    words = rf"Only the next value of <shared RandomType\(\)>.* needs {m}[\s\S]*givens={{{m}: value"
+    with pytest.raises(MissingInputError, match=words):
+        phintys.function([other], y)
+    f = phintys.function([other], y, givens={m: other + 1})
+    expected = numbers(make(RandomStream(5)), m, np.add(value, 1))
+    np.testing.assert_array_equal([f(value), f(value)], expected)
+    fixed = phintys.function([other], y, no_default_updates=True)
+    assert fixed(value) == fixed(value)
+
+
+def test_a_variable_that_is_missing_elsewhere_too_needs_a_value():
+    with pytest.raises(MissingInputError, match="Add n to the inputs"):
+        phintys.function([], NUMBERS["draw"][1](RandomStream(5)))

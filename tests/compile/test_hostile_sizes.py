@@ -73,6 +73,40 @@ def test_diagonals_far_outside(mode, offset):
     assert f(np.ones((3, 3))).shape == (0,)
 
 
+@pytest.mark.parametrize("mode", MODES, ids=str)
+def test_triangles_beside_diagonals_far_outside(mode):
+    m, k = pt.dmatrix("m"), pt.lscalar("k")
+    outputs = [pt.tril(m, k), pt.triu(m, k), pt.eye(2, k=k), *pt.triu_indices(2, k)]
+    f = phintys.function([m, k], outputs, mode=mode)
+    ones, zeros = np.ones((2, 2)), np.zeros((2, 2))
+    for offset in (2**31, 2**63 - 1, -(2**31), -(2**63)):
+        lower, upper, diagonal, rows, columns = f(ones, offset)
+        np.testing.assert_array_equal(lower, ones if offset > 0 else zeros)
+        np.testing.assert_array_equal(upper, zeros if offset > 0 else ones)
+        np.testing.assert_array_equal(diagonal, zeros)
+        assert len(rows) == len(columns) == (0 if offset > 0 else 4)
+
+
+@pytest.mark.parametrize("mode", MODES, ids=str)
+@pytest.mark.parametrize("kind", ["constant", "edge", "wrap", "mean"])
+def test_arrays_padded_to_more_than_can_be(mode, kind):
+    x, n = pt.dvector("x"), pt.lscalar("n")
+    f = phintys.function([x, n], pt.pad(x, (n, n), mode=kind), mode=mode)
+    for width in (2**61 - 1, 2**62, 2**63 - 1):
+        with pytest.raises((ShapeError, MemoryError)):
+            f(np.ones(4), width)
+
+
+@pytest.mark.parametrize("mode", MODES, ids=str)
+def test_any_number_of_groups_of_no_channels(mode):
+    images, filters = pt.dtensor3("images"), pt.dtensor3("filters")
+    y = pt.signal.conv(images, filters, groups=2**31 - 1)
+    given = [np.zeros((2, 0, 3)), np.zeros((0, 0, 2))]
+    outputs = [y, *phintys.grad(y.sum(), [images, filters])]
+    f = phintys.function([images, filters], outputs, mode=mode)
+    assert [one.shape for one in f(*given)] == [(2, 0, 2), (2, 0, 3), (0, 0, 2)]
+
+
 def test_static_lengths_fit_into_64_bits():
     with pytest.raises(ShapeError, match="64 bits"):
         pt.diagonal(pt.dmatrix("m"), offset=2**70)

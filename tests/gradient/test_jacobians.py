@@ -225,6 +225,44 @@ def test_rows_are_computed_at_once_or_one_by_one_as_is_cheaper():
     assert not _loops(jacobian(Python()(w @ x), x, vectorize=True))
 
 
+def _path(step, y, *parameters):
+    """Return the states of a loop of three steps."""
+    return phintys.scan(step, outputs_info=[y], non_sequences=parameters, n_steps=3)[0]
+
+
+def _by_numbers(y, p):
+    """Return the next state, whose numbers are computed one by one."""
+    return y + 0.1 * pt.stack([p[0] * y[0] - p[1] * y[0] * y[1], p[2] * y[0] * y[1] - y[1]])
+
+
+@pytest.mark.parametrize("sizes", [(None, None), (2, 3)])
+def test_loops_over_single_numbers_are_run_row_by_row(sizes):
+    y, p = (pt.tensor(shape=(n,), dtype="float64") for n in sizes)
+    states = _path(_by_numbers, y, p)
+    nested = _path(lambda y, p: _path(_by_numbers, y, p)[-1], y, p)
+    second = hessian((states**2).sum(), p)
+    assert _loops(second), "a batch would store an array for each number"
+    assert _loops(jacobian(states[-1], y))
+    assert _loops(jacobian(nested[-1], p))
+    at_once = hessian((states**2).sum(), p, vectorize=True)
+    assert not _loops(at_once)
+    rng = np.random.default_rng(0)
+    one, other = phintys.function([y, p], [second, at_once])(rng.normal(size=2), rng.normal(size=3))
+    np.testing.assert_allclose(one, other)
+
+
+def test_loops_over_arrays_are_run_for_all_rows_at_once():
+    y, k, w = pt.dvector("y"), pt.dscalar("k"), pt.dmatrix("w")
+
+    def bounded(y, k):
+        inner = k * (y[2:] - 2 * y[1:-1] + y[:-2]) * pt.exp(-y[1:-1])
+        return pt.set_subtensor(y[1:-1], y[1:-1] + inner)[::1] + y[0] * k
+
+    assert not _loops(jacobian(_path(lambda y, k: y + k * y * (1 - y), y, k)[-1], y))
+    assert not _loops(jacobian(_path(bounded, y, k)[-1], y))
+    assert not _loops(jacobian(_path(lambda y, w: pt.tanh(w @ y) * y[0], y, w)[-1], y))
+
+
 @pytest.mark.parametrize("vectorize", [None, False, True])
 def test_both_ways_agree(vectorize):
     x, w = pt.dvector("x"), pt.dmatrix("w")

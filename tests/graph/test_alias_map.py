@@ -70,6 +70,7 @@ def test_memory_outlives_overwriting(toys, ops):
     assert aliases.memory(both) == (x, y)
     assert aliases.memory(own) == (own,)
     assert list(aliases) == [v, z, both]
+    assert (aliases.views(x), aliases.views(y), aliases.views(z)) == ([v, z, both], [both], [])
     assert [set(memory_of(one)) for one in (v, z, both, own)] == [{x}, {x}, {x, y}, {own}]
     assert aliases.roots(both) == (z, y)
 

@@ -11,11 +11,11 @@ from phintys.graph.pretty import (
     PRECEDENCE,
     DefaultPrinter,
     FunctionPrinter,
-    Operand,
     OperatorPrinter,
     PatternPrinter,
     PrettyPrinter,
     Printer,
+    Slot,
     Template,
     pprint,
 )
@@ -171,7 +171,7 @@ def test_printers_of_one_s_own(toys):
         def template(self, variable):
             (given,) = variable.owner.inputs
             return Template(
-                [Operand(given, PRECEDENCE["+"]), " + ", Operand(given, PRECEDENCE["+"])],
+                [Slot(given, PRECEDENCE["+"]), " + ", Slot(given, PRECEDENCE["+"])],
                 PRECEDENCE["+"],
             )
 

@@ -10,12 +10,15 @@ from phintys._base.errors import RewriteError
 from phintys._base.late import LateModule
 from phintys.graph import Apply, FunctionGraph, Op, Type
 from phintys.rewriting import (
+    LateParts,
     LateRewriter,
     LateRules,
     NodeRewriter,
     RuleList,
     Worklist,
     graph_rewriter,
+    late_rewriter,
+    late_rules,
     node_rewriter,
 )
 from phintys.rewriting.lookup import Lookup
@@ -95,7 +98,7 @@ class Home(LateModule):
 @pytest.fixture
 def home(monkeypatch):
     module = ModuleType(HOME)
-    vars(module).update(BOTH=(drop_rare, f_of_rare), ONE=drop_rare, F=f_of_rare, count=count)
+    vars(module).update(BOTH=(drop_rare, f_of_rare), ONE=(drop_rare,), F=(f_of_rare,), count=count)
     monkeypatch.setitem(sys.modules, HOME, module)
     return Home()
 
@@ -174,10 +177,28 @@ def test_names_of_late_rules_can_be_excluded(home):
     assert names(driver.excluding(frozenset(["drop_rare"]))) == ["before", "f_of_rare"]
 
 
-def test_late_rules_require_no_features(home):
-    sys.modules[HOME].ONE = NodeRewriter(name="demands", tracks=[f], requires=[object])
+def test_late_rules_require_no_features():
+    demanding = NodeRewriter(name="demands", tracks=[f], requires=[object])
     with pytest.raises(RewriteError, match="The rule demands requires features"):
-        list(RuleList(LateRules(home, "ONE", needs="Rare")))
+        late_rules(demanding, needs=[Rare])
+
+
+def test_late_rules_need_something():
+    assert late_rules(drop_rare, needs=[Rare]) == (drop_rare,)
+    assert late_rewriter(count, needs=[Rare]) is count
+    with pytest.raises(RewriteError, match="need something"):
+        late_rules(drop_rare, needs=[])
+    with pytest.raises(RewriteError, match="need something"):
+        late_rewriter(count, needs=())
+
+
+def test_late_parts_are_found_by_name():
+    late = LateParts({HOME: {"BOTH": "Rare Op"}}, {HOME: {"count": "Rare"}})
+    assert (type(late.BOTH), type(late.count)) == (LateRules, LateRewriter)
+    assert late.BOTH.needs == {"Rare", "Op"}
+    with pytest.raises(AttributeError, match="No module has late rules 'ONE'"):
+        late.ONE
+    assert pickle.loads(pickle.dumps(late)).count.name == "count"
 
 
 def test_late_rules_are_pickled():

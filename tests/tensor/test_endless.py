@@ -93,7 +93,7 @@ def test_errors_whose_add_note_does_not_work(build, error, mode):
     assert notes(build, error, mode)[0].startswith("While computing Failing")
 
 
-@pytest.mark.parametrize("mode", ["reference", "debug"])
+@pytest.mark.parametrize("mode", ["native", "reference", "debug"])
 @pytest.mark.parametrize("error", [Silent, Loud])
 @pytest.mark.parametrize(("build", "note"), [(steps, "In step 0 of"), (rows, "In row 0 of")])
 def test_the_steps_of_errors_whose_add_note_does_not_work(build, note, error, mode):

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import phintys
 import phintys.tensor as pt
-from phintys._base.apart import run_whole
 from phintys._base.errors import IndexingError, OpContractError, ShapeError
+from phintys._base.uninterrupted import run_whole
 from phintys.gradient import grad
 from phintys.tensor import partitioning, sorting
 from phintys.tensor._long_orders import LONG

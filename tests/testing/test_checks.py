@@ -240,7 +240,7 @@ def test_ops_between_tensors_and_types_of_ones_own():
 
 
 def test_what_is_wrong_with_ops_between_types_is_found():
-    with pytest.raises(OpCheckError, match=r"in its storage cell\. With <.*Samples"):
+    with pytest.raises(OpCheckError, match=r"previous cells: <.*Samples"):
         check_op(CollectInto(), [[X]])
     with pytest.raises(GradientError):
         check_op(
@@ -251,7 +251,7 @@ def test_what_is_wrong_with_ops_between_types_is_found():
 
 
 def test_results_of_other_types_are_not_kept():
-    with pytest.raises(OpCheckError, match="returned the same memory for output 0"):
+    with pytest.raises(OpCheckError, match="output 0 is in the same memory both times"):
         check_op(Listing(), [["a"]], types=[text])
 
 
@@ -421,15 +421,15 @@ class DependsOnTheMode(Double):
 
 
 BAD = {
-    ReturnsItsInput: r"output 0 shares memory with input 0. Return a copy, or declare view_map",
-    ChangesItsInput: r"perform changed its input 0. Work on a copy, or declare destroy_map",
+    ReturnsItsInput: r"shares memory with its input 0 (?s:.*)Return a copy, or declare view_map",
+    ChangesItsInput: r"it changed its input 0 (?s:.*)Work on a copy, or declare destroy_map",
     WrongDtype: r"output 0 is not a Matrix.* gave an array of dtype float32 and shape \(2, 3\)",
     NumpyScalar: r"output 0 is not a Scalar\(float64\): perform gave np.float64\(.*\(float64\)",
-    AddsToStorage: r"depends on what is in its storage cell. With an array of shape \(2, 3\)",
-    TrustsTheShapeInStorage: r"With an array of shape \(3, 4\).* its shape is \(3, 4\), expected",
-    KeepsItsResult: r"two calls with empty storage cells returned the same memory for output 0",
-    WrongShape: r"infer_shape says \(3, 2\) for output 0, whose shape is \(2, 3\)",
-    FloatShape: r"infer_shape returned .* as a size; sizes are integers of rank 0",
+    AddsToStorage: r"output 0 .* depends on how it is computed(?s:.*)previous cells:",
+    TrustsTheShapeInStorage: r"(?s)empty cells: .*\(2, 3\).*wrong_size cells: .*\(3, 4\)",
+    KeepsItsResult: r"output 0 is in the same memory both times",
+    WrongShape: r"output 0 has the shape \(3, 2\); its value has the shape \(2, 3\)",
+    FloatShape: r"infer_shape must return integers of rank 0 as sizes, but gave .*float64",
     WrapsItsInput: r"make_node\(\*node.inputs\) has other inputs",
     ForgetsAType: r"make_node\(\*node.inputs\) has outputs of other types",
     NotEqualToItself: r"the Op does not equal itself",

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict, deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from tools.imports import PACKAGE, Module, read_modules
+from tools.index import tables_of
 
 __all__ = ["distances", "test_files"]
 
@@ -53,9 +54,12 @@ def distances(root: Path, changed: Iterable[Path]) -> dict[Path, int]:
 def _steps(modules: Mapping[str, Module], changed: Iterable[Path]) -> dict[str, int]:
     """Return how many imports lead from each module to a changed one, where any do."""
     importers: defaultdict[str, list[str]] = defaultdict(list)
+    tables = tables_of(modules)
     for name, module in modules.items():
         for imported in module.imports(modules):
             importers[imported.target].append(name)
+        for home in _registered_for(module, tables):
+            importers[home].append(name)
     paths = {module.path: name for name, module in modules.items()}
     found = {paths[path]: 0 for path in changed if path in paths}
     waiting = deque(found)
@@ -68,6 +72,14 @@ def _steps(modules: Mapping[str, Module], changed: Iterable[Path]) -> dict[str, 
                 found[importer] = found[name] + 1
                 waiting.append(importer)
     return found
+
+
+def _registered_for(module: Module, tables: Mapping[str, Mapping[str, object]]) -> Iterator[str]:
+    """Yield the modules that the index names in the tables that a module uses."""
+    for node in ast.walk(module.tree):
+        match node:
+            case ast.Attribute(value=ast.Name(id="index"), attr=table):
+                yield from tables.get(table, ())
 
 
 def _named_by(path: Path, root: Path, modules: Mapping[str, Module]) -> set[str]:

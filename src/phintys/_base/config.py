@@ -248,6 +248,15 @@ class Config:
         "aarch64",
         doc="The CPU that native code is generated for: that of this machine, or a generic one.",
     )
+    native_level = _choice(
+        "adaptive",
+        "high",
+        doc=(
+            "When native code is compiled at the higher optimization level: once its calls repay "
+            "it, in the background, or 'high': always, before the first call, which comes later "
+            "but is as fast as all others. It is read when a function is compiled."
+        ),
+    )
     product_crossover = Option(
         64,
         "an int, 0 or larger",

@@ -19,6 +19,7 @@ __all__ = [
     "BadViewMap",
     "ConfigError",
     "CycleError",
+    "DeadlockError",
     "DebugModeError",
     "DisconnectedInputError",
     "DomainError",
@@ -117,6 +118,10 @@ class DomainError(PhintysError, ValueError):
 
 class TransferError(PhintysError, ValueError):
     """A variable was transferred to a target that is not registered."""
+
+
+class DeadlockError(PhintysError, RuntimeError):
+    """Calls of functions with updates, in several threads, would wait for each other forever."""
 
 
 class InconsistencyError(PhintysError):

@@ -1,4 +1,4 @@
-"""Lazy imports, which keep the import of Phintys fast.
+"""Lazy imports, which keep the import of Phintys fast. There are two forms.
 
 A module that few programs need is declared at the top of the modules that use it, as an import for
 type checkers and as a :class:`LateModule` at run time::
@@ -8,23 +8,25 @@ type checkers and as a :class:`LateModule` at run time::
     else:
         explain = LateModule("phintys.backends.native.explain")
 
-A package that exports names from such modules uses :func:`late_names`. For the layering of rooms,
-both count as imports.
+What is looked up by name is found through the index, :mod:`phintys._base.index`, which ``make
+index`` writes: rules for Ops, which are registered when their modules are imported
+(:class:`Homes`), and what packages offer (:func:`late_names`).
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import ModuleType
 from typing import Any
 
-from phintys._base.apart import import_whole
+from phintys._base.index import FACADES
 from phintys._base.naming import near_misses
 from phintys._base.not_offered import NOT_OFFERED
 from phintys._base.public import public_dir
+from phintys._base.uninterrupted import import_whole
 
-__all__ = ["LateModule", "absent", "is_instance_of_late", "late_names", "lend"]
+__all__ = ["Homes", "LateModule", "absent", "is_imported", "late_names"]
 
 _HOMES = (
     "phintys",
@@ -37,9 +39,6 @@ _HOMES = (
     "phintys.tensor.fft",
 )
 """Packages in which a name is looked for that another one does not have."""
-
-_LENT: dict[tuple[str, str], tuple[str, str | None]] = {}
-"""(package, name) -> the module of a higher room, or the name in it, that the package shows."""
 
 
 class LateModule:
@@ -73,43 +72,78 @@ class LateModule:
         return f"LateModule({self.__name__!r})"
 
 
-def is_instance_of_late(value: object, module: ModuleType | LateModule, *names: str) -> bool:
-    """Return whether a value is an instance of a class of a module, without importing the module.
-
-    As long as nobody has imported it, nothing is.
-
-    Parameters
-    ----------
-    value
-        Any object.
-    module
-        The module.
-    names
-        Names of classes in it.
+def is_imported(module: ModuleType | LateModule) -> bool:
+    """Return whether a module has been imported; until then, nothing is an instance of its classes.
 
     Examples
     --------
-    >>> from phintys._base.late import LateModule, is_instance_of_late
-    >>> is_instance_of_late(3, LateModule("fractions"), "Fraction")
+    >>> from phintys._base.late import LateModule, is_imported
+    >>> fractions = LateModule("fractions")
+    >>> is_imported(fractions) and isinstance(3, fractions.Fraction)
     False
     """
-    if module.__name__ not in sys.modules:
-        return False
-    return isinstance(value, tuple(getattr(module, name) for name in names))
+    return module.__name__ in sys.modules
+
+
+class Homes(Mapping[str, str]):
+    """A table of the index, by name: name -> the module that registers it when it is imported.
+
+    Parameters
+    ----------
+    table
+        Modules, each with the names that it registers, separated by spaces.
+
+    Examples
+    --------
+    >>> from phintys._base.index import LOWERINGS
+    >>> from phintys._base.late import Homes
+    >>> Homes(LOWERINGS)["Join"]
+    'phintys.backends.native.lower.joining'
+    """
+
+    def __init__(self, table: Mapping[str, str]) -> None:
+        self._modules = {name: home for home, names in table.items() for name in names.split()}
+
+    def __getitem__(self, name: str) -> str:
+        return self._modules[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._modules
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._modules)
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def load(self, name: str) -> None:
+        """Import the module that registers a name, if there is one."""
+        home = self._modules.get(name)
+        if home is not None:
+            import_whole(home)
+
+    def load_before(self, name: str) -> None:
+        """Do the same before something else is registered under a name, so that it is replaced.
+
+        A module that is being imported registers its own.
+        """
+        home = self._modules.get(name)
+        if home is not None and home not in sys.modules:
+            import_whole(home)
 
 
 def late_names(
-    package: str, homes: Mapping[str, str], exported: list[str] | None = None
+    package: str, exported: list[str] | None = None
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return ``__getattr__`` and ``__dir__`` for a package that exports names of lazy modules.
+
+    Type checkers see them imported; ``make index`` reads these imports. Modules of the package
+    from which it takes names are found by their own names too.
 
     Parameters
     ----------
     package
         The package's ``__name__``.
-    homes
-        Lazy modules, and the names, separated by spaces, that the package exports from each.
-        Modules of the package itself are found by their names too.
     exported
         The package's ``__all__``, to which those names are added that it lacks.
 
@@ -122,25 +156,26 @@ def late_names(
     Traceback (most recent call last):
     AttributeError: module 'phintys' has no attribute 'gard'. Did you mean 'grad'?
     """
-    home_of = {name: home for home, names in homes.items() for name in names.split()}
+    homes = FACADES.get(package, {})
+    home_of = Homes(homes)
+    parts = {home: home.rpartition(".") for home in homes}
+    modules = {name: home for home, (_, _, name) in parts.items() if not homes[home]}
+    offered = [*home_of, *modules]
+    modules |= {name: home for home, (above, _, name) in parts.items() if above == package}
     if exported is not None:
-        exported += [name for name in home_of if name not in exported]
-    inside = {home.rpartition(".")[2]: home for home in homes if home.rpartition(".")[0] == package}
+        exported += [name for name in offered if name not in exported]
 
     def look_up(name: str) -> Any:
         if name in home_of:
             found = getattr(import_whole(home_of[name]), name)
-        elif name in inside:
-            found = import_whole(inside[name])
-        elif (package, name) in _LENT:
-            home, inner = _LENT[package, name]
-            found = import_whole(home) if inner is None else getattr(import_whole(home), inner)
+        elif name in modules:
+            found = import_whole(modules[name])
         else:
             raise absent(package, name)
         setattr(sys.modules[package], name, found)
         return found
 
-    return look_up, public_dir(package, *home_of)
+    return look_up, public_dir(package, *offered)
 
 
 def _offered_by(home: str) -> list[str]:
@@ -163,30 +198,3 @@ def absent(package: str, name: str) -> AttributeError:
         near = near_misses(name, dir(sys.modules[package]))
         msg = f"{msg}. Did you mean {near[0]!r}?" if near else msg
     return AttributeError(msg, name=name, obj=None)
-
-
-def lend(module: str, package: ModuleType, names: str = "") -> None:
-    """Show a module of a higher room, or names in it, in a package of :func:`late_names`.
-
-    It is the caller, above both, that knows them: the package does not depend on the module.
-
-    Parameters
-    ----------
-    module
-        Full name of the module, whose last part is its name in the package.
-    package
-        The package.
-    names
-        The names, separated by spaces; none to show the module itself.
-
-    Examples
-    --------
-    >>> import phintys.tensor as pt
-    >>> pt.random.__name__, pt.jacobian.__name__
-    ('phintys.random', 'jacobian')
-    """
-    shown: list[str | None] = [*names.split()] or [None]
-    for inner in shown:
-        name = inner or module.rpartition(".")[2]
-        _LENT[package.__name__, name] = (module, inner)
-        package.__all__.append(name)

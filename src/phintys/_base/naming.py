@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from phintys._base.apart import import_whole
+from phintys._base.uninterrupted import import_whole
 
 __all__ = ["near_misses"]
 

@@ -13,15 +13,16 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from phintys._base import index
 from phintys._base.errors import ConfigError
+from phintys._base.late import Homes
 from phintys._base.naming import near_misses
 from phintys._base.records import record
 
 if TYPE_CHECKING:
-    from phintys._base.locks import ProcessLock
+    from phintys._base.locks import CallLock
     from phintys.backends.measurements import Profiler
     from phintys.graph.fgraph import FunctionGraph
-    from phintys.graph.op import Op
 
 __all__ = [
     "C_SIGNATURES",
@@ -31,20 +32,17 @@ __all__ = [
     "CallShape",
     "CheckingProgram",
     "FastProgram",
-    "Program",
+    "LinkedProgram",
     "SavableProgram",
-    "SavedProgram",
+    "SavedLinkedProgram",
     "check_backend",
     "copy_value",
     "get_backend",
-    "is_copy",
     "register_backend",
-    "register_copy",
-    "register_late_backend",
 ]
 
 
-class Program(Protocol):
+class LinkedProgram(Protocol):
     """Computes the outputs of a graph from values of its inputs.
 
     A program can be called by several threads at once, and recursively.
@@ -96,7 +94,7 @@ class CallShape:
     cells: Sequence[list[Any]] = ()
     as_list: bool = True
     updated_cells: Sequence[list[Any]] = ()
-    locks: Sequence[ProcessLock] = ()
+    locks: Sequence[CallLock] = ()
     numbers: Collection[int] = ()
 
 
@@ -188,10 +186,10 @@ class AddressableProgram(Protocol):
         ...
 
 
-class SavedProgram(Protocol):
+class SavedLinkedProgram(Protocol):
     """The pickled form of a program; its graph is pickled separately."""
 
-    def link(self, fgraph: FunctionGraph) -> Program | None:
+    def link(self, fgraph: FunctionGraph) -> LinkedProgram | None:
         """Return the program of the graph; ``None`` if it has to be linked again here."""
         ...
 
@@ -200,7 +198,7 @@ class SavedProgram(Protocol):
 class SavableProgram(Protocol):
     """A program that is expensive to build and can be pickled."""
 
-    def saved(self) -> SavedProgram | None:
+    def saved(self) -> SavedLinkedProgram | None:
         """Return the object to pickle; ``None`` if the program cannot be saved here."""
         ...
 
@@ -214,7 +212,7 @@ class Backend(Protocol):
         """The name used in messages and modes."""
         ...
 
-    def link(self, fgraph: FunctionGraph, *, profiler: Profiler | None = None) -> Program:
+    def link(self, fgraph: FunctionGraph, *, profiler: Profiler | None = None) -> LinkedProgram:
         """Return a program for a graph, which must not be modified afterwards.
 
         Parameters
@@ -228,12 +226,14 @@ class Backend(Protocol):
 
 
 _BACKENDS: dict[str, Backend] = {}
-_LATE_BACKENDS: dict[str, Callable[[], Backend]] = {}
+_HOMES = Homes(index.BACKENDS)
 
 
 def register_backend(name: str, backend: Backend) -> None:
     """Register a backend under a name."""
-    _BACKENDS[name] = _checked(name, backend)
+    checked = _checked(name, backend)
+    _HOMES.load_before(name)
+    _BACKENDS[name] = checked
 
 
 def _checked(name: str, backend: Any) -> Backend:
@@ -241,11 +241,6 @@ def _checked(name: str, backend: Any) -> Backend:
         msg = f"register_backend({name!r}, ...): {backend!r} has no name and link(fgraph)."
         raise ConfigError(msg)
     return backend
-
-
-def register_late_backend(name: str, make: Callable[[], Backend]) -> None:
-    """Register a backend that is imported and created on first use."""
-    _LATE_BACKENDS[name] = make
 
 
 def check_backend(backend: str | Backend) -> str | Backend:
@@ -257,7 +252,7 @@ def check_backend(backend: str | Backend) -> str | Backend:
         If no backend has the name.
     """
     if isinstance(backend, str):
-        names = sorted({*_BACKENDS, *_LATE_BACKENDS})
+        names = sorted({*_BACKENDS, *_HOMES})
         if backend in names:
             return backend
         close = near_misses(backend, names)
@@ -289,12 +284,8 @@ def get_backend(backend: str | Backend) -> Backend:
         return backend
     if backend not in _BACKENDS:
         check_backend(backend)
-        # Threads that request it concurrently get the same backend.
-        _BACKENDS.setdefault(backend, _checked(backend, _LATE_BACKENDS[backend]()))
+        _HOMES.load(backend)
     return _BACKENDS[backend]
-
-
-_COPIES: set[type[Op]] = set()
 
 
 def copy_value(value: Any) -> Any:
@@ -302,13 +293,3 @@ def copy_value(value: Any) -> Any:
     if isinstance(value, np.ndarray) and not value.dtype.hasobject:
         return value.copy(order="K")
     return copy.deepcopy(value)
-
-
-def register_copy(op_class: type[Op]) -> None:
-    """Declare that an Op returns its only input in newly allocated memory."""
-    _COPIES.add(op_class)
-
-
-def is_copy(op: Op) -> bool:
-    """Return whether an Op returns its only input in newly allocated memory."""
-    return type(op) in _COPIES

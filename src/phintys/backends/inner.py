@@ -12,7 +12,7 @@ from phintys.graph.inner import HasInnerGraph
 from phintys.graph.variable import Constant
 
 if TYPE_CHECKING:
-    from phintys.backends.base import Program
+    from phintys.backends.base import LinkedProgram
     from phintys.backends.measurements import Measurements, Profiler
     from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph
@@ -29,11 +29,11 @@ class InnerPrograms:
         Returns the program for the inner graph of a node, in the backend that runs the node.
     """
 
-    def __init__(self, link: Callable[[Apply, HasInnerGraph], Program]) -> None:
+    def __init__(self, link: Callable[[Apply, HasInnerGraph], LinkedProgram]) -> None:
         self._link = link
-        self._programs: dict[Apply, Program] = {}
+        self._programs: dict[Apply, LinkedProgram] = {}
 
-    def of(self, node: Apply) -> Program | None:
+    def of(self, node: Apply) -> LinkedProgram | None:
         """Return the program for the inner graph of a node.
 
         ``None`` if its Op has none, or runs it by its own means.
@@ -61,7 +61,7 @@ class InnerPrograms:
             program.free()
 
 
-def keeping_constants(program: Program, fgraph: FunctionGraph) -> Callable[..., list[Any]]:
+def keeping_constants(program: LinkedProgram, fgraph: FunctionGraph) -> Callable[..., list[Any]]:
     """Return a program whose results share no memory with the constants of its graph.
 
     That an output shares memory with an input is found when the node is run, by comparing them.

@@ -11,7 +11,7 @@ import phintys.scalar as ps
 import phintys.tensor as pt
 from phintys._base.config import config
 from phintys._base.errors import ShapeError, TypeContractError
-from phintys.compat.standing import StandsFor
+from phintys.compat.old_classes import StandsFor
 from phintys.gradient import ConsiderConstant, DisconnectedGrad, ZeroGrad
 from phintys.graph import HasInnerGraph as HasGraph
 from phintys.graph import SharedVariable, Variable

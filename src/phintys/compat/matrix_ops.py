@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import phintys.tensor as pt
 from phintys.compat import linear_algebra
-from phintys.compat.standing import StandsFor
+from phintys.compat.old_classes import StandsFor
 from phintys.tensor.linear_algebra import (
     cholesky,
     determinants,

@@ -14,7 +14,7 @@ from phintys._base.errors import NanGuardError as CoreNanGuardError
 from phintys.backends.reference import ReferenceBackend
 from phintys.compat.configuration import OLD_OPTIONS, OTHER_MODES, config
 from phintys.compat.databases import with_registered
-from phintys.compat.standing import StandsFor
+from phintys.compat.old_classes import StandsFor
 from phintys.compile.nan_guard import NanGuard
 from phintys.graph import debugprint
 from phintys.passes import PIPELINES

@@ -22,7 +22,7 @@ _DEBUGGING = "phintys.compat.debugging"
 _TENSORS = "phintys.compat.tensors"
 _CONFIG = "phintys.compat.configuration"
 _CALLS = "phintys.compat.functions"
-_PLURALS = "phintys.compat.plurals"
+_PLURALS = "phintys.compat.several_variables"
 _MODES = "phintys.compat.modes"
 _REWRITERS = "phintys.compat.rewriters"
 _LOOPS = "phintys.compat.loops"
@@ -33,7 +33,7 @@ _STREAMS = "phintys.compat.random_streams"
 _REBUILDING = "phintys.compat.rebuilding"
 _IMAGES = "phintys.compat.images"
 _HELPERS = "phintys.compat.helpers"
-_ORDERS = "phintys.compat.orders"
+_ORDERS = "phintys.compat.argument_orders"
 _NEURAL = "phintys.compat.neural"
 _NORMALIZATION = "phintys.compat.normalization"
 
@@ -146,7 +146,7 @@ _FROM_GRAPH: dict[str, str] = {"OpFromGraph": "phintys.compat.from_graph:OpFromG
 
 _CHOICES: dict[str, str] = {
     "IfElse": "phintys.control:IfElse",
-    "ifelse": "phintys.compat.choices:ifelse",
+    "ifelse": "phintys.compat.conditions:ifelse",
 }
 
 _WRAP: dict[str, str] = {"wrap_py": "phintys.graph.from_function:wrap_py"}

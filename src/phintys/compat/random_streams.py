@@ -11,7 +11,7 @@ import phintys.random as new
 import phintys.tensor as pt
 from phintys._base.config import config
 from phintys._base.errors import ArgumentError, DomainError
-from phintys.compat.orders import scale_of
+from phintys.compat.argument_orders import scale_of
 from phintys.gradient import disconnected_grad
 from phintys.graph.variable import Variable
 from phintys.tensor.creation import as_sizes

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import phintys.tensor as pt
 from phintys._base.errors import ArgumentError, OpContractError, ShapeError
 from phintys.compat.elementwise import FLOATING
-from phintys.compat.standing import StandsFor
+from phintys.compat.old_classes import StandsFor
 from phintys.graph import Constant, SharedVariable, Variable
 from phintys.passes import infer_shapes, rewrite_graph
 from phintys.tensor.introspection import get_underlying_scalar_constant_value

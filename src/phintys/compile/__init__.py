@@ -22,15 +22,7 @@ if TYPE_CHECKING:
     from phintys.compile.nan_guard import NanGuardMode
     from phintys.compile.profile import Profile
 else:
-    __getattr__, __dir__ = late_names(
-        __name__,
-        {
-            "phintys.compile.debug_mode": "DebugMode",
-            "phintys.compile.monitor": "MonitorMode",
-            "phintys.compile.nan_guard": "NanGuardMode",
-            "phintys.compile.profile": "Profile",
-        },
-    )
+    __getattr__, __dir__ = late_names(__name__)
 
 __all__ = [
     "DebugMode",

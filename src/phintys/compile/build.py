@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack, cast, overload
 
-from phintys._base.collecting import collector_paused
 from phintys._base.errors import add_note
+from phintys._base.garbage_collection import collector_paused
 from phintys.compile.arguments import (
     checked_choice,
     checked_inputs,

@@ -58,19 +58,40 @@ def missing_input(
     about = about_placeholder(leaf)
     if about is not None:
         return MissingInputError("\n".join([*lines, about]))
-    if any(
-        one.default_update is not None and one.default_update in roots for one in rebuilt.shared
-    ):
-        lines.append(
-            "If only a default update needs it, whose graph names what vectorize_graph or "
-            "clone_replace have replaced: use pt.vectorize, which batches updates as well, or "
-            "replace the variable before drawing. no_default_updates=True leaves updates out."
-        )
+    needing = _default_updates_needing(leaf, rebuilt, roots)
+    if needing:
+        text = _ONLY_FOR_UPDATES.format(leaf=leaf, shared=", ".join(map(str, needing)))
+        return MissingInputError("\n".join([*lines, text]))
     lines.append(
         f"Add {leaf} to the inputs, replace it with givens={{{leaf}: value}}, or make it "
         "shared(value)."
     )
     return MissingInputError("\n".join(lines))
+
+
+_ONLY_FOR_UPDATES = (
+    "Only the next value of {shared}, its default update, needs {leaf}; for a generator of random "
+    "numbers, {leaf} then tells how many are drawn. If vectorize_graph or clone_replace have put "
+    "another variable in its place, they did so in the graph that they were given: the default "
+    "update is that of the first graph, and neither graph tells the one for the other. Give "
+    "function the same replacement, givens={{{leaf}: value}} (for a batch, the value for one "
+    "item), replace {leaf} before drawing, or use pt.vectorize, which batches updates as well. "
+    "no_default_updates=True leaves the value as it is. Otherwise, add {leaf} to the inputs."
+)
+
+
+def _default_updates_needing(
+    leaf: Variable, rebuilt: Rebuilt, roots: Mapping[Variable, str]
+) -> list[Variable]:
+    """Return the shared variables for whose default updates alone a leaf is needed."""
+    updates = {
+        one.default_update: one
+        for one in rebuilt.shared
+        if one.default_update is not None and one.default_update in roots
+    }
+    if leaf in ancestors([root for root in roots if root not in updates]):
+        return []
+    return [one for update, one in updates.items() if leaf in ancestors([update])]
 
 
 def _way(leaf: Variable, roots: Mapping[Variable, str]) -> list[str]:

@@ -11,9 +11,10 @@ from phintys.compile.debugging.options import DebugOptions, offers
 from phintys.compile.debugging.program import DebugBackend
 from phintys.compile.debugging.replacements import Replacement, Replacements
 from phintys.compile.debugging.rewrite_checks import steps_differ
-from phintys.compile.mode import Mode
+from phintys.compile.mode import Mode, register_mode
 from phintys.graph.aliasing import DestroyHandler
 from phintys.graph.fgraph import FunctionGraph
+from phintys.passes import PIPELINES
 from phintys.rewriting import Pipeline, RewriteTrace, RuleDriver
 
 if TYPE_CHECKING:
@@ -173,3 +174,6 @@ def _twin(fgraph: FunctionGraph) -> FunctionGraph:
             copied = DestroyHandler(equiv.get(v, v) for v in feature.mutable_inputs)
         twin.attach_feature(copied)
     return twin
+
+
+register_mode("debug", DebugMode(PIPELINES["full"]), "DebugMode", "DEBUG_MODE")

@@ -10,12 +10,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from phintys.compile.maker import FunctionMaker
-    from phintys.compile.signature import Signature as Inputs
+    from phintys.compile.signature import CallSignature
 
 __all__ = ["documentation_of", "returned_by", "signature_of"]
 
 
-def signature_of(maker: FunctionMaker, inputs: Inputs) -> Signature:
+def signature_of(maker: FunctionMaker, inputs: CallSignature) -> Signature:
     """Return the signature of a function: its explicit inputs, annotated by their Types.
 
     Parameters
@@ -81,7 +81,7 @@ def returned_by(maker: FunctionMaker) -> str:
     return types[0] if maker.unpack == "one" else f"[{', '.join(types)}]"
 
 
-def documentation_of(maker: FunctionMaker, inputs: Inputs) -> str:
+def documentation_of(maker: FunctionMaker, inputs: CallSignature) -> str:
     """Return the documentation of a function: inputs, results, updates and mode.
 
     Examples

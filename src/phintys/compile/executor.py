@@ -26,7 +26,7 @@ from phintys.compile.linking import link_outputs
 from phintys.compile.locks import locks_of
 from phintys.compile.maker import FunctionMaker
 from phintys.compile.profile import as_profile
-from phintys.compile.signature import Parameter, Signature
+from phintys.compile.signature import CallSignature, Parameter
 from phintys.graph.fgraph import FunctionGraph
 from phintys.graph.shared_variable import Container, SharedVariable
 from phintys.graph.variable import Variable
@@ -35,7 +35,7 @@ from phintys.tensor.type import TensorType
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
 
-    from phintys.backends.base import Program, SavedProgram
+    from phintys.backends.base import LinkedProgram, SavedLinkedProgram
     from phintys.compile import description, sharing
     from phintys.compile.io import In
     from phintys.compile.profile import Profile
@@ -143,7 +143,10 @@ class Function(_Returning[R_co]):
     __signature__ = _Described("signature_of")
 
     def __init__(
-        self, maker: FunctionMaker, containers: Sequence[Container], program: Program | None = None
+        self,
+        maker: FunctionMaker,
+        containers: Sequence[Container],
+        program: LinkedProgram | None = None,
     ) -> None:
         self.maker = maker
         self.name = maker.name
@@ -152,7 +155,7 @@ class Function(_Returning[R_co]):
         self.input_storage = list(containers)
         explicit = [spec for spec in maker.inputs if not spec.implicit]
         self._arity = len(explicit)
-        self.signature = Signature(
+        self.signature = CallSignature(
             [
                 Parameter(spec, None if spec.value is None else container)
                 for spec, container in zip(explicit, containers, strict=False)
@@ -167,7 +170,7 @@ class Function(_Returning[R_co]):
         self._returned = len(maker.outputs)
         self._returns_one = maker.unpack == "one"
         self._is_plain = not self._locks and maker.unpack in {"one", "list"}
-        self._programs: dict[tuple[int, ...], Program] = {}
+        self._programs: dict[tuple[int, ...], LinkedProgram] = {}
         if program is None:
             program = maker.mode.backend.link(maker.fgraph, profiler=maker.profile)
         self.vm = program
@@ -180,7 +183,7 @@ class Function(_Returning[R_co]):
         own: Any = type(cls.__name__, (cls,), {"__slots__": (), **attributes})
         self.__class__ = own
 
-    def _separated(self, program: Program) -> Program:
+    def _separated(self, program: LinkedProgram) -> LinkedProgram:
         """Return a program that overwrites no argument that shares its memory with another."""
         if not any(spec.is_lent_for_writing for spec in self.maker.inputs):
             return program
@@ -304,7 +307,7 @@ class Function(_Returning[R_co]):
             return dict(zip(self.maker.keys, results, strict=True))
         return results[0] if self._returns_one else results
 
-    def _run(self, program: Program, arguments: Sequence[Any]) -> list[Any]:
+    def _run(self, program: LinkedProgram, arguments: Sequence[Any]) -> list[Any]:
         """Return the outputs of a program, and store the updates."""
         results = program([*arguments, *(cell[0] for cell in self._cells)])
         if self._updated_cells:
@@ -332,7 +335,7 @@ class Function(_Returning[R_co]):
                 raise ArgumentError(msg)
         return tuple(chosen)
 
-    def _subset_program(self, output_subset: Sequence[int | str]) -> Program:
+    def _subset_program(self, output_subset: Sequence[int | str]) -> LinkedProgram:
         chosen = self._subset(output_subset)
         program = self._programs.get(chosen)
         if program is None:
@@ -684,7 +687,7 @@ def _restore(
     state: dict[str, Any],
     containers: list[Container],
     trust_input: bool,
-    saved: SavedProgram | None = None,
+    saved: SavedLinkedProgram | None = None,
 ) -> Function:
     returned = len(state["outputs"])
     updated = {returned + number: position for number, position in enumerate(state["updated"])}

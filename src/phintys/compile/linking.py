@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from phintys.graph.fgraph import FunctionGraph
 
 if TYPE_CHECKING:
-    from phintys.backends.base import Program
+    from phintys.backends.base import LinkedProgram
     from phintys.backends.measurements import Profiler
     from phintys.compile.mode import Mode
 
@@ -17,7 +17,7 @@ __all__ = ["link_outputs"]
 
 def link_outputs(
     fgraph: FunctionGraph, chosen: Sequence[int], mode: Mode, profiler: Profiler | None
-) -> Program:
+) -> LinkedProgram:
     """Return a program that computes some of a graph's outputs."""
     outputs = [fgraph.outputs[index] for index in chosen]
     return mode.backend.link(FunctionGraph(fgraph.inputs, outputs, clone=True), profiler=profiler)

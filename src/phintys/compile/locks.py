@@ -13,13 +13,13 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from phintys._base.dropped import when_dropped
-from phintys._base.locks import ProcessLock
+from phintys._base.locks import CallLock, ProcessLock
 
 if TYPE_CHECKING:
     from phintys.graph.shared_variable import Container
 
     # A lock and its rank in the order in which locks are taken.
-    Ranked = tuple[int, ProcessLock]
+    Ranked = tuple[int, CallLock]
 
 __all__ = ["locks_of"]
 
@@ -28,19 +28,20 @@ _LOCKS: dict[int, Ranked] = {}  # by the id of the container
 _GUARD = ProcessLock()
 
 
-def locks_of(containers: Iterable[Container]) -> tuple[ProcessLock, ...]:
+def locks_of(containers: Iterable[Container]) -> tuple[CallLock, ...]:
     """Return the locks to hold while some containers are updated.
 
     They are in the order in which they must be acquired, which is the same for all functions, so
-    that deadlocks cannot occur, unless functions with updates call each other (docs/running.md).
+    that deadlocks cannot occur, unless functions with updates call each other. Then one of the
+    calls raises a ``DeadlockError``.
     """
-    ranked: dict[int, ProcessLock] = {}
+    ranked: dict[int, CallLock] = {}
     with _GUARD:
         for container in containers:
             key = id(container)
             entry = _LOCKS.get(key)
             if entry is None:
-                entry = _LOCKS[key] = (next(_RANKS), ProcessLock())
+                entry = _LOCKS[key] = (next(_RANKS), CallLock(container.name))
                 when_dropped(container, partial(_LOCKS.pop, key, None))
             ranked[entry[0]] = entry[1]
     return tuple(ranked[rank] for rank in sorted(ranked))

@@ -5,15 +5,17 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from phintys._base.apart import is_imported_again
+from phintys._base import index
 from phintys._base.config import config
 from phintys._base.errors import ConfigError
+from phintys._base.late import Homes
 from phintys._base.naming import near_misses
+from phintys._base.uninterrupted import is_imported_again
 from phintys.backends.base import check_backend, get_backend
 from phintys.rewriting import Pipeline
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
     from typing import Literal, Self
 
     from phintys.backends.base import Backend
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
     ]
     """The names of the built-in modes; use ``get_mode(name)`` for registered ones."""
 
-__all__ = ["Mode", "get_mode", "mode_names", "register_late_mode", "register_mode"]
+__all__ = ["Mode", "get_mode", "mode_names", "register_mode"]
 
 
 class Mode:
@@ -186,9 +188,10 @@ def _remake(cls: type[Mode], state: dict[str, Any]) -> Mode:
 
 
 _MODES: dict[str, Mode] = {}
-_LATE_MODES: dict[str, Callable[[], Mode]] = {}
 _ALIASES: dict[str, str] = {}
 _HOMES: dict[str, Mapping[str, object]] = {}
+_LATE = Homes(index.MODES)
+"""Modules that register modes when they are imported, by the names of these, and their aliases."""
 
 
 def register_mode(name: str, mode: Mode, *aliases: str) -> None:
@@ -207,23 +210,11 @@ def register_mode(name: str, mode: Mode, *aliases: str) -> None:
     _ALIASES.update(dict.fromkeys(aliases, name))
 
 
-def register_late_mode(name: str, make: Callable[[], Mode], *aliases: str) -> None:
-    """Register a mode that is created on first use.
-
-    Raises
-    ------
-    ConfigError
-        A mode has one of the names already.
-    """
-    _take_names(sys._getframe(1).f_globals, name, *aliases)
-    _LATE_MODES[name] = make
-    _ALIASES.update(dict.fromkeys(aliases, name))
-
-
 def _take_names(home: Mapping[str, object], *names: str) -> None:
     """Record the module that registers the names, or raise if another module has registered one."""
     for name in names:
-        if name in mode_names() and not is_imported_again(_HOMES.get(name, {}), home):
+        is_ours = _LATE.get(name) == home.get("__name__")
+        if name in mode_names() and not (is_ours or is_imported_again(_HOMES.get(name, {}), home)):
             msg = f"There is a mode {name!r} already; choose another name."
             raise ConfigError(msg)
     _HOMES.update(dict.fromkeys(names, home))
@@ -231,7 +222,7 @@ def _take_names(home: Mapping[str, object], *names: str) -> None:
 
 def mode_names() -> tuple[str, ...]:
     """Return the names that :func:`get_mode` accepts."""
-    return (*dict.fromkeys([*_MODES, *_LATE_MODES]), *_ALIASES)
+    return tuple(dict.fromkeys([*_MODES, *_LATE, *_ALIASES]))
 
 
 def get_mode(mode: str | Mode | None = None) -> Mode:
@@ -262,10 +253,9 @@ def get_mode(mode: str | Mode | None = None) -> Mode:
     if not isinstance(mode, str):
         msg = f"A mode is a Mode, the name of one, or None for config.mode; got {mode!r}."
         raise ConfigError(msg)
-    name = _ALIASES.get(mode, mode)
-    if name not in _MODES and name in _LATE_MODES:
-        _MODES.setdefault(name, _LATE_MODES[name]().clone(name=name))
-    found = _MODES.get(name)
+    if mode not in _MODES and mode not in _ALIASES:
+        _LATE.load(mode)
+    found = _MODES.get(_ALIASES.get(mode, mode))
     if found is None:
         by_lower = {name.lower(): name for name in mode_names()}
         close = near_misses(mode.lower(), by_lower)

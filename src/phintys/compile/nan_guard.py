@@ -11,9 +11,10 @@ import numpy as np
 from phintys._base.errors import NanGuardError
 from phintys.backends.reference import ReferenceBackend
 from phintys.backends.reference.diagnosis import describe_value
-from phintys.compile.mode import Mode
+from phintys.compile.mode import Mode, register_mode
 from phintys.graph.alias_map import destroyed_inputs
 from phintys.graph.variable import Constant
+from phintys.passes import PIPELINES
 from phintys.tensor.creation import AllocEmpty
 
 if TYPE_CHECKING:
@@ -144,3 +145,6 @@ class NanGuardMode(Mode):
         guard = NanGuard(nan_is_error, inf_is_error, big_is_error)
         backend = ReferenceBackend(before_node=guard.before, after_node=guard.after)
         super().__init__(backend, pipeline, name=name)
+
+
+register_mode("NanGuardMode", NanGuardMode(pipeline=PIPELINES["full"]))

@@ -7,7 +7,7 @@ from itertools import repeat
 from typing import Any
 
 from phintys._base.errors import ArgumentError
-from phintys._base.nests import form_of, is_nest, matched, rebuilt, walk
+from phintys._base.nested_containers import form_of, is_nest, matched, rebuilt, walk
 from phintys.compile.executor import Function
 
 __all__ = ["FunctionOfNests", "has_nests", "leaves_of"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from phintys.backends.base import copy_value, register_copy
+from phintys.backends.base import copy_value
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
 
@@ -24,6 +24,7 @@ class DeepCopy(Op):
     """
 
     __props__ = ()
+    is_copy = True
 
     def make_node(self, x: Variable) -> Apply:
         return Apply(self, [x], [x.type()])
@@ -40,5 +41,4 @@ class DeepCopy(Op):
         return list(input_shapes)
 
 
-register_copy(DeepCopy)
 deep_copy = DeepCopy()

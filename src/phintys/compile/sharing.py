@@ -15,14 +15,14 @@ import numpy as np
 from phintys.backends.base import CheckingProgram, copy_value
 
 if TYPE_CHECKING:
-    from phintys.backends.base import Program
+    from phintys.backends.base import LinkedProgram
     from phintys.compile.io import In
     from phintys.graph.type import Type
 
 __all__ = ["without_sharing"]
 
 
-def without_sharing(program: Program, inputs: Sequence[In]) -> Program:
+def without_sharing(program: LinkedProgram, inputs: Sequence[In]) -> LinkedProgram:
     """Return a program that gets copies of arguments which it must not overwrite.
 
     Parameters
@@ -43,7 +43,7 @@ def without_sharing(program: Program, inputs: Sequence[In]) -> Program:
 class _Separate:
     """A program that copies some of its inputs where they share memory with others."""
 
-    def __init__(self, program: Program, places: Sequence[tuple[int, Type]]) -> None:
+    def __init__(self, program: LinkedProgram, places: Sequence[tuple[int, Type]]) -> None:
         self._program = program
         self._places = places
 

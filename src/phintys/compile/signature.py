@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from phintys.compile.io import In
     from phintys.graph.shared_variable import Container
 
-__all__ = ["Parameter", "Signature"]
+__all__ = ["CallSignature", "Parameter"]
 
 _MOST_CHARACTERS_SHOWN = 80
 
@@ -82,7 +82,7 @@ def _array_filter(type_: Any, strict: bool, allow_downcast: bool | None) -> Call
     return filter_value
 
 
-class Signature:
+class CallSignature:
     """The explicit inputs of a compiled function, in order.
 
     Parameters

@@ -3,11 +3,10 @@
 from typing import TYPE_CHECKING
 
 from phintys._base.late import LateModule, late_names
-from phintys.gradient.graph_ops import set_graph_ops
-from phintys.gradient.rows import set_rows
-from phintys.tensor.batching.rules import BATCHING
+from phintys.gradient.graph_ops import GraphOps, set_graph_ops
 
 if TYPE_CHECKING:
+    from phintys import tensor
     from phintys.control.branches.choices import branch, cond, ifelse
     from phintys.control.branches.if_else import IfElse
     from phintys.control.graph_ops import checkpoint as _checkpoint
@@ -24,28 +23,16 @@ if TYPE_CHECKING:
     from phintys.control.rows import row_batches as _row_batches
     from phintys.control.rows import row_loop as _row_loop
     from phintys.control.rows.row_loop import RowLoop
+    from phintys.control.solving import optimize  # noqa: F401 - phintys.tensor shows it
+
+    # The package is below it: for `make index`.
+    tensor.__all__ += ["optimize"]
 else:
     _checkpoint = LateModule("phintys.control.graph_ops.checkpoint")
     _custom = LateModule("phintys.control.graph_ops.custom")
     _row_batches = LateModule("phintys.control.rows.row_batches")
     _row_loop = LateModule("phintys.control.rows.row_loop")
-    __getattr__, __dir__ = late_names(
-        __name__,
-        {
-            "phintys.control.loop_forms.checkpointed": "scan_checkpoints",
-            "phintys.control.branches.choices": "branch cond ifelse",
-            "phintys.control.loop_forms.folds": "filter foldl foldr map reduce",
-            "phintys.control.graph_ops.from_graph": "OpFromGraph",
-            "phintys.control.branches.if_else": "IfElse",
-            "phintys.control.loops.arguments": "LoopArguments",
-            "phintys.control.loop_forms.functional": "fori_loop loop while_loop",
-            "phintys.control.loop_derivatives.memory": "gradient_memory",
-            "phintys.control.rows.row_loop": "RowLoop",
-            "phintys.control.loops.scan_op": "Scan",
-            "phintys.control.loop_forms.scanning": "scan",
-            "phintys.control.loop_forms.step_results": "until",
-        },
-    )
+    __getattr__, __dir__ = late_names(__name__)
 
 __all__ = [
     "IfElse",
@@ -70,14 +57,11 @@ __all__ = [
     "while_loop",
 ]
 
-set_rows(
-    loop=lambda *arguments: _row_loop.row_loop(*arguments),  # noqa: PLW0108 - imported then
-    batch=lambda *arguments: _row_batches.batched_rows(*arguments),  # noqa: PLW0108 - likewise
-)
 set_graph_ops(
-    checkpoint=lambda *arguments: _checkpoint.Checkpoint(*arguments),  # noqa: PLW0108 - likewise
-    custom_gradient=lambda *arguments: _custom.CustomOp(*arguments),  # noqa: PLW0108 - likewise
-)
-BATCHING.add_late(
-    {LateModule("phintys.control.batching"): "Fence GradientMark IfElse OpFromGraph Scan"}
+    GraphOps(
+        checkpoint=lambda *given: _checkpoint.Checkpoint(*given),  # noqa: PLW0108 - imported then
+        custom_gradient=lambda *given: _custom.CustomOp(*given),  # noqa: PLW0108 - likewise
+        batched_rows=lambda *given: _row_batches.batched_rows(*given),  # noqa: PLW0108 - likewise
+        stacked_rows=lambda *given: _row_loop.row_loop(*given),  # noqa: PLW0108 - likewise
+    )
 )

@@ -17,7 +17,7 @@ from phintys.graph.fgraph import FunctionGraph
 from phintys.graph.variable import Constant, Variable
 from phintys.tensor.batching.blockwise import Blockwise, signature_of
 from phintys.tensor.batching.engine import broadcasts, vectorize_inner
-from phintys.tensor.batching.rules import ROWS_READ, batches
+from phintys.tensor.batching.rules import batches
 from phintys.tensor.creation import alloc, zeros
 from phintys.tensor.dim_shuffle import moveaxis, shape_padright
 from phintys.tensor.math import cast, eq, ge, invert, maximum, or_, switch
@@ -217,12 +217,6 @@ def batch_scan(node: Any, batch: Batch) -> list[Any] | None:
     those that have ended keep their values, and their other rows are 0.
     """
     return _Batched(node, batch).build()
-
-
-@ROWS_READ.register(Scan)
-def rows_read_by_scan(node: Any) -> Sequence[int]:
-    """Return the positions of sequences: each item reads a row in each of its own steps."""
-    return node.op.arguments.node_inputs(range(len(node.inputs))).sequences
 
 
 class _Batched:

@@ -42,25 +42,7 @@ if TYPE_CHECKING:
     from phintys.gradient.values import value_and_grad
     from phintys.gradient.verify import verify_grad, verify_rop
 else:
-    __getattr__, __dir__ = late_names(
-        __name__,
-        {
-            "phintys.gradient.checkpointing": "checkpoint",
-            "phintys.gradient.custom": "CustomGradient custom_gradient",
-            "phintys.gradient.forward": "Rop pushforward_through_pullback",
-            "phintys.gradient.jacobians": "hessian hessian_vector_product jacobian",
-            "phintys.gradient.marks": """
-                ConsiderConstant DisconnectedGrad GradClip GradientMark GradScale UndefinedGrad
-                ZeroGrad consider_constant disconnected_grad disconnected_grad_ grad_clip
-                grad_scale undefined_grad undefined_grad_ zero_grad zero_grad_
-                """,
-            "phintys.gradient.numeric": "numeric_grad",
-            "phintys.gradient.reverse": "Lop grad",
-            "phintys.gradient.subgraph": "subgraph_grad",
-            "phintys.gradient.values": "value_and_grad",
-            "phintys.gradient.verify": "verify_grad verify_rop",
-        },
-    )
+    __getattr__, __dir__ = late_names(__name__)
 
 __all__ = [
     "ConsiderConstant",

@@ -10,7 +10,7 @@ import numpy as np
 
 from phintys._base.config import config
 from phintys._base.errors import GradientError, TypeContractError
-from phintys._base.nests import is_nest, rebuilt, walk
+from phintys._base.nested_containers import is_nest, rebuilt, walk
 from phintys.gradient.arithmetic import fit_dtype, is_complex, is_discrete
 from phintys.graph.null_type import DisconnectedType, NullType
 from phintys.graph.variable import Variable

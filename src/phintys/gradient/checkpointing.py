@@ -6,8 +6,8 @@ import functools
 from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import ArgumentError
-from phintys._base.nests import rebuilt
-from phintys.gradient.graph_ops import make_op
+from phintys._base.nested_containers import rebuilt
+from phintys.gradient.graph_ops import graph_ops
 from phintys.gradient.tracing import captured_by, name_of, outputs_of, separate, updates_outside
 from phintys.graph.variable import Variable
 
@@ -88,7 +88,7 @@ def checkpoint(fun: Callable[..., Any] | None = None, *, name: str | None = None
             result = fun(*given[: len(args)], **by_name)
         outputs = outputs_of(result, fun, "checkpoint")
         captured = captured_by(outputs, stand_ins)
-        op = make_op("checkpoint", [*stand_ins, *captured], outputs, title)
+        op = graph_ops().checkpoint([*stand_ins, *captured], outputs, title)
         return rebuilt(result, op(*leaves, *captured, return_list=True))
 
     return checkpointed

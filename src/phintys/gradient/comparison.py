@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
     Array = np.ndarray[Any, Any]
 
-__all__ = ["Comparison"]
+__all__ = ["GradientComparison"]
 
 
 @dataclass
-class Comparison:
+class GradientComparison:
     """The symbolic and numeric gradients for one input or output.
 
     Parameters

@@ -9,10 +9,10 @@ import types
 from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import ArgumentError
-from phintys._base.nests import rebuilt
+from phintys._base.nested_containers import rebuilt
 from phintys.gradient.custom_rules import Rules
 from phintys.gradient.functions_with_rules import FunctionWithRules
-from phintys.gradient.graph_ops import make_op
+from phintys.gradient.graph_ops import graph_ops
 from phintys.gradient.tracing import (
     captured_by,
     name_of,
@@ -231,7 +231,7 @@ class CustomGradient(FunctionWithRules):
         captured = captured_by(outputs, stand_ins)
         inputs = [*stand_ins, *captured]
         rules = Rules(self, tuple(fixed), arguments, rebuilt(result, outputs), pullback, inputs)
-        op = make_op("custom_gradient", inputs, outputs, rules, self.name)
+        op = graph_ops().custom_gradient(inputs, outputs, rules, self.name)
         found = op(*leaves, *captured, return_list=True)
         return rebuilt(result, found)
 

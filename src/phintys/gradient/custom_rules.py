@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from phintys._base.errors import GradientError, add_note
-from phintys._base.nests import matched, rebuilt, walk
+from phintys._base.nested_containers import matched, rebuilt, walk
 from phintys.gradient.arithmetic import fit_dtype, is_complex, is_discrete, misfit_of, zero_like
 from phintys.gradient.marks import disconnected_grad
 from phintys.gradient.pullback import pull_back
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from phintys.gradient.functions_with_rules import FunctionWithRules
-    from phintys.gradient.tracing import Arguments
+    from phintys.gradient.tracing import CallArguments
 
 __all__ = ["Rules"]
 
@@ -51,7 +51,7 @@ class Rules:
         self,
         custom: FunctionWithRules,
         fixed: tuple[Any, ...],
-        arguments: Arguments,
+        arguments: CallArguments,
         result: Any,
         pullback: Callable[..., Any] | None,
         inputs: Sequence[Variable],

@@ -36,7 +36,7 @@ from phintys.graph.traversal import toposort
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from phintys.gradient.paths import Step
+    from phintys.gradient.paths import PathStep
     from phintys.graph.apply import Apply
     from phintys.graph.variable import Variable
     from phintys.tensor.variable import TensorMethods, TensorVariable
@@ -261,7 +261,7 @@ class Tangents:
         return terms[0]
 
 
-def _push_forward_through(step: Step, tangents: Tangents, used: Collection[Variable]) -> None:
+def _push_forward_through(step: PathStep, tangents: Tangents, used: Collection[Variable]) -> None:
     """Propagate the tangents of a node's inputs to its outputs."""
     node, pattern = step.node, step.pattern
     points: list[Variable | None] = [None] * len(node.inputs)

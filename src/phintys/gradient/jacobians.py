@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 from phintys._base.errors import GradientError
 from phintys.gradient.arguments import check_points, check_variable, unpack
 from phintys.gradient.arithmetic import is_complex, is_discrete
+from phintys.gradient.graph_ops import graph_ops
 from phintys.gradient.reverse import Lop, grad
-from phintys.gradient.rows import batched_rows, stacked_rows
 from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
@@ -106,6 +106,8 @@ def jacobian(
     -----
     The gradient of one element is built symbolically. If it contains products or loops, it is
     batched for all elements, so that products of vectors and matrices become products of matrices.
+    Loops whose steps mainly read single elements of arrays, and compute with these, are not: a step
+    for one element keeps such numbers in registers.
     Otherwise, where an Op has no batched form, and where the intermediate results of all elements
     are estimated to take more than ``config.loop_megabytes`` (unknown sizes count as 100), the
     gradients are computed one after the other, in a loop. Subexpressions common to all elements are
@@ -143,13 +145,13 @@ def jacobian(
     if vectorize is not False:
         seed = flat.type("v")
         rows = Lop(flat, targets, seed, consider_constant, disconnected_inputs)
-        stacked = batched_rows(expression, flat.shape[0], seed, rows, force=vectorize is True)
+        stacked = graph_ops().batched_rows(expression, flat.shape[0], seed, rows, vectorize is True)
         if disconnected_inputs == "warn":
             disconnected_inputs = "ignore"  # there was a warning
     if stacked is None:
         index = TensorType("int64", ())("i")
         rows = grad(flat[index], targets, consider_constant, disconnected_inputs, add_names=False)
-        stacked = stacked_rows(flat.shape[0], index, rows, targets)
+        stacked = graph_ops().stacked_rows(flat.shape[0], index, rows, targets)
     if expression.type.ndim == 1:
         return pack(stacked)
     return pack(

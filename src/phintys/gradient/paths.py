@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
     Pattern = list[list[bool]]
 
-__all__ = ["Step", "connections", "influence"]
+__all__ = ["PathStep", "connections", "influence"]
 
 
 @record()
-class Step:
+class PathStep:
     """A node through which an influence passes."""
 
     node: Apply
@@ -32,26 +32,26 @@ class Step:
 
 def influence(
     order: Sequence[Apply], sources: Iterable[Variable], blocked: Collection[Variable] = ()
-) -> tuple[list[Step], set[Variable]]:
+) -> tuple[list[PathStep], set[Variable]]:
     """Return the nodes, of those in ``order``, that ``sources`` reach, and all variables reached.
 
     An Op's ``connection_pattern`` decides which of its outputs an input reaches. ``blocked``
     variables are not reached, unless they are sources themselves.
     """
     reached = set(sources)
-    steps: list[Step] = []
+    steps: list[PathStep] = []
     for node in order:
         positions = [i for i, variable in enumerate(node.inputs) if variable in reached]
         if not positions:
             continue
         if getattr(node.op, "connection_pattern", None) is None:
-            steps.append(Step(node, positions, None))
+            steps.append(PathStep(node, positions, None))
             reached.update(
                 [v for v in node.outputs if v not in blocked] if blocked else node.outputs
             )
             continue
         pattern = contract.connection_pattern(node)
-        steps.append(Step(node, positions, pattern))
+        steps.append(PathStep(node, positions, pattern))
         reached.update(
             variable
             for o, variable in enumerate(node.outputs)

@@ -23,8 +23,8 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from phintys._base.collecting import collector_paused
 from phintys._base.errors import OpContractError, add_note
+from phintys._base.garbage_collection import collector_paused
 from phintys._base.late import LateModule
 from phintys._base.origin import inherit_origin
 from phintys.gradient.arithmetic import (
@@ -47,7 +47,7 @@ from phintys.graph.variable import Variable
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from phintys.gradient.paths import Step
+    from phintys.gradient.paths import PathStep
     from phintys.graph.apply import Apply
     from phintys.graph.choosing import Guard, Guards
 
@@ -262,7 +262,7 @@ def pull_back(
 
 
 def _choices(
-    steps: Sequence[Step],
+    steps: Sequence[PathStep],
     choosing: Iterable[Apply],
     pinned: Iterable[Variable],
     seeds: Iterable[tuple[Variable, Variable]],
@@ -276,7 +276,7 @@ def _choices(
     return Choices(guards, nodes)
 
 
-def _pull_back_through(step: Step, gradients: Gradients, blocked: Collection[Variable]) -> None:
+def _pull_back_through(step: PathStep, gradients: Gradients, blocked: Collection[Variable]) -> None:
     """Propagate the gradients of a node's outputs to its inputs."""
     node, choices = step.node, gradients.choices
     if choices is None:
@@ -301,7 +301,7 @@ def _pull_back_through(step: Step, gradients: Gradients, blocked: Collection[Var
 
 
 def _pull_back_flows(
-    step: Step, flows: Sequence[Variable | Zero | None], gradients: Gradients
+    step: PathStep, flows: Sequence[Variable | Zero | None], gradients: Gradients
 ) -> None:
     """Propagate the gradients of a node's outputs, which are given, to its inputs."""
     if len(flows) == 1 and step.pattern is None:
@@ -311,7 +311,7 @@ def _pull_back_flows(
 
 
 def _pull_back_through_choice(
-    step: Step, flows: Sequence[Variable | Zero | None], gradients: Gradients
+    step: PathStep, flows: Sequence[Variable | Zero | None], gradients: Gradients
 ) -> None:
     """Pass the gradients of a choice to its sides; each holds if that side is chosen."""
     node, op, guard = step.node, step.node.op, gradients.guard
@@ -327,7 +327,9 @@ def _pull_back_through_choice(
                 gradients.add(node.inputs[position], ZERO if vanishes else flow)
 
 
-def _pull_back_through_one(step: Step, flow: Variable | Zero | None, gradients: Gradients) -> None:
+def _pull_back_through_one(
+    step: PathStep, flow: Variable | Zero | None, gradients: Gradients
+) -> None:
     """Propagate the gradient through a node with one output, which depends on every input."""
     node = step.node
     if flow is None:
@@ -343,7 +345,7 @@ def _pull_back_through_one(step: Step, flow: Variable | Zero | None, gradients: 
 
 
 def _pull_back_through_several(
-    step: Step, flows: Sequence[Variable | Zero | None], gradients: Gradients
+    step: PathStep, flows: Sequence[Variable | Zero | None], gradients: Gradients
 ) -> None:
     """Propagate the gradients through a node whose outputs or connections must be distinguished."""
     node, pattern = step.node, step.pattern

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import ArgumentError
-from phintys._base.nests import rebuilt, walk
+from phintys._base.nested_containers import rebuilt, walk
 from phintys._base.records import record
 from phintys.graph.cloning import graph_replace
 from phintys.graph.shared_variable import set_within
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Sequence
 
 __all__ = [
-    "Arguments",
+    "CallArguments",
     "captured_by",
     "name_of",
     "outputs_of",
@@ -34,7 +34,7 @@ __all__ = [
 
 
 @record(eq=False)
-class Arguments:
+class CallArguments:
     """The arguments of a call, without the variables in them.
 
     Attributes
@@ -42,7 +42,7 @@ class Arguments:
     nests
         The arguments, with ``None`` where the variables were.
     places
-        The numbers of these places, in the order of :func:`~phintys._base.nests.walk`.
+        The numbers of these places, in the order of :func:`~phintys._base.nested_containers.walk`.
     """
 
     nests: tuple[Any, ...]
@@ -64,12 +64,12 @@ class Arguments:
         return rebuilt(self.nests, values)
 
 
-def separate(given: Sequence[Any]) -> tuple[Arguments, list[Variable]]:
+def separate(given: Sequence[Any]) -> tuple[CallArguments, list[Variable]]:
     """Return arguments without the variables in them, and the variables."""
     values = [value for _, value in walk(tuple(given))]
     places = tuple(place for place, one in enumerate(values) if isinstance(one, Variable))
     rest = [None if isinstance(value, Variable) else value for value in values]
-    return Arguments(rebuilt(tuple(given), rest), places), [values[place] for place in places]
+    return CallArguments(rebuilt(tuple(given), rest), places), [values[place] for place in places]
 
 
 def outputs_of(result: Any, function: Callable[..., Any], what: str) -> list[Variable]:

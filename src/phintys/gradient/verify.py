@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from phintys._base.caches import kept_property
 from phintys._base.errors import GradientError
-from phintys._base.once import kept_property
-from phintys.gradient.comparison import Comparison
+from phintys.gradient.comparison import GradientComparison
 from phintys.gradient.forward import Rop
 from phintys.gradient.numeric import numeric_grad, step_for, tolerance_for
 from phintys.gradient.reverse import Lop
@@ -152,7 +152,7 @@ def verify_rop(
 class DerivativeCase:
     """A function applied to symbolic inputs, and the point at which its derivatives are checked.
 
-    Its values and its gradient are compiled once, however many checks use them.
+    Its values and its derivatives are compiled once, however many checks use them.
     """
 
     point: list[Array]
@@ -161,6 +161,7 @@ class DerivativeCase:
     dtypes: list[Any]
     mode: Any = None
     _values: dict[Any, Any] = field(default_factory=dict)
+    _pushing: dict[Any, Any] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -232,7 +233,7 @@ class DerivativeCase:
         """
         generator = _generator(rng)
         abs_tol, rel_tol = self.tolerances(abs_tol, rel_tol)
-        gradient, value = self._pull, self._value(reference_mode)
+        gradient, value = self.pull, self._value(reference_mode)
         results = value(*self.point)
         step = self.step() if eps is None else eps
         for test in range(n_tests):
@@ -244,7 +245,7 @@ class DerivativeCase:
             found = gradient(*self.point, *projection)
             expected = numeric_grad(cost, self.point, step)
             for position, (a, n) in enumerate(zip(found, expected, strict=True)):
-                comparison = Comparison(
+                comparison = GradientComparison(
                     position, self.point[position], np.asarray(a), n, abs_tol, rel_tol
                 )
                 if comparison.fails():
@@ -282,23 +283,15 @@ class DerivativeCase:
         """
         generator = _generator(rng)
         abs_tol, rel_tol = self.tolerances(abs_tol, rel_tol)
-        directions = [variable.type() for variable in self.inputs]
-        forward = Rop(
-            self.outputs,
-            self.inputs,
-            directions,
-            disconnected_outputs="ignore",
-            use_op_rop_implementation=use_op_rop_implementation,
-        )
-        push = _compile([*self.inputs, *directions], forward, mode or self.mode)
-        pull, value = self._pull, self._value(self.mode)
+        push = self.pushing(use_op_rop_implementation, mode)
+        pull, value = self.pull, self._value(self.mode)
         step = self.step() if eps is None else eps
         for _ in range(n_tests):
             v = [_random_like(array, generator) for array in self.point]
             pushed = push(*self.point, *v)
             expected = _difference(value, self.point, v, step)
             for position, (a, n) in enumerate(zip(pushed, expected, strict=True)):
-                comparison = Comparison(position, None, np.asarray(a), n, abs_tol, rel_tol)
+                comparison = GradientComparison(position, None, np.asarray(a), n, abs_tol, rel_tol)
                 if comparison.fails():
                     how = f"central differences along the direction, step {step:.1g}"
                     raise GradientError(
@@ -330,11 +323,34 @@ class DerivativeCase:
         return self._values[mode]
 
     @kept_property
-    def _pull(self) -> Any:
+    def pull(self) -> Any:
         """The function from a point and weights of the outputs to the gradient."""
         weights = [output.type() for output in self.outputs]
         gradient = Lop(self.outputs, self.inputs, weights, disconnected_inputs="ignore")
         return _compile([*self.inputs, *weights], gradient, self.mode)
+
+    def pushing(self, use_op_rop_implementation: bool = True, mode: Any = None) -> Any:
+        """Return the function from a point and a direction to the R-operator of the outputs.
+
+        Parameters
+        ----------
+        use_op_rop_implementation
+            As for :func:`verify_rop`.
+        mode
+            The mode in which it is compiled; that of the case by default.
+        """
+        key = (use_op_rop_implementation, mode or self.mode)
+        if key not in self._pushing:
+            directions = [variable.type() for variable in self.inputs]
+            forward = Rop(
+                self.outputs,
+                self.inputs,
+                directions,
+                disconnected_outputs="ignore",
+                use_op_rop_implementation=use_op_rop_implementation,
+            )
+            self._pushing[key] = _compile([*self.inputs, *directions], forward, key[1])
+        return self._pushing[key]
 
     def step(self) -> float:
         return step_for(self.dtypes)

@@ -38,7 +38,7 @@ from phintys.graph.verify import verify_graph
 if TYPE_CHECKING:
     from phintys.graph.printing import debugprint
 else:
-    __getattr__, __dir__ = late_names(__name__, {"phintys.graph.printing": "debugprint"})
+    __getattr__, __dir__ = late_names(__name__)
 
 __all__ = [
     "Apply",

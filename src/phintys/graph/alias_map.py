@@ -190,6 +190,10 @@ class AliasMap(Generic[V]):
         """
         return self._memory.get(value) or (value,)
 
+    def views(self, value: V) -> list[V]:
+        """Return the values that may be part of the memory that was allocated for a value."""
+        return [view for view, memory in self._memory.items() if value in memory]
+
     def __iter__(self) -> Iterator[V]:
         """Yield the values that may be part of other values' memory."""
         return iter(self._memory)

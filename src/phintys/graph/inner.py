@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
+from phintys._base.caches import kept_property
 from phintys._base.errors import ArgumentError, MethodNotDefinedError
-from phintys._base.once import kept_property
 from phintys.graph.compiler import link_graph
 from phintys.graph.equality import equal_computations
 from phintys.graph.op import props_hash

@@ -10,7 +10,7 @@ from phintys.graph._props import missing_prop, props_eq, values_getter
 from phintys.graph.apply import Apply
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.type import Type
@@ -80,6 +80,41 @@ class Op:
     """A function of the inputs that returns the outputs, for an Op whose outputs are always new
     objects, as native code accepts them. Native code calls it, as a static method, in place of
     :meth:`perform`, and checks nothing."""
+
+    # ---- facts that passes and backends read -----------------------------------------------------
+
+    is_copy: bool = False
+    """Whether the only output is the only input in newly allocated memory."""
+
+    writes_first_input: bool = False
+    """Whether the output is the first input with some elements changed. An array that was made for
+    it stays an array, to be written to, instead of becoming a constant, to be copied."""
+
+    raises_only_for_shapes: bool = False
+    """Whether :meth:`perform` raises no error but for shapes, whatever the values are; such nodes
+    may be computed where they would not have been."""
+
+    reuses_operands: bool = False
+    """Whether backends that plan memory compute the outputs in that of operands by themselves; they
+    then do without the ``inplace_twins``."""
+
+    inplace_twins: Callable[[Apply], Iterable[Op]] | None = None
+    """A method ``(node)`` that returns the Ops that compute the same in the memory of inputs, as
+    their ``destroy_map`` says, best first. The pass ``inplace`` replaces the Op by the first that
+    may overwrite its operands."""
+
+    static_value: Callable[[Apply, Sequence[Any]], Any] | None = None
+    """A method ``(node, known)`` that returns the static value of the output, for sizes: an int for
+    a 0-d output, a tuple of ints and Nones for a vector, ``None`` if nothing is known. ``known``
+    has the same for each input."""
+
+    static_value_by_types: bool = False
+    """Whether ``static_value`` only reads types, so that nothing need be known of the inputs:
+    ``known`` is then empty."""
+
+    rows_read: Callable[[Apply], Sequence[int]] | None = None
+    """A method ``(node)`` that returns the positions of inputs of which the Op reads a row a step:
+    in a batch, items may have different numbers of such rows."""
 
     _props_key: ClassVar[Callable[[Any], tuple[Any, ...]]]
 

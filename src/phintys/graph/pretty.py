@@ -7,6 +7,7 @@ from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 from phintys._base.errors import TypeContractError
+from phintys._base.uninterrupted import import_whole
 from phintys.graph.op import Op
 from phintys.graph.variable import Constant, Variable
 
@@ -21,11 +22,11 @@ __all__ = [
     "PRECEDENCE",
     "DefaultPrinter",
     "FunctionPrinter",
-    "Operand",
     "OperatorPrinter",
     "PatternPrinter",
     "PrettyPrinter",
     "Printer",
+    "Slot",
     "Template",
     "pprint",
 ]
@@ -53,7 +54,7 @@ _TIGHTER = 0.25  # an operand that must bind more tightly than its operator, by 
 _LARGE = 120
 
 
-class Operand(NamedTuple):
+class Slot(NamedTuple):
     """A place for a variable in a :class:`Template`.
 
     Parameters
@@ -79,7 +80,7 @@ class Template(NamedTuple):
         How tightly the text binds.
     """
 
-    parts: Sequence[str | Operand]
+    parts: Sequence[str | Slot]
     precedence: float = inf
 
 
@@ -103,11 +104,11 @@ def _inputs(variable: Variable) -> list[Variable]:
 
 
 def _call(name: str, variable: Variable) -> Template:
-    parts: list[str | Operand] = [f"{name}("]
+    parts: list[str | Slot] = [f"{name}("]
     for position, given in enumerate(_inputs(variable)):
         if position:
             parts.append(", ")
-        parts.append(Operand(given))
+        parts.append(Slot(given))
     parts.append(")")
     return Template(parts)
 
@@ -189,7 +190,7 @@ class OperatorPrinter(Printer):
     def template(self, variable: Variable) -> Template:
         inputs = _inputs(variable)
         last = len(inputs) - 1
-        parts: list[str | Operand] = [self.symbol] if last <= 0 else []
+        parts: list[str | Slot] = [self.symbol] if last <= 0 else []
         for position, given in enumerate(inputs):
             if position:
                 parts.append(f" {self.symbol} ")
@@ -200,7 +201,7 @@ class OperatorPrinter(Printer):
                 or (self.associativity == "either" and _same_op(given, variable))
             )
             needed = self.precedence if may_equal else self.precedence + _TIGHTER
-            parts.append(Operand(given, needed))
+            parts.append(Slot(given, needed))
         return Template(parts, self.precedence)
 
 
@@ -234,13 +235,13 @@ class PatternPrinter(Printer):
 
     def template(self, variable: Variable) -> Template:
         inputs = _inputs(variable)
-        parts: list[str | Operand] = []
+        parts: list[str | Slot] = []
         pieces = re.split(r"%\((\d+)\)s", self.patterns[variable.index or 0])
         for place, piece in enumerate(pieces):
             if place % 2:
                 inner = self.inner
                 needed = inner if isinstance(inner, float | int) else inner[int(piece)]
-                parts.append(Operand(inputs[int(piece)], needed))
+                parts.append(Slot(inputs[int(piece)], needed))
             elif piece:
                 parts.append(piece)
         return Template(parts, self.precedence)
@@ -251,6 +252,12 @@ class PrettyPrinter:
 
     Nothing is cut, whatever the depth. In a large expression, parts that occur several times get
     names and lines of their own, since written out their number may be astronomic.
+
+    Attributes
+    ----------
+    late
+        Modules that assign printers when they are imported. That is when an expression is first
+        written, or a printer is assigned by another module.
 
     Examples
     --------
@@ -272,24 +279,12 @@ class PrettyPrinter:
         self._by_op: dict[Op, Printer] = {}
         self._by_class: dict[type[Op], Printer] = {}
         self._by_predicate: list[tuple[Callable[[Variable], bool], Printer]] = []
-        self._late: list[LateModule] = []
+        self.late: list[LateModule] = []
         self.default = DefaultPrinter()
 
-    def assign_late(self, module: LateModule) -> None:
-        """Declare a module that assigns printers when it is imported.
-
-        That is when an expression is first written, or a printer is assigned by another module.
-
-        Parameters
-        ----------
-        module
-            The module.
-        """
-        self._late.append(module)
-
     def _assign_all(self) -> None:
-        for module in self._late:
-            _ = module.__all__  # imports it
+        for module in self.late:
+            import_whole(module.__name__)
 
     def assign(self, which: Op | type[Op] | Callable[[Variable], bool], printer: Printer) -> None:
         """Choose a printer for some variables.
@@ -369,7 +364,7 @@ class PrettyPrinter:
                 stack.pop()
             else:
                 template = begun[variable] = self.printer_of(variable).template(variable)
-                shown = [part.variable for part in template.parts if isinstance(part, Operand)]
+                shown = [part.variable for part in template.parts if isinstance(part, Slot)]
                 stack.extend(other for other in reversed(shown) if other not in begun)
         return templates
 
@@ -380,7 +375,7 @@ class PrettyPrinter:
         for variable, template in templates.items():
             size[variable] = 1
             for part in template.parts:
-                if isinstance(part, Operand):
+                if isinstance(part, Slot):
                     size[variable] += size[part.variable]
                     occurrences[part.variable] = occurrences.get(part.variable, 0) + 1
             size[variable] = min(size[variable], _LARGE)  # of interest only up to here
@@ -400,7 +395,7 @@ class PrettyPrinter:
     ) -> str:
         before, behind = self.parentheses
         written: list[str] = []
-        stack: list[str | Operand] = list(templates[root].parts)[::-1]
+        stack: list[str | Slot] = list(templates[root].parts)[::-1]
         while stack:
             part = stack.pop()
             if isinstance(part, str):

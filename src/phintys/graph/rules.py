@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from phintys._base.errors import IntegrityError
+from phintys._base.late import Homes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from phintys._base.late import LateModule
     from phintys.graph.op import Op
 
 __all__ = ["OpRules"]
@@ -28,10 +28,10 @@ class OpRules(Generic[Rule]):
     ----------
     purpose
         What the rules are for, for errors.
-    late
-        Modules that define rules, each with the names of the classes that its rules are for. A
-        module is imported when a class of such a name is first looked up. Other modules, such as
-        those of users, register their rules when they are imported.
+    homes
+        The table of the index that names the classes for which our modules have rules, which are
+        imported when a class of such a name is first looked up. Other modules, such as those of
+        users, register their rules when they are imported.
 
     Examples
     --------
@@ -45,19 +45,15 @@ class OpRules(Generic[Rule]):
     (True, None)
     """
 
-    def __init__(self, purpose: str, late: Mapping[LateModule, str] | None = None) -> None:
+    def __init__(self, purpose: str, homes: Mapping[str, str] | None = None) -> None:
         self.purpose = purpose
-        self.late: dict[str, LateModule] = {}
+        self.homes = Homes(homes or {})
         self._rules: dict[type[Op], Rule] = {}
-        self.add_late(late or {})
-
-    def add_late(self, late: Mapping[LateModule, str]) -> None:
-        """Add modules that define rules, for rooms above the one that keeps the rules."""
-        for module, names in late.items():
-            self.late.update(dict.fromkeys(names.split(), module))
 
     def register(self, *op_classes: type[Op]) -> Callable[[Rule], Rule]:
         """Return a decorator that makes a function the rule of classes of Ops."""
+        for op_class in op_classes:
+            self.homes.load_before(op_class.__name__)
 
         def decorate(rule: Rule) -> Rule:
             self._rules.update(dict.fromkeys(op_classes, rule))
@@ -71,9 +67,8 @@ class OpRules(Generic[Rule]):
         return next((rule for rule in rules if rule is not None), None)
 
     def _own(self, op_class: type[Any]) -> Rule | None:
-        module = self.late.get(op_class.__name__)
-        if op_class not in self._rules and module is not None:
-            _ = module.__all__  # imports it
+        if op_class not in self._rules:
+            self.homes.load(op_class.__name__)
         return self._rules.get(op_class)
 
     def load(self) -> Mapping[type[Op], Rule]:
@@ -84,12 +79,12 @@ class OpRules(Generic[Rule]):
         IntegrityError
             If a module does not define a rule that it should.
         """
-        for name, module in self.late.items():
-            _ = module.__all__
+        for name, home in self.homes.items():
+            self.homes.load(name)
             if all(op_class.__name__ != name for op_class in self._rules):
                 msg = (
-                    f"{module.__name__} registers no rule for the {self.purpose} of a class "
-                    f"{name!r}: name the class there, or correct the table of OpRules."
+                    f"{home} registers no rule for the {self.purpose} of a class {name!r}: name "
+                    "the class there, or run `make index`."
                 )
                 raise IntegrityError(msg)
         return dict(self._rules)

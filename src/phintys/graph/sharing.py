@@ -5,29 +5,16 @@ from __future__ import annotations
 from functools import partial, singledispatch
 from typing import Any
 
-from phintys._base.apart import import_whole
+from phintys._base import index
 from phintys._base.errors import TypeContractError, add_note
+from phintys._base.late import Homes
 from phintys.graph.shared_variable import SharedVariable
 from phintys.graph.type import Type, generic
 from phintys.graph.variable import Variable
 
-__all__ = ["shared", "shared_constructor", "shared_constructor_in"]
+__all__ = ["shared", "shared_constructor"]
 
-_LATE: dict[str, str] = {}
-"""The full name of a class -> the module that registers a constructor for it."""
-
-
-def shared_constructor_in(module: str, of: str) -> None:
-    """Declare that a module, when it is imported, registers a constructor for a class.
-
-    Parameters
-    ----------
-    module
-        Full name of the module.
-    of
-        Full name of the class, which need not be imported.
-    """
-    _LATE[of] = module
+_HOMES = Homes(index.SHARED_CONSTRUCTORS)
 
 
 @singledispatch
@@ -43,10 +30,12 @@ def shared_constructor(
     A value whose type has no constructor is stored unchanged.
     """
     cls = value.__class__
-    home = _LATE.pop(f"{cls.__module__}.{cls.__qualname__}", None)
-    if home is not None:
-        import_whole(home)  # registers a constructor for the class
-        return shared_constructor(value, name, strict, allow_downcast, **options)
+    before = shared_constructor.dispatch(cls)
+    for base in cls.__mro__:
+        _HOMES.load(base.__name__)
+    found = shared_constructor.dispatch(cls)
+    if found is not before:
+        return found(value, name, strict, allow_downcast, **options)
     if options:
         msg = (
             f"shared({type(value).__name__}) takes no option {', '.join(map(repr, options))}: "

@@ -12,7 +12,7 @@ from phintys import tensor as pt
 from phintys import tree
 from phintys._base.errors import ArgumentError
 from phintys._base.late import LateModule
-from phintys._base.nests import form_of, matched
+from phintys._base.nested_containers import form_of, matched
 from phintys.compile.build import function
 from phintys.gradient.jacobians import hessian, hessian_vector_product
 from phintys.gradient.reverse import grad

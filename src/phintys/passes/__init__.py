@@ -25,7 +25,7 @@ from phintys.passes.specialize import SPECIALIZE
 if TYPE_CHECKING:
     from phintys.passes.stabilize import STABILIZE
 else:
-    __getattr__, __dir__ = late_names(__name__, {"phintys.passes.stabilize": "STABILIZE"})
+    __getattr__, __dir__ = late_names(__name__)
 
 __all__ = [
     "CANONICAL",

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from phintys.graph.variable import Variable
 
 __all__ = [
-    "Argument",
-    "Loop",
+    "EditedLoop",
+    "LoopArgument",
     "always_computed",
     "arguments_of",
     "clients_of",
@@ -44,7 +44,7 @@ __all__ = [
 
 
 @record(eq=False)
-class Argument:
+class LoopArgument:
     """One argument of a loop, of any kind.
 
     Attributes
@@ -69,7 +69,7 @@ class Argument:
 
 
 @record(eq=False)
-class Loop:
+class EditedLoop:
     """A loop whose arguments can be changed.
 
     Attributes
@@ -87,16 +87,16 @@ class Loop:
     op: Scan
     n: Any
     index: Any
-    sequences: list[Argument]
-    carried: list[Argument]
-    untraced: list[Argument]
-    stacked: list[Argument]
-    captured: list[Argument]
+    sequences: list[LoopArgument]
+    carried: list[LoopArgument]
+    untraced: list[LoopArgument]
+    stacked: list[LoopArgument]
+    captured: list[LoopArgument]
     until: Any = None
     ran: list[Any] = field(default_factory=list)
 
     @classmethod
-    def of(cls, node: Apply, op: Any = None) -> Loop:
+    def of(cls, node: Apply, op: Any = None) -> EditedLoop:
         """Return the loop of a node, or one with the step of a copy of its Op."""
         op = node.op if op is None else op
         arguments: LoopArguments = op.arguments
@@ -108,10 +108,11 @@ class Loop:
             n=given.n,
             index=rows.index,
             sequences=[
-                Argument([row], x) for row, x in zip(rows.sequences, given.sequences, strict=True)
+                LoopArgument([row], x)
+                for row, x in zip(rows.sequences, given.sequences, strict=True)
             ],
             carried=[
-                Argument(list(own), x, new, [out], taps)
+                LoopArgument(list(own), x, new, [out], taps)
                 for own, x, new, out, taps in zip(
                     rows.carried,
                     given.carried,
@@ -122,29 +123,29 @@ class Loop:
                 )
             ],
             untraced=[
-                Argument([row], x, new, [out])
+                LoopArgument([row], x, new, [out])
                 for row, x, new, out in zip(
                     rows.untraced, given.untraced, made.untraced, results.untraced, strict=True
                 )
             ],
             stacked=[
-                Argument([], None, new, [out])
+                LoopArgument([], None, new, [out])
                 for new, out in zip(made.stacked, results.stacked, strict=True)
             ],
             captured=[
-                Argument([row], x) for row, x in zip(rows.captured, given.captured, strict=True)
+                LoopArgument([row], x) for row, x in zip(rows.captured, given.captured, strict=True)
             ],
             until=made.until,
             ran=[] if results.ran is None else [results.ran],
         )
 
     @property
-    def results(self) -> list[Argument]:
+    def results(self) -> list[LoopArgument]:
         """The arguments that have results, in the order of the outputs."""
         return [*self.carried, *self.untraced, *self.stacked]
 
     @property
-    def states(self) -> list[Argument]:
+    def states(self) -> list[LoopArgument]:
         """The arguments that later steps read."""
         return [*self.carried, *self.untraced]
 
@@ -274,7 +275,7 @@ def is_like(value: Any, row: Any) -> bool:
     return row.type == value.type
 
 
-def may_vanish(loop: Loop) -> bool:
+def may_vanish(loop: EditedLoop) -> bool:
     """Return whether no error about the number of steps is lost if there is no loop any more.
 
     What takes its place reads as many rows of all sequences that the steps read.

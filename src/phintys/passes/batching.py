@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from phintys.control.loop_forms.builder import LoopBuilder
 from phintys.control.loops.arguments import StepOutputs
-from phintys.rewriting import node_rewriter
+from phintys.rewriting import late_rules, node_rewriter
 from phintys.tensor.batching.blockwise import Blockwise
 from phintys.tensor.creation import alloc
 from phintys.tensor.dim_shuffle import dimshuffle
@@ -73,5 +73,5 @@ def _as_before(found: Sequence[Any], node: Any) -> list[Any]:
     return [old.type.filter_variable(new) for new, old in zip(found, node.outputs, strict=True)]
 
 
-CANONICAL_BATCHING = (blockwise_to_loop,)
+CANONICAL_BATCHING = late_rules(blockwise_to_loop, needs=[Blockwise])
 """The rules for batches, as parts of ``CANONICAL``."""

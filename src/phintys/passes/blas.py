@@ -25,7 +25,7 @@ from phintys.passes._facts import (
     scalar_op,
     uniform_value,
 )
-from phintys.rewriting import NOT_CONSTANT, node_rewriter
+from phintys.rewriting import NOT_CONSTANT, late_rules, node_rewriter
 from phintys.tensor import math
 from phintys.tensor.blas import BLAS_LETTERS, Gemm
 from phintys.tensor.dim_shuffle import DimShuffle
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.variable import Variable
-    from phintys.rewriting import NodeRewriter
     from phintys.tensor.type import TensorType
 
     Product = tuple[Any, Any, Any]
@@ -219,5 +218,5 @@ def _replaced(fgraph: FunctionGraph, node: Apply, value: Any) -> Mapping[Variabl
     return None if found is None else {node.outputs[0]: found}
 
 
-BLAS: tuple[NodeRewriter, ...] = (add_within_blas, scale_within_blas)
+BLAS = late_rules(add_within_blas, scale_within_blas, needs=[Dot])
 """In the order in which they are tried."""

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from phintys.control.branches.if_else import IfElse
 from phintys.graph.variable import Constant
-from phintys.rewriting import node_rewriter
+from phintys.rewriting import late_rules, node_rewriter
 
 if TYPE_CHECKING:
     from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.variable import Variable
-    from phintys.rewriting import NodeRewriter
 
 __all__ = ["CANONICAL_CHOICES"]
 
@@ -85,10 +84,7 @@ def unused_outputs(fgraph: FunctionGraph, node: Apply) -> list[Variable | None] 
     return [next(kept) if keep else None for keep in used]
 
 
-CANONICAL_CHOICES: tuple[NodeRewriter, ...] = (
-    known_condition,
-    known_inner_condition,
-    same_sides,
-    unused_outputs,
+CANONICAL_CHOICES = late_rules(
+    known_condition, known_inner_condition, same_sides, unused_outputs, needs=[IfElse]
 )
 """In the order in which they are tried."""

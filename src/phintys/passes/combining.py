@@ -9,7 +9,7 @@ from phintys._base.errors import InconsistencyError
 from phintys._base.origin import inherit_origin
 from phintys.control.branches.if_else import IfElse
 from phintys.graph.choosing import find_guards
-from phintys.rewriting import GraphRewriter
+from phintys.rewriting import GraphRewriter, late_rewriter
 from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
@@ -136,4 +136,4 @@ def _keys(fgraph: FunctionGraph, order: Sequence[Apply]) -> dict[Apply, Hashable
     }
 
 
-combine_choices = CombineChoices()
+combine_choices = late_rewriter(CombineChoices(), needs=[IfElse])

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from phintys.graph.variable import Constant
 from phintys.passes._facts import as_result, has_one_client, is_pure, operands
-from phintys.rewriting import Operand, node_rewriter
+from phintys.rewriting import Operand, late_rules, node_rewriter
 from phintys.tensor.creation import Alloc, alloc
 from phintys.tensor.dim_shuffle import DimShuffle
 from phintys.tensor.elemwise import Elemwise
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.variable import Variable
-    from phintys.rewriting import NodeRewriter
 
 __all__ = ["CANONICAL_DIMSHUFFLE"]
 
@@ -115,11 +114,12 @@ def dimshuffle_of_alloc(fgraph: FunctionGraph, node: Apply) -> list[Variable] | 
     return as_result(fgraph, node, alloc(value, *order))
 
 
-CANONICAL_DIMSHUFFLE: tuple[NodeRewriter, ...] = (
+CANONICAL_DIMSHUFFLE = late_rules(
     merge_dimshuffles,
     keep_dropped_dimensions,
     drop_useless_dimshuffle,
     dimshuffle_before_elemwise,
     dimshuffle_of_alloc,
+    needs=[DimShuffle],
 )
 """In the order in which they are tried."""

@@ -17,7 +17,7 @@ from phintys.graph.variable import Constant
 from phintys.passes._facts import as_result, kind, operands, scalar_node
 from phintys.passes._matrix_facts import only_item, turned
 from phintys.passes._structure import triangle_of
-from phintys.rewriting import node_rewriter
+from phintys.rewriting import late_rules, node_rewriter
 from phintys.tensor import math
 from phintys.tensor.diagonals import AllocDiag, ExtractDiag, tril
 from phintys.tensor.dim_shuffle import DimShuffle, expand_dims, matrix_transpose
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.variable import Variable
-    from phintys.rewriting import NodeRewriter
 
 __all__ = ["EXPAND_FACTORS"]
 
@@ -248,5 +247,5 @@ def gradient_by_factors(fgraph: FunctionGraph, node: Apply) -> list[Variable] | 
     return as_result(fgraph, node, known + (op if is_stack else op.expanded)(clean, rest))
 
 
-EXPAND_FACTORS: tuple[NodeRewriter, ...] = (gradient_by_factors,)
+EXPAND_FACTORS = late_rules(gradient_by_factors, needs=[CholeskyAdjoint])
 """Expansions of gradients."""

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from phintys.control.fences import Fence
-from phintys.rewriting import node_rewriter
+from phintys.rewriting import late_rules, node_rewriter
 
 if TYPE_CHECKING:
     from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.variable import Variable
-    from phintys.rewriting import NodeRewriter
 
 __all__ = ["CANONICAL_FENCES"]
 
@@ -28,5 +27,5 @@ def unread_values(fgraph: FunctionGraph, node: Apply) -> list[Variable | None] |
     return [next(kept) if keep else None for keep in used]
 
 
-CANONICAL_FENCES: tuple[NodeRewriter, ...] = (unread_values,)
+CANONICAL_FENCES = late_rules(unread_values, needs=[Fence])
 """In the order in which they are tried."""

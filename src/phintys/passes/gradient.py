@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from phintys.gradient.marks import GradientMark
-from phintys.rewriting import node_rewriter
+from phintys.rewriting import late_rules, node_rewriter
 
 if TYPE_CHECKING:
     from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.variable import Variable
-    from phintys.rewriting import NodeRewriter
 
 __all__ = ["CANONICAL_GRADIENT"]
 
@@ -25,5 +24,5 @@ def drop_gradient_mark(fgraph: FunctionGraph, node: Apply) -> list[Variable] | N
     return [node.inputs[0]] if cast("GradientMark", node.op).is_identity else None
 
 
-CANONICAL_GRADIENT: tuple[NodeRewriter, ...] = (drop_gradient_mark,)
+CANONICAL_GRADIENT = late_rules(drop_gradient_mark, needs=[GradientMark])
 """In the order in which they are tried."""

@@ -18,7 +18,7 @@ from phintys.passes._facts import (
     output_type,
     sizes_covered,
 )
-from phintys.rewriting import node_rewriter
+from phintys.rewriting import late_rules, node_rewriter
 from phintys.tensor.creation import Alloc, alloc
 from phintys.tensor.dim_shuffle import DimShuffle, dimshuffle
 from phintys.tensor.indexing.basic import Subtensor
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.variable import Variable
-    from phintys.rewriting import NodeRewriter
 
 __all__ = ["CANONICAL_INDEXING"]
 
@@ -479,7 +478,7 @@ def read_what_was_set(fgraph: FunctionGraph, node: Apply) -> list[Variable] | No
     return as_result(fgraph, node, y) if y.type == output_type(node) else None
 
 
-CANONICAL_INDEXING: tuple[NodeRewriter, ...] = (
+CANONICAL_INDEXING = late_rules(
     drop_full_slices,
     index_known_parts,
     simplify_entries,
@@ -492,5 +491,8 @@ CANONICAL_INDEXING: tuple[NodeRewriter, ...] = (
     index_before_elemwise,
     index_before_reduction,
     index_before_dot,
+    needs=[Subtensor],
 )
 """In the order in which they are tried."""
+
+KNOWN_PARTS = late_rules(index_known_parts, needs=[Subtensor])

@@ -2,8 +2,8 @@
 
 A *twin* of an Op computes the same outputs, some of them in the memory of inputs. If an operand
 owns its memory and all its other readers can run first, the pass replaces the Op by the twin: the
-graph remains computable, and the operand is not copied. Twins are registered with
-:func:`register_inplace`.
+graph remains computable, and the operand is not copied. An Op names its twins by the method
+``inplace_twins``; those of an Op of others are registered with :func:`register_inplace`.
 
 Everything is checked incrementally, with an execution order that is updated when a reader has to
 move before an overwriting node. The time is therefore nearly linear in the size of the graph.
@@ -11,51 +11,37 @@ move before an overwriting node. The time is therefore nearly linear in the size
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from functools import lru_cache
+from collections.abc import Callable, Iterable
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import InconsistencyError, PhintysError, RewriteError
-from phintys._base.late import LateModule
 from phintys._base.origin import inherit_origin
 from phintys.graph.alias_map import destroyed_inputs, view_roots
 from phintys.graph.aliasing import DestroyHandler, check_own_inputs, mutable_inputs
 from phintys.graph.identity import all_same, is_among
 from phintys.graph.op import Op
 from phintys.graph.ranks import Ranks
-from phintys.graph.rules import OpRules
 from phintys.graph.variable import Constant
 from phintys.rewriting import GraphRewriter
-from phintys.tensor.elemwise import Elemwise
 
 if TYPE_CHECKING:
     from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.variable import Variable
     from phintys.rewriting import RewriteTrace
-    from phintys.scalar.op import ScalarOp
-    from phintys.tensor.indexing import update
 
     Twins = Callable[[Any, Apply], Iterable[Op]]
-else:
-    update = LateModule("phintys.tensor.indexing.update")
 
-__all__ = ["BUILT_IN", "InPlace", "inplace", "inplace_everywhere", "register_inplace"]
+__all__ = ["InPlace", "inplace", "inplace_everywhere", "register_inplace"]
 
 _TWINS: dict[Op | type[Op], Twins] = {}
 
-BUILT_IN: OpRules[Twins] = OpRules(
-    "in-place twins",
-    late={
-        LateModule("phintys.passes.inplace_twins"): "AdvancedIncSubtensor Gemm IncSubtensor",
-    },
-)
-"""The twins that the native backend does not need."""
-
 
 def register_inplace(op: Op | type[Op], twin: Op | Twins) -> None:
-    """Register the in-place twin of an Op, which the pass ``inplace`` replaces it by.
+    """Register the in-place twin of an Op of others, which the pass ``inplace`` replaces it by.
+
+    A class of your own defines the method ``inplace_twins(node)`` instead.
 
     Parameters
     ----------
@@ -114,24 +100,6 @@ def register_inplace(op: Op | type[Op], twin: Op | Twins) -> None:
     _TWINS[op] = lambda _op, _node: only
 
 
-@BUILT_IN.register(Elemwise)
-def _elemwise_twins(op: Elemwise, node: Apply) -> Iterator[Op]:
-    """Yield twins that overwrite an operand of the same type as the result."""
-    if op.inplace_pattern or op.nout != 1:
-        return
-    wanted: Any = node.outputs[0].type
-    for position, variable in enumerate(node.inputs):
-        given: Any = variable.type
-        if given.dtype == wanted.dtype and given.shape == wanted.shape and wanted.ndim:
-            yield _elemwise_twin(op.scalar_op, position)
-
-
-@lru_cache(maxsize=1024)
-def _elemwise_twin(scalar_op: ScalarOp, position: int) -> Elemwise:
-    """Return the twin for an operand; cached, since the Op caches the types of its results."""
-    return Elemwise(scalar_op, {0: position})
-
-
 class InPlace(GraphRewriter):
     """f(x, y) -> f_inplace(x, y), where x is not needed afterwards
 
@@ -140,9 +108,9 @@ class InPlace(GraphRewriter):
     name
         The name of the step.
     built_in
-        Use the twins of elementwise Ops, ``Gemm``, ``set_subtensor`` and ``inc_subtensor`` as well.
-        The native backend plans its memory by itself and does not need them, except for those that
-        modify inputs that were declared mutable.
+        Use the twins of Ops with ``reuses_operands`` as well, such as elementwise Ops, ``Gemm``,
+        ``set_subtensor`` and ``inc_subtensor``. The native backend plans its memory by itself and
+        does not need them, except for those that modify inputs that were declared mutable.
 
     Examples
     --------
@@ -163,8 +131,7 @@ class InPlace(GraphRewriter):
     def apply(self, fgraph: FunctionGraph, trace: RewriteTrace | None = None) -> None:
         """Replace Ops of ``fgraph`` by their twins where possible."""
         found = {} if self.built_in else _changes_of_mutable(fgraph)
-        if _TWINS or self.built_in:
-            found |= {n: twins for n in fgraph.apply_nodes if (twins := self._twins_of(n))}
+        found |= {n: twins for n in fgraph.apply_nodes if (twins := self._twins_of(n))}
         if not found:
             return
         books = _Books(fgraph)
@@ -178,19 +145,27 @@ class InPlace(GraphRewriter):
         op = node.op
         if op.destroy_map:
             return None
-        try:
-            found = _TWINS.get(op)
-        except Exception:  # noqa: BLE001 - a user's unhashable Op has no twin
-            return None
-        if found is not None:
-            return found
-        for cls in type(op).__mro__:
-            if cls in _TWINS:
-                return _TWINS[cls]
-        return BUILT_IN.find(type(op)) if self.built_in else None
+        registered = _registered(op) if _TWINS else None
+        if registered is not None or (op.reuses_operands and not self.built_in):
+            return registered
+        return None if op.inplace_twins is None else _own_twins
 
     def __reduce__(self) -> Any:
         return (_remade, (self.name, self.built_in))
+
+
+def _registered(op: Op) -> Twins | None:
+    """Return the twins that were registered for an Op, or for the nearest of its classes."""
+    try:
+        found = _TWINS.get(op)
+    except Exception:  # noqa: BLE001 - a user's unhashable Op
+        return None
+    classes = (_TWINS[cls] for cls in type(op).__mro__ if cls in _TWINS)
+    return next(classes, None) if found is None else found
+
+
+def _own_twins(op: Op, node: Apply) -> Iterable[Op]:
+    return () if op.inplace_twins is None else op.inplace_twins(node)
 
 
 def _changes_of_mutable(fgraph: FunctionGraph) -> dict[Apply, Twins]:
@@ -199,12 +174,10 @@ def _changes_of_mutable(fgraph: FunctionGraph) -> dict[Apply, Twins]:
     lent = mutable_inputs(fgraph)
     for node in fgraph.toposort() if lent else ():
         op = node.op
-        changes = isinstance(op, update.IncSubtensor | update.AdvancedIncSubtensor)
-        if changes and node.inputs[0] in lent:
+        if op.writes_first_input and node.inputs[0] in lent:
             lent.update(dict.fromkeys(node.outputs))
-            twins = BUILT_IN.find(type(op))
-            if twins is not None and not op.destroy_map:
-                found[node] = twins
+            if op.inplace_twins is not None and not op.destroy_map:
+                found[node] = _own_twins
     return found
 
 

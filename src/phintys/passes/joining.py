@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from phintys.passes._facts import as_result, has_one_client, operands, output_type
-from phintys.rewriting import Operand, node_rewriter
+from phintys.rewriting import Operand, late_rules, node_rewriter
 from phintys.tensor.joining import Join
 
 if TYPE_CHECKING:
     from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.variable import Variable
-    from phintys.rewriting import NodeRewriter
 
 __all__ = ["CANONICAL_JOIN"]
 
@@ -65,5 +64,5 @@ def drop_empty_parts(fgraph: FunctionGraph, node: Apply) -> list[Variable] | Non
     return as_result(fgraph, node, node.op(*parts))
 
 
-CANONICAL_JOIN: tuple[NodeRewriter, ...] = (join_of_one, merge_joins, drop_empty_parts)
+CANONICAL_JOIN = late_rules(join_of_one, merge_joins, drop_empty_parts, needs=[Join])
 """In the order in which they are tried."""

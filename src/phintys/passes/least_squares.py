@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from phintys.passes._facts import as_result, operands
 from phintys.passes._matrix_facts import steps_of, without_adjoint
-from phintys.rewriting import node_rewriter
+from phintys.rewriting import late_rules, node_rewriter
 from phintys.tensor.linear_algebra.least_squares import Lstsq, Pinv
 
 if TYPE_CHECKING:
     from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.variable import Variable
-    from phintys.rewriting import NodeRewriter
 
 __all__ = ["EXPAND_LEAST_SQUARES"]
 
@@ -43,5 +42,5 @@ def least_squares_by_factors(fgraph: FunctionGraph, node: Apply) -> list[Variabl
         return as_result(fgraph, node, op.expanded(a, *others, **options))
 
 
-EXPAND_LEAST_SQUARES: tuple[NodeRewriter, ...] = (least_squares_by_factors,)
+EXPAND_LEAST_SQUARES = late_rules(least_squares_by_factors, needs=[Lstsq, Pinv])
 """Expansions to singular values."""

@@ -16,15 +16,18 @@ from phintys.passes._facts import as_result, fits, has_one_client, kind, operand
 from phintys.passes._matrix_facts import steps_of, turned, unturned, without_adjoint
 from phintys.passes._structure import triangle_of
 from phintys.passes.matrices import LATE_MATRICES, MATRICES, SHARED_FACTORS
-from phintys.rewriting import node_rewriter
+from phintys.rewriting import late_rules, node_rewriter
 from phintys.tensor import math
-from phintys.tensor.diagonals import diagonal, eye
+from phintys.tensor.diagonals import AllocDiag, ExtractDiag, diagonal, eye
 from phintys.tensor.dim_shuffle import DimShuffle, expand_dims, matrix_transpose, squeeze
+from phintys.tensor.linear_algebra.assumptions import Assume
+from phintys.tensor.linear_algebra.cholesky import Cholesky
 from phintys.tensor.linear_algebra.determinants import Det, SlogDet
 from phintys.tensor.linear_algebra.solving import Inv, Solve
 from phintys.tensor.linear_algebra.sylvester import Sylvester
 from phintys.tensor.linear_algebra.triangular import SolveTriangular
 from phintys.tensor.products import BatchedDot, Dot
+from phintys.tensor.ranges import ARange
 from phintys.tensor.reduce import prod, sum
 from phintys.tensor.shapes import sizes_of
 
@@ -32,7 +35,6 @@ if TYPE_CHECKING:
     from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.variable import Variable
-    from phintys.rewriting import NodeRewriter
 
 __all__ = ["EXPAND_LINEAR_ALGEBRA", "STABILIZE_LINEAR_ALGEBRA"]
 
@@ -309,7 +311,9 @@ def sylvester_by_schur_forms(fgraph: FunctionGraph, node: Apply) -> list[Variabl
         return as_result(fgraph, node, op.expanded(a, b, q, turn_a=turn_a, turn_b=turn_b))
 
 
-STABILIZE_LINEAR_ALGEBRA: tuple[NodeRewriter, ...] = (
+_MATRICES = [Cholesky, Det, Inv, SlogDet, Solve]
+
+STABILIZE_LINEAR_ALGEBRA = late_rules(
     *MATRICES,
     inv_times,
     times_inv,
@@ -321,15 +325,17 @@ STABILIZE_LINEAR_ALGEBRA: tuple[NodeRewriter, ...] = (
     slogdet_of_triangle,
     det_of_transpose,
     *LATE_MATRICES,
+    needs=[*_MATRICES, ARange, AllocDiag, Assume, ExtractDiag],
 )
 """Cheaper or more accurate forms."""
 
-EXPAND_LINEAR_ALGEBRA: tuple[NodeRewriter, ...] = (
+EXPAND_LINEAR_ALGEBRA = late_rules(
     solve_by_factors,
     inv_by_factors,
     det_by_factors,
     slogdet_by_factors,
     sylvester_by_schur_forms,
     *SHARED_FACTORS,
+    needs=[*_MATRICES, Sylvester],
 )
 """Expansions to factors."""

@@ -9,8 +9,8 @@ import numpy as np
 from phintys.control.loops.scan_op import Scan
 from phintys.graph.variable import Constant
 from phintys.passes._loops import (
-    Argument,
-    Loop,
+    EditedLoop,
+    LoopArgument,
     arguments_of,
     covers,
     enough_rows,
@@ -19,7 +19,7 @@ from phintys.passes._loops import (
     not_negative,
     replacements,
 )
-from phintys.rewriting import node_rewriter
+from phintys.rewriting import late_rules, node_rewriter
 from phintys.tensor.convert import constant
 from phintys.tensor.creation import Alloc, alloc
 from phintys.tensor.joining import join
@@ -50,7 +50,7 @@ def drop_unread_results(fgraph: FunctionGraph, node: Apply) -> list[Variable | N
     used = [bool(fgraph.clients.get(out)) for out in node.outputs]
     if all(used) or not any(used):
         return None
-    loop = Loop.of(node)
+    loop = EditedLoop.of(node)
     is_read = used[: len(loop.results)]
     state_of = {row: state for state in loop.states for row in state.rows}
     needed = {one for one, read in zip(loop.results, is_read, strict=True) if read}
@@ -86,14 +86,14 @@ def drop_unread_results(fgraph: FunctionGraph, node: Apply) -> list[Variable | N
 )
 def drop_unread_inputs(fgraph: FunctionGraph, node: Apply) -> list[Variable | None] | None:
     """loop(x, y) -> loop(x), where no step reads y"""
-    loop = Loop.of(node)
+    loop = EditedLoop.of(node)
     clients = loop.op.fgraph.clients
 
-    def is_read(argument: Argument) -> bool:
+    def is_read(argument: LoopArgument) -> bool:
         return any(clients.get(row) for row in argument.rows)
 
     captured = [one for one in loop.captured if is_read(one)]
-    sequences: list[Argument] = []
+    sequences: list[LoopArgument] = []
     is_known = known_int(loop.n) is not None
     for number, one in enumerate(loop.sequences):
         if is_read(one) or (is_known and not covers(loop.n, one.given)):
@@ -117,7 +117,7 @@ def unite_inputs(fgraph: FunctionGraph, node: Apply) -> list[Variable | None] | 
     """loop(x, x) -> loop(x)"""
     if len(set(node.inputs)) == len(node.inputs):
         return None
-    loop = Loop.of(node)
+    loop = EditedLoop.of(node)
     rows: dict[Any, Any] = {}
     sequences = _different(loop.sequences, rows)
     captured = _different(loop.captured, rows)
@@ -128,10 +128,10 @@ def unite_inputs(fgraph: FunctionGraph, node: Apply) -> list[Variable | None] | 
     return replacements(fgraph, node, loop.apply())
 
 
-def _different(arguments: Iterable[Argument], rows: dict[Any, Any]) -> list[Argument]:
+def _different(arguments: Iterable[LoopArgument], rows: dict[Any, Any]) -> list[LoopArgument]:
     """Return the arguments without repetitions, whose rows are added to ``rows``."""
-    first: dict[Any, Argument] = {}
-    found: list[Argument] = []
+    first: dict[Any, LoopArgument] = {}
+    found: list[LoopArgument] = []
     for one in arguments:
         former = first.setdefault(one.given, one)
         if former is not one and former.rows[0].type == one.rows[0].type:
@@ -148,7 +148,7 @@ def capture_constants(fgraph: FunctionGraph, node: Apply) -> list[Variable | Non
     """loop(constant(1)) -> loop(), with the constant in the graph of a step"""
     if not any(isinstance(x, Constant) for x in node.inputs[1:]):
         return None
-    loop = Loop.of(node)
+    loop = EditedLoop.of(node)
     rows = {
         one.rows[0]: one.given
         for one in loop.captured
@@ -187,14 +187,14 @@ def capture_repeated_rows(fgraph: FunctionGraph, node: Apply) -> list[Variable |
     sequences = node.inputs[1 : 1 + arguments_of(node).sequences]
     if not any(map(_may_repeat, sequences)):
         return None
-    loop = Loop.of(node)
-    kept: list[Argument] = []
+    loop = EditedLoop.of(node)
+    kept: list[LoopArgument] = []
     for one in loop.sequences:
         row = _repeated_row(one.given) if covers(loop.n, one.given) else None
         if row is None or not is_like(row, one.rows[0]):
             kept.append(one)
         else:
-            loop.captured.append(Argument(one.rows, row))
+            loop.captured.append(LoopArgument(one.rows, row))
     if len(kept) == len(loop.sequences):
         return None
     loop.sequences = kept
@@ -238,9 +238,9 @@ def _same_bits(x: Any, y: Any) -> bool:
 )
 def capture_unchanging_states(fgraph: FunctionGraph, node: Apply) -> list[Variable | None] | None:
     """loop(x) -> alloc(x), where every step returns the state x as it is"""
-    loop = Loop.of(node)
+    loop = EditedLoop.of(node)
     new: dict[Variable, Any] = {}
-    steady: set[Argument] = set()
+    steady: set[LoopArgument] = set()
     for one in loop.states:
         if one.new is not one.rows[-1] or one.taps not in {(), (-1,)}:
             continue
@@ -257,7 +257,7 @@ def capture_unchanging_states(fgraph: FunctionGraph, node: Apply) -> list[Variab
         return None
     for one in steady:
         value = one.given[0] if one.taps else one.given
-        loop.captured.append(Argument(one.rows, value))
+        loop.captured.append(LoopArgument(one.rows, value))
     loop.carried = [one for one in loop.carried if one not in steady]
     loop.untraced = [one for one in loop.untraced if one not in steady]
     is_over = not loop.results and not any(map(fgraph.clients.get, loop.ran))
@@ -270,7 +270,7 @@ def capture_unchanging_states(fgraph: FunctionGraph, node: Apply) -> list[Variab
     return replacements(fgraph, node, new)
 
 
-def _trace_of_same(first: Any, loop: Loop) -> Any:
+def _trace_of_same(first: Any, loop: EditedLoop) -> Any:
     """Return the trace of a state that does not change; ``None`` with a condition."""
     if loop.until is not None:
         return None
@@ -278,13 +278,14 @@ def _trace_of_same(first: Any, loop: Loop) -> Any:
     return join(0, first, alloc(first[0], not_negative(loop.n), *sizes))
 
 
-LOOP_ARGUMENTS: tuple[NodeRewriter, ...] = (
+LOOP_ARGUMENTS = late_rules(
     drop_unread_results,
     drop_unread_inputs,
     unite_inputs,
     capture_constants,
     capture_repeated_rows,
     capture_unchanging_states,
+    needs=[Scan],
 )
 """In the order in which they are tried."""
 

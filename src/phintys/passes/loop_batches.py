@@ -4,27 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from phintys._base.late import LateModule
 from phintys._base.origin import inherit_origin
 from phintys.graph.inner import HasInnerGraph
 from phintys.graph.variable import Constant
 from phintys.passes._facts import fits, is_size_of
 from phintys.passes._loops import enough_rows, is_like, not_negative
-from phintys.tensor.creation import Alloc, alloc
-from phintys.tensor.cumulative import CumOp
+from phintys.tensor.creation import alloc
 from phintys.tensor.dim_shuffle import DimShuffle
 from phintys.tensor.elemwise import Elemwise
 from phintys.tensor.indexing.basic import Subtensor
-from phintys.tensor.indexing.setting import take
-from phintys.tensor.indexing.template import FULL, SCALAR
+from phintys.tensor.indexing.template import SCALAR
 from phintys.tensor.known import known_int
-from phintys.tensor.make_vectors import MakeVector
-from phintys.tensor.products import BatchedDot, Dot
+from phintys.tensor.products import Dot
 from phintys.tensor.ranges import arange
 from phintys.tensor.reduce import Reduce
 from phintys.tensor.reshaping import reshape
-from phintys.tensor.shapes import Shape, ShapeI, shape_i
+from phintys.tensor.shapes import shape_i
 from phintys.tensor.size_check import unchecked_size
-from phintys.tensor.softmaxes import LogSoftmax, LogSumExp, Softmax, SoftmaxOrZero
+from phintys.tensor.softmaxes import LogSoftmax, Softmax, SoftmaxOrZero
 from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
@@ -32,29 +30,12 @@ if TYPE_CHECKING:
 
     from phintys.graph.apply import Apply
     from phintys.graph.op import Op
-    from phintys.passes._loops import Argument, Loop
+    from phintys.passes._loops import EditedLoop, LoopArgument
+    from phintys.tensor.batching import engine as batching
+else:
+    batching = LateModule("phintys.tensor.batching.engine")
 
-    Build = Callable[..., Any]
-
-__all__ = ["BATCHED", "SAFE", "Outside", "collapse"]
-
-SAFE: tuple[type[Op], ...] = (
-    Elemwise,
-    DimShuffle,
-    Reduce,
-    Dot,
-    BatchedDot,
-    Softmax,
-    SoftmaxOrZero,
-    LogSoftmax,
-    LogSumExp,
-    CumOp,
-    Shape,
-    ShapeI,
-    MakeVector,
-    Alloc,
-)
-"""Ops that raise no error but for shapes, whatever the values are."""
+__all__ = ["BATCHED", "Outside", "collapse"]
 
 
 class Outside:
@@ -74,12 +55,14 @@ class Outside:
     """
 
     def __init__(
-        self, loop: Loop, nodes: Iterable[Apply], stacked: Iterable[Argument] | None = None
+        self,
+        loop: EditedLoop,
+        nodes: Iterable[Apply],
+        stacked: Iterable[LoopArgument] | None = None,
     ) -> None:
         self._loop = loop
         self._stacked = None if stacked is None else list(stacked)
         self._values: dict[Any, Any] = {}
-        self._builds: dict[Any, Build] = {}
         self.rows: dict[Any, bool] = {}
         """Variable -> whether it has rows; for those that can be computed outside."""
         self.steps: Any = None
@@ -121,10 +104,8 @@ class Outside:
                 if not isinstance(node.op, HasInnerGraph):
                     rows.update(dict.fromkeys(node.outputs, False))
                 continue
-            find = _BATCHES.get(type(node.op))
-            build = None if find is None else find(node, flags)
-            if build is not None:
-                self._builds[node] = build
+            is_faster = _AT_ONCE.get(type(node.op))
+            if is_faster is not None and is_faster(node, flags):
                 rows[node.outputs[0]] = True
 
     # ---- values --------------------------------------------------------------------------------
@@ -192,12 +173,8 @@ class Outside:
 
     def _compute(self, node: Apply) -> None:
         given = [self._values[x] for x in node.inputs]
-        build = self._builds.get(node)
         with inherit_origin(node.origin):
-            if build is None:
-                found = node.clone_with_new_inputs(given, strict=False).outputs
-            else:
-                found = [build(*given)]
+            found = batching.outputs_for(batching.Batch(node, given))
         self._values.update(zip(node.outputs, found, strict=True))
 
 
@@ -222,65 +199,39 @@ def collapse(x: Any) -> Any:
 # ---- Ops on rows -------------------------------------------------------------------------------
 
 
-def _of_elemwise(node: Any, rows: Sequence[bool]) -> Build | None:
-    if node.op.inplace_pattern or len(node.outputs) > 1:
-        return None
-    return node.op
+def _always(node: Any, rows: Sequence[bool]) -> bool:
+    return True
 
 
-def _of_dimshuffle(node: Any, rows: Sequence[bool]) -> Build | None:
-    order = [0, *(entry if entry == "x" else entry + 1 for entry in node.op.new_order)]
-    return DimShuffle(node.inputs[0].ndim + 1, order)
+def _elemwise_at_once(node: Any, rows: Sequence[bool]) -> bool:
+    return not node.op.inplace_pattern and len(node.outputs) == 1
 
 
-def _of_reduce(node: Any, rows: Sequence[bool]) -> Build | None:
-    op = node.op
-    axes = [axis + 1 for axis in op.axes(node.inputs[0].ndim)]
-    return Reduce(op.scalar_op, axes, op.dtype, op.acc_dtype)
+def _subtensor_at_once(node: Any, rows: Sequence[bool]) -> bool:
+    """Rows of one index; or rows of an array that is the same in all steps."""
+    return not any(rows[1:]) or (not rows[0] and node.op.idx_list == (SCALAR,))
 
 
-def _of_softmax(node: Any, rows: Sequence[bool]) -> Build | None:
-    axes = node.op.axes(node.inputs[0].ndim)
-    return type(node.op)(tuple(axis + 1 for axis in axes))
-
-
-def _of_subtensor(node: Any, rows: Sequence[bool]) -> Build | None:
-    if rows[0] and not any(rows[1:]):
-        return Subtensor((FULL, *node.op.idx_list))
-    if not rows[0] and node.op.idx_list == (SCALAR,):
-        return lambda x, index: take(x, index, axis=0)
-    return None
-
-
-def _of_dot(node: Any, rows: Sequence[bool]) -> Build | None:
+def _dot_at_once(node: Any, rows: Sequence[bool]) -> bool:
+    """One product of matrices, or one for each step if that must be."""
     ranks = tuple(x.ndim for x in node.inputs)
-    if rows[0] and rows[1]:
-        if ranks == (2, 2):
-            return BatchedDot()
-        return (lambda x, y: (x * y).sum(axis=1)) if ranks == (1, 1) else None
-    if rows[0]:
-        return Dot() if ranks[0] == 1 else _rows_by_matrix
-    if ranks == (1, 1):
-        return lambda x, y: Dot()(y, x)
-    return (lambda x, y: Dot()(y, x.T)) if ranks == (2, 1) else None
+    if all(rows):
+        return ranks in {(1, 1), (2, 2)}
+    return rows[0] or ranks[1] == 1
 
 
-def _rows_by_matrix(x: Any, y: Any) -> Any:
-    """x[i] @ y, for all i as one product."""
-    sizes = [shape_i(x, 0), shape_i(x, 1), *([shape_i(y, 1)] if y.ndim == 2 else [])]
-    return reshape(Dot()(collapse(x), y), sizes, ndim=len(sizes))
-
-
-_BATCHES: dict[type[Op], Callable[[Any, Sequence[bool]], Build | None]] = {
-    Elemwise: _of_elemwise,
-    DimShuffle: _of_dimshuffle,
-    Reduce: _of_reduce,
-    Softmax: _of_softmax,
-    SoftmaxOrZero: _of_softmax,
-    LogSoftmax: _of_softmax,
-    Subtensor: _of_subtensor,
-    Dot: _of_dot,
+_AT_ONCE: dict[type[Op], Callable[[Any, Sequence[bool]], bool]] = {
+    Elemwise: _elemwise_at_once,
+    DimShuffle: _always,
+    Reduce: _always,
+    Softmax: _always,
+    SoftmaxOrZero: _always,
+    LogSoftmax: _always,
+    Subtensor: _subtensor_at_once,
+    Dot: _dot_at_once,
 }
+"""Ops that are moved out of loops -> whether it is faster for given operands with rows. How they
+are batched is in the table of batching."""
 
-BATCHED: tuple[type[Op], ...] = tuple(_BATCHES)
+BATCHED: tuple[type[Op], ...] = tuple(_AT_ONCE)
 """Ops that can be computed for the rows of all steps at once."""

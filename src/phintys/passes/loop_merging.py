@@ -12,9 +12,9 @@ from phintys.graph.alias_map import is_overwritten
 from phintys.graph.choosing import Choosing, find_guards
 from phintys.graph.traversal import ancestors
 from phintys.graph.variable import Constant
-from phintys.passes._loops import Argument, Loop, is_like
+from phintys.passes._loops import EditedLoop, LoopArgument, is_like
 from phintys.passes.loop_states import equal_values, unite_results
-from phintys.rewriting import GraphRewriter
+from phintys.rewriting import GraphRewriter, late_rewriter
 from phintys.tensor.indexing.basic import Subtensor
 from phintys.tensor.indexing.template import FULL, Slice, is_full
 from phintys.tensor.known import known_int
@@ -123,7 +123,7 @@ def _candidates(loops: list[Apply]) -> Iterator[tuple[Apply, Apply]]:
     """Yield pairs of loops that read the same, or of which one reads what the other computes."""
     readers: dict[Any, list[Apply]] = {}
     for other in loops:
-        loop = Loop.of(other)
+        loop = EditedLoop.of(other)
         found: dict[Apply, None] = {}
         for x in (*loop.sequences, *loop.states):
             source = x.given.owner
@@ -163,11 +163,11 @@ def _links(one: Apply, other: Apply) -> dict[Variable, Any]:
     op: Any = one.op
     if op.arguments.has_until:
         return {}
-    mine = Loop.of(one)
+    mine = EditedLoop.of(one)
     stacks = {x.out[0]: x.new for x in mine.stacked}
     traces = {x.out[0]: x for x in mine.carried}
     found: dict[Variable, Any] = {}
-    for x in Loop.of(other).sequences:
+    for x in EditedLoop.of(other).sequences:
         row = stacks.get(x.given)
         if row is None:
             row = _row_of_trace(x.given, traces)
@@ -176,7 +176,7 @@ def _links(one: Apply, other: Apply) -> dict[Variable, Any]:
     return found
 
 
-def _row_of_trace(x: Any, traces: Mapping[Any, Argument]) -> Any:
+def _row_of_trace(x: Any, traces: Mapping[Any, LoopArgument]) -> Any:
     """Return the variable of a step that is the row of a sequence, a part of a trace."""
     start, left_out = 0, 0
     node = x.owner
@@ -206,7 +206,7 @@ def _merged(first: Apply, second: Apply) -> dict[Variable, Any] | None:
     op: Any = second.op
     if op is first.op:  # other values of the same step, whose variables stand for those of one
         op = op.with_inner(op.fgraph.clone())
-    one, other = Loop.of(first), Loop.of(second, op)
+    one, other = EditedLoop.of(first), EditedLoop.of(second, op)
     rows: dict[Any, Any] = {other.index: one.index}
     former = {(x.given, x.rows[0].type): x.rows[0] for x in (*one.sequences, *one.captured)}
     for x in (*other.sequences, *other.captured):
@@ -232,9 +232,9 @@ def _merged(first: Apply, second: Apply) -> dict[Variable, Any] | None:
     return one.apply()
 
 
-def _are_equal(loop: Loop, x: Any, y: Any) -> bool:
+def _are_equal(loop: EditedLoop, x: Any, y: Any) -> bool:
     """Return whether two variables of a step are equal in all steps."""
-    extra = Argument([], None, y)
+    extra = LoopArgument([], None, y)
     loop.stacked.append(extra)
     _, numbers = equal_values(loop)
     loop.stacked.remove(extra)
@@ -252,4 +252,4 @@ def _with_checks(n: Any, other: Any) -> Any:
     return n
 
 
-combine_loops = CombineLoops()
+combine_loops = late_rewriter(CombineLoops(), needs=[Scan])

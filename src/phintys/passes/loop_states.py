@@ -7,8 +7,14 @@ from typing import TYPE_CHECKING, Any
 from phintys.control.loops.scan_op import Scan
 from phintys.graph.alias_map import is_overwritten
 from phintys.graph.variable import Constant
-from phintys.passes._loops import Argument, Loop, arguments_of, is_like, replacements
-from phintys.rewriting import node_rewriter
+from phintys.passes._loops import (
+    EditedLoop,
+    LoopArgument,
+    arguments_of,
+    is_like,
+    replacements,
+)
+from phintys.rewriting import late_rules, node_rewriter
 from phintys.tensor.indexing.basic import Subtensor
 from phintys.tensor.indexing.template import Slice, is_full
 from phintys.tensor.known import known_int
@@ -20,7 +26,6 @@ if TYPE_CHECKING:
     from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.variable import Variable
-    from phintys.rewriting import NodeRewriter
 
 __all__ = ["LOOP_STATES", "equal_values", "unite_results"]
 
@@ -70,7 +75,7 @@ def number_values(
         number_leaf(x)
 
 
-def equal_values(loop: Loop) -> tuple[dict[Argument, int], dict[Any, int]]:
+def equal_values(loop: EditedLoop) -> tuple[dict[LoopArgument, int], dict[Any, int]]:
     """Return numbers of the states of a loop, and of the variables of a step.
 
     Those that are equal in all steps have equal numbers. States are equal if their first values
@@ -97,12 +102,12 @@ def equal_values(loop: Loop) -> tuple[dict[Argument, int], dict[Any, int]]:
         classes = split
 
 
-def unite_results(loop: Loop) -> bool:
+def unite_results(loop: EditedLoop) -> bool:
     """Unite states that are equal in all steps, and equal rows; return whether there are any."""
     classes, numbers = equal_values(loop)
-    first: dict[Hashable, Argument] = {}
+    first: dict[Hashable, LoopArgument] = {}
     rows: dict[Any, Any] = {}
-    gone: set[Argument] = set()
+    gone: set[LoopArgument] = set()
     for one in loop.results:
         key = ("state", classes[one]) if one in classes else ("row", numbers[one.new])
         former = first.setdefault(key, one)
@@ -119,10 +124,10 @@ def unite_results(loop: Loop) -> bool:
     return True
 
 
-def _starting_alike(states: Sequence[Argument]) -> dict[Argument, int]:
+def _starting_alike(states: Sequence[LoopArgument]) -> dict[LoopArgument, int]:
     """Return numbers that are equal for states that have equal first values."""
     keys: dict[Hashable, int] = {}
-    found: dict[Argument, int] = {}
+    found: dict[LoopArgument, int] = {}
     for one in states:
         start: Any = one.given.signature() if isinstance(one.given, Constant) else id(one.given)
         types = tuple(x.type for x in (*one.rows, one.new))
@@ -140,7 +145,7 @@ def _starting_alike(states: Sequence[Argument]) -> dict[Argument, int]:
 )
 def unite_equal_results(fgraph: FunctionGraph, node: Apply) -> list[Variable | None] | None:
     """loop(x, x) -> loop(x), where steps compute the same from two states"""
-    loop = Loop.of(node)
+    loop = EditedLoop.of(node)
     states = _starting_alike(loop.states)
     rows = [one.new for one in loop.stacked]
     if len(set(states.values())) == len(states) and len(set(rows)) == len(rows):
@@ -165,8 +170,8 @@ def keep_last_rows(fgraph: FunctionGraph, node: Apply) -> dict[Variable, Variabl
     """loop(x)[-1] -> loop(x), which only keeps the last row of a state"""
     if not arguments_of(node).taps:
         return None
-    loop = Loop.of(node)
-    found: dict[Argument, list[_Read]] = {}
+    loop = EditedLoop.of(node)
+    found: dict[LoopArgument, list[_Read]] = {}
     count = known_int(loop.n) if loop.until is None else None
     for one in loop.carried:
         reads = _last_rows(fgraph, one, count) if -one.taps[0] <= _MOST_ROWS else None
@@ -174,7 +179,7 @@ def keep_last_rows(fgraph: FunctionGraph, node: Apply) -> dict[Variable, Variabl
             found[one] = reads
     if not found or any(is_overwritten(fgraph, out) for out in node.outputs):
         return None
-    values: dict[Argument, list[Argument]] = {}
+    values: dict[LoopArgument, list[LoopArgument]] = {}
     for one in found:
         values[one] = _as_values(one)
         loop.carried.remove(one)
@@ -225,7 +230,7 @@ class _Read:
         return Subtensor(rest)(row, *node.inputs[1:]) if rest else row
 
 
-def _last_rows(fgraph: FunctionGraph, one: Argument, count: int | None) -> list[_Read] | None:
+def _last_rows(fgraph: FunctionGraph, one: LoopArgument, count: int | None) -> list[_Read] | None:
     """Return the uses of a trace; ``None`` if there are any but of its last rows.
 
     If the number of steps is known, so is what a row counted from the beginning is.
@@ -262,17 +267,17 @@ def _start(template: Any) -> int:
     return entry.start if is_rest else 0
 
 
-def _as_values(one: Argument) -> list[Argument]:
+def _as_values(one: LoopArgument) -> list[LoopArgument]:
     """Return untraced arguments for the last rows of a carried one, the last row first."""
     depth = -one.taps[0]
     row_at = dict(zip(one.taps, one.rows, strict=True))
-    found: list[Argument] = []
+    found: list[LoopArgument] = []
     new = one.new
     for back in range(1, depth + 1):
         row = row_at.get(-back)
         if row is None:
             row = one.rows[0].type()
-        found.append(Argument([row], one.given[depth - back], new, [row.type()]))
+        found.append(LoopArgument([row], one.given[depth - back], new, [row.type()]))
         new = row
     return found
 
@@ -296,7 +301,7 @@ def keep_later_rows(fgraph: FunctionGraph, node: Apply) -> dict[Variable, Variab
     """
     if not arguments_of(node).taps:
         return None
-    loop = Loop.of(node)
+    loop = EditedLoop.of(node)
     later = {one: _later_rows(fgraph, one) for one in loop.carried if _is_of_numbers(one)}
     later = {one: reads for one, reads in later.items() if reads}
     if not later or any(is_overwritten(fgraph, out) for out in node.outputs):
@@ -304,7 +309,7 @@ def keep_later_rows(fgraph: FunctionGraph, node: Apply) -> dict[Variable, Variab
     for one, reads in later.items():
         loop.carried.remove(one)
         loop.untraced += _as_values(one)
-        loop.stacked.append(Argument([], None, one.new, reads))
+        loop.stacked.append(LoopArgument([], None, one.new, reads))
     new = loop.apply()
     if not all(is_like(new[out], out) for reads in later.values() for out in reads):
         return None
@@ -312,13 +317,13 @@ def keep_later_rows(fgraph: FunctionGraph, node: Apply) -> dict[Variable, Variab
     return {old: new[old] for old in wanted if old in new and fgraph.clients.get(old)}
 
 
-def _is_of_numbers(one: Argument) -> bool:
+def _is_of_numbers(one: LoopArgument) -> bool:
     """Return whether the rows of a trace are numbers, the last ones of which are in registers."""
     row = one.rows[0].type
     return -one.taps[0] <= _MOST_ROWS and row.ndim == 0 and all(x.type == row for x in one.rows)
 
 
-def _later_rows(fgraph: FunctionGraph, one: Argument) -> list[Variable]:
+def _later_rows(fgraph: FunctionGraph, one: LoopArgument) -> list[Variable]:
     """Return the uses of a trace if each is that of all rows but the first ones."""
     found: list[Variable] = []
     for client, position in fgraph.clients.get(one.out[0], ()):
@@ -330,5 +335,5 @@ def _later_rows(fgraph: FunctionGraph, one: Argument) -> list[Variable]:
     return found
 
 
-LOOP_STATES: tuple[NodeRewriter, ...] = (unite_equal_results, keep_last_rows, keep_later_rows)
+LOOP_STATES = late_rules(unite_equal_results, keep_last_rows, keep_later_rows, needs=[Scan])
 """In the order in which they are tried."""

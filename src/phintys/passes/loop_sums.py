@@ -8,10 +8,10 @@ import phintys.scalar as ps
 from phintys._base.records import record
 from phintys.control.loops.scan_op import Scan
 from phintys.passes._facts import as_value, is_uniformly, operands, scalar_node, uniform_value
-from phintys.passes._loops import Loop, arguments_of, clients_of, may_vanish, replacements
+from phintys.passes._loops import EditedLoop, arguments_of, clients_of, may_vanish, replacements
 from phintys.passes.loop_batches import Outside, collapse
 from phintys.passes.loop_work import new_stack
-from phintys.rewriting import NOT_CONSTANT, node_rewriter
+from phintys.rewriting import NOT_CONSTANT, late_rules, node_rewriter
 from phintys.tensor import math
 from phintys.tensor.cumulative import CumOp
 from phintys.tensor.dim_shuffle import DimShuffle
@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.variable import Variable
-    from phintys.passes._loops import Argument
-    from phintys.rewriting import NodeRewriter
+    from phintys.passes._loops import LoopArgument
 
 __all__ = ["LOOP_SUMS"]
 
@@ -67,7 +66,7 @@ class _Term:
 class _Sum:
     """A state that is a sum over the steps, and what is left of it in the loop."""
 
-    state: Argument
+    state: LoopArgument
     moved: list[_Term]
     left: list[Any]
 
@@ -86,7 +85,7 @@ def sum_products_after_loop(fgraph: FunctionGraph, node: Apply) -> list[Variable
     """loop(sum + outer(f(h), g(h))) -> sum + dot(f(h).T, g(h)), with one product for all steps"""
     if not arguments_of(node).untraced:
         return None
-    loop = Loop.of(node)
+    loop = EditedLoop.of(node)
     nodes = loop.nodes()
     clients = clients_of(nodes, loop.made)
     free = Outside(loop, nodes, ()).rows
@@ -97,7 +96,7 @@ def sum_products_after_loop(fgraph: FunctionGraph, node: Apply) -> list[Variable
     factors = [x for one in sums for term in one.moved for x in term.factors]
     nodes += [x.owner for x in factors if x.owner is not None and x not in clients]
     free = Outside(loop, nodes, ()).rows
-    stacks: dict[Any, Argument] = {one.new: one for one in loop.stacked}
+    stacks: dict[Any, LoopArgument] = {one.new: one for one in loop.stacked}
     stacks |= {x: new_stack(x) for x in factors if not free.get(x) and x not in stacks}
     for one in sums:
         _move_stacked(one, {*stacks, *(x for x in free if x.owner is None and free[x])})
@@ -105,7 +104,7 @@ def sum_products_after_loop(fgraph: FunctionGraph, node: Apply) -> list[Variable
     return replacements(fgraph, node, _results(loop, [one for one in sums if one.moved], nodes))
 
 
-def _terms(state: Argument, op: ps.ScalarOp) -> list[Any]:
+def _terms(state: LoopArgument, op: ps.ScalarOp) -> list[Any]:
     """Return what steps add to a state, or multiply it by."""
     row = state.rows[0]
     if not isinstance(row.type, TensorType) or row.type.numpy_dtype.kind not in "iufc":
@@ -119,7 +118,7 @@ def _terms(state: Argument, op: ps.ScalarOp) -> list[Any]:
 
 
 def _sum_of(
-    state: Argument, clients: Mapping[Any, list[Any]], free: Mapping[Any, bool]
+    state: LoopArgument, clients: Mapping[Any, list[Any]], free: Mapping[Any, bool]
 ) -> _Sum | None:
     """Return the terms that steps add to a state, if some can be summed after the loop."""
     terms = _terms(state, ps.add)
@@ -145,7 +144,7 @@ def _move_stacked(one: _Sum, stacked: set[Any]) -> None:
             one.moved.append(_Term((x,), lambda rows: rows.sum(axis=0)))
 
 
-def _results(loop: Loop, sums: Iterable[_Sum], nodes: list[Apply]) -> dict[Any, Any]:
+def _results(loop: EditedLoop, sums: Iterable[_Sum], nodes: list[Apply]) -> dict[Any, Any]:
     for one in sums:
         if one.left:
             one.state.new = math.add(one.state.rows[0], *one.left)
@@ -184,11 +183,11 @@ def accumulate_whole_arrays(fgraph: FunctionGraph, node: Apply) -> list[Variable
     arguments = arguments_of(node)
     if arguments.has_until or not arguments.sequences or set(arguments.taps) - {(-1,)}:
         return None
-    loop = Loop.of(node)
+    loop = EditedLoop.of(node)
     if not loop.states or not may_vanish(loop):
         return None
     nodes = loop.nodes()
-    terms: dict[Argument, tuple[str, list[Any]]] = {}
+    terms: dict[LoopArgument, tuple[str, list[Any]]] = {}
     for one in loop.states:
         found = "add", _terms(one, ps.add)
         if not found[1] and one.taps:
@@ -326,5 +325,5 @@ def _source(x: Any, order: tuple[Any, ...]) -> Any:
     return node.inputs[0]
 
 
-LOOP_SUMS: tuple[NodeRewriter, ...] = (accumulate_whole_arrays, sum_products_after_loop)
+LOOP_SUMS = late_rules(accumulate_whole_arrays, sum_products_after_loop, needs=[Scan])
 """In the order in which they are tried."""

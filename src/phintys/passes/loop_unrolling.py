@@ -9,8 +9,8 @@ from phintys.control.loops.step_counts import StepCount
 from phintys.graph.cloning import clone_replace
 from phintys.graph.inner import HasInnerGraph
 from phintys.passes._facts import same_size
-from phintys.passes._loops import Loop, covers, is_like, may_vanish, replacements
-from phintys.rewriting import node_rewriter
+from phintys.passes._loops import EditedLoop, covers, is_like, may_vanish, replacements
+from phintys.rewriting import late_rules, node_rewriter
 from phintys.tensor.convert import constant
 from phintys.tensor.joining import join, stack
 from phintys.tensor.known import known_int
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.variable import Variable
-    from phintys.passes._loops import Argument
-    from phintys.rewriting import NodeRewriter
+    from phintys.passes._loops import LoopArgument
 
 __all__ = ["LOOP_UNROLLING"]
 
@@ -44,7 +43,7 @@ def write_out_few_steps(fgraph: FunctionGraph, node: Apply) -> list[Variable | N
     n = known_int(node.inputs[0])
     if n is None or not 0 <= n <= _MOST_STEPS:
         return None
-    loop = Loop.of(node)
+    loop = EditedLoop.of(node)
     nodes = loop.nodes()
     if loop.until is not None or len(nodes) * n > _MOST_NODES or not may_vanish(loop):
         return None
@@ -57,13 +56,13 @@ def write_out_few_steps(fgraph: FunctionGraph, node: Apply) -> list[Variable | N
     return replacements(fgraph, node, _written_out(loop, n))
 
 
-def _written_out(loop: Loop, n: int) -> dict[Variable, Any]:
+def _written_out(loop: EditedLoop, n: int) -> dict[Variable, Any]:
     """Return the outputs of a loop of n steps."""
-    traces: dict[Argument, list[Any]] = {
+    traces: dict[LoopArgument, list[Any]] = {
         one: [one.given[i] for i in range(-one.taps[0])] for one in loop.carried
     }
-    states: dict[Argument, Any] = {one: one.given for one in loop.untraced}
-    rows: dict[Argument, list[Any]] = {one: [] for one in loop.stacked}
+    states: dict[LoopArgument, Any] = {one: one.given for one in loop.untraced}
+    rows: dict[LoopArgument, list[Any]] = {one: [] for one in loop.stacked}
     for at in range(n):
         given: dict[Variable, Variable] = {loop.index: constant(at, dtype="int64")}
         for number, one in enumerate(loop.sequences):
@@ -97,7 +96,7 @@ def _row(x: Any, at: int, n: int, number: int) -> Any:
     return x[StepCount(number)(at, shape_i(x, 0), n)]
 
 
-def _like_before(one: Argument, value: Any) -> Any:
+def _like_before(one: LoopArgument, value: Any) -> Any:
     """Return a new value of a state, which must have the shape of the former ones."""
     row = one.rows[0]
     if not isinstance(row.type, TensorType):
@@ -109,5 +108,5 @@ def _like_before(one: Argument, value: Any) -> Any:
     return specify_shape(value, sizes)
 
 
-LOOP_UNROLLING: tuple[NodeRewriter, ...] = (write_out_few_steps,)
+LOOP_UNROLLING = late_rules(write_out_few_steps, needs=[Scan])
 """In the order in which they are tried."""

@@ -9,16 +9,16 @@ from phintys.graph.traversal import io_toposort
 from phintys.graph.variable import Constant
 from phintys.passes._facts import is_pure, uniform_value
 from phintys.passes._loops import (
-    Argument,
-    Loop,
+    EditedLoop,
+    LoopArgument,
     always_computed,
     arguments_of,
     clients_of,
     may_vanish,
     replacements,
 )
-from phintys.passes.loop_batches import BATCHED, SAFE, Outside
-from phintys.rewriting import NOT_CONSTANT, node_rewriter
+from phintys.passes.loop_batches import BATCHED, Outside
+from phintys.rewriting import NOT_CONSTANT, late_rules, node_rewriter
 from phintys.tensor.creation import Alloc
 from phintys.tensor.dim_shuffle import DimShuffle
 from phintys.tensor.elemwise import Elemwise
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.variable import Variable
-    from phintys.rewriting import NodeRewriter
 
 __all__ = ["LOOP_WORK", "new_stack"]
 
@@ -51,7 +50,7 @@ __all__ = ["LOOP_WORK", "new_stack"]
 )
 def hoist_invariant_work(fgraph: FunctionGraph, node: Apply) -> list[Variable | None] | None:
     """loop(f(g(x))) -> loop(f(y)), with y = g(x) captured, where g(x) is the same in all steps"""
-    loop = Loop.of(node)
+    loop = EditedLoop.of(node)
     nodes = loop.nodes()
     outside = Outside(loop, nodes)
     same = [one for one in nodes if outside.rows.get(one.outputs[0]) is False]
@@ -70,7 +69,7 @@ def hoist_invariant_work(fgraph: FunctionGraph, node: Apply) -> list[Variable | 
     rows: dict[Any, Any] = {}
     for variable in moved:
         rows[variable] = row = variable.type()
-        loop.captured.append(Argument([row], outside[variable]))
+        loop.captured.append(LoopArgument([row], outside[variable]))
     loop.replace(rows)
     return replacements(fgraph, node, loop.apply())
 
@@ -78,7 +77,7 @@ def hoist_invariant_work(fgraph: FunctionGraph, node: Apply) -> list[Variable | 
 def _remove_unsafe(movable: set[Apply], nodes: Iterable[Apply]) -> None:
     """Remove the nodes that may fail, and those that depend on them."""
     for node in nodes:
-        if not isinstance(node.op, SAFE) or any(
+        if not node.op.raises_only_for_shapes or any(
             x.owner is not None and x.owner not in movable for x in node.inputs
         ):
             movable.discard(node)
@@ -126,7 +125,7 @@ def multiply_before_loop(fgraph: FunctionGraph, node: Apply) -> list[Variable | 
     arguments = arguments_of(node)
     if arguments.has_until or not arguments.sequences:
         return None
-    loop = Loop.of(node)
+    loop = EditedLoop.of(node)
     nodes = loop.nodes()
     if not any(isinstance(one.op, Dot) for one in nodes):
         return None
@@ -143,7 +142,7 @@ def multiply_before_loop(fgraph: FunctionGraph, node: Apply) -> list[Variable | 
     rows: dict[Any, Any] = {}
     for top in tops:
         rows[top] = row = top.type()
-        loop.sequences.append(Argument([row], outside[top]))
+        loop.sequences.append(LoopArgument([row], outside[top]))
     loop.replace(rows)
     return replacements(fgraph, node, loop.apply())
 
@@ -186,14 +185,14 @@ def multiply_after_loop(fgraph: FunctionGraph, node: Apply) -> list[Variable | N
     """loop(dot(f(h), w)) -> dot(loop(f(h)), w), with one product for all steps"""
     if not arguments_of(node).stacked:
         return None
-    loop = Loop.of(node)
+    loop = EditedLoop.of(node)
     nodes = loop.nodes()
     if not any(isinstance(one.op, Dot) for one in nodes):
         return None
     in_loop = set(io_toposort(loop.inputs, [*(one.new for one in loop.states), *_until(loop)]))
     free = Outside(loop, nodes, ()).rows
-    moved: list[Argument] = []
-    stacks: dict[Variable, Argument] = {}
+    moved: list[LoopArgument] = []
+    stacks: dict[Variable, LoopArgument] = {}
     for one in loop.stacked:
         factors = _factors_of_rows(one.new, free, in_loop)
         if factors is not None and len(factors) <= 1:
@@ -210,7 +209,7 @@ def multiply_after_loop(fgraph: FunctionGraph, node: Apply) -> list[Variable | N
     return replacements(fgraph, node, _with_results(loop, outside, moved))
 
 
-def _until(loop: Loop) -> list[Any]:
+def _until(loop: EditedLoop) -> list[Any]:
     return [] if loop.until is None else [loop.until]
 
 
@@ -240,13 +239,15 @@ def _factors_of_rows(
     return found if products else None
 
 
-def new_stack(value: Any) -> Argument:
+def new_stack(value: Any) -> LoopArgument:
     """Return an argument that stacks the values of a variable of a step."""
     out = TensorType(value.type.dtype, (None, *value.type.shape))()
-    return Argument([], None, value, [out])
+    return LoopArgument([], None, value, [out])
 
 
-def _with_results(loop: Loop, outside: Outside, moved: Iterable[Argument]) -> dict[Variable, Any]:
+def _with_results(
+    loop: EditedLoop, outside: Outside, moved: Iterable[LoopArgument]
+) -> dict[Variable, Any]:
     """Return the results of a loop, and those that are computed after it."""
     found: dict[Variable, Any] = {}
     if loop.results or loop.ran:
@@ -270,7 +271,7 @@ def stack_once(fgraph: FunctionGraph, node: Apply) -> list[Variable | None] | No
     """loop(x[t]) -> x[:n], likewise for rows that are carried, and loop(c) -> alloc(c, n)"""
     if not arguments_of(node).stacked:
         return None
-    loop = Loop.of(node)
+    loop = EditedLoop.of(node)
     known = {row for one in loop.carried for row in (*one.rows, one.new)}
     known.update(one.rows[0] for one in loop.sequences)
     known.update(one.rows[0] for one in loop.captured)
@@ -308,7 +309,7 @@ def map_whole_arrays(fgraph: FunctionGraph, node: Apply) -> list[Variable | None
     arguments = arguments_of(node)
     if arguments.taps or arguments.untraced or arguments.has_until:
         return None
-    loop = Loop.of(node)
+    loop = EditedLoop.of(node)
     if not may_vanish(loop):
         return None
     nodes = loop.nodes()
@@ -320,11 +321,12 @@ def map_whole_arrays(fgraph: FunctionGraph, node: Apply) -> list[Variable | None
     return replacements(fgraph, node, found)
 
 
-LOOP_WORK: tuple[NodeRewriter, ...] = (
+LOOP_WORK = late_rules(
     stack_once,
     map_whole_arrays,
     hoist_invariant_work,
     multiply_before_loop,
     multiply_after_loop,
+    needs=[Scan],
 )
 """In the order in which they are tried."""

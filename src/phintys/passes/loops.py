@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from phintys._base.late import LateModule, is_instance_of_late
+from phintys._base.late import LateModule, is_imported
 from phintys.passes.inner_graphs import InnerGraphs
 from phintys.passes.merging import merge
 from phintys.rewriting import Worklist
@@ -121,4 +121,4 @@ def _loops(fgraph: FunctionGraph) -> list[Any]:
 
 
 def _is_loop(op: object) -> bool:
-    return is_instance_of_late(op, scan_op, "Scan")
+    return is_imported(scan_op) and isinstance(op, scan_op.Scan)

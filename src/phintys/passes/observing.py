@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from phintys.graph.variable import Constant
-from phintys.rewriting import node_rewriter
+from phintys.rewriting import late_rules, node_rewriter
 from phintys.tensor.observing import CheckAndRaise
 
 if TYPE_CHECKING:
     from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.variable import Variable
-    from phintys.rewriting import NodeRewriter
 
 __all__ = ["CANONICAL_CHECKS"]
 
@@ -36,5 +35,5 @@ def drop_true_conditions(fgraph: FunctionGraph, node: Apply) -> list[Variable] |
     return [node.op(value, *open_ones)] if open_ones else [value]
 
 
-CANONICAL_CHECKS: tuple[NodeRewriter, ...] = (drop_true_conditions,)
+CANONICAL_CHECKS = late_rules(drop_true_conditions, needs=[CheckAndRaise])
 """In the order in which they are tried."""

@@ -2,7 +2,8 @@
 
 A mode starts from one of these, and adds, removes or stops after passes by name; importing a module
 registers nothing. To inspect a pipeline, print it: ``print(PIPELINES["full"])``. Rules for Ops that
-many graphs lack are late: their module is imported with the first graph that has such an Op.
+many graphs lack are late: their module is imported with the first graph that has such an Op. Each
+says there what it needs, and is found through the index.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
+from phintys._base import index
 from phintys._base.errors import ConfigError
-from phintys._base.late import LateModule
 from phintys.graph.alias_map import overwritten_variables
 from phintys.graph.aliasing import DestroyHandler
 from phintys.graph.fgraph import FunctionGraph
@@ -40,8 +41,7 @@ from phintys.passes.loops import Loops
 from phintys.passes.merging import merge
 from phintys.passes.specialize import SPECIALIZE
 from phintys.rewriting import (
-    LateRewriter,
-    LateRules,
+    LateParts,
     Pass,
     Pipeline,
     RuleDriver,
@@ -54,49 +54,23 @@ if TYPE_CHECKING:
 
 __all__ = ["CANONICAL", "PIPELINES", "all_rules", "keeps_extremes", "keeps_zeros", "rewrite_graph"]
 
-_batching = LateModule("phintys.passes.batching")
-_blas = LateModule("phintys.passes.blas")
-_choices = LateModule("phintys.passes.choices")
-_combining = LateModule("phintys.passes.combining")
-_dim_shuffle = LateModule("phintys.passes.dim_shuffle")
-_factors = LateModule("phintys.passes.factors")
-_fences = LateModule("phintys.passes.fences")
-_gradient = LateModule("phintys.passes.gradient")
-_indexing = LateModule("phintys.passes.indexing")
-_joining = LateModule("phintys.passes.joining")
-_least_squares = LateModule("phintys.passes.least_squares")
-_linear_algebra = LateModule("phintys.passes.linear_algebra")
-_loop_arguments = LateModule("phintys.passes.loop_arguments")
-_loop_merging = LateModule("phintys.passes.loop_merging")
-_loop_states = LateModule("phintys.passes.loop_states")
-_loop_sums = LateModule("phintys.passes.loop_sums")
-_loop_unrolling = LateModule("phintys.passes.loop_unrolling")
-_loop_work = LateModule("phintys.passes.loop_work")
-_observing = LateModule("phintys.passes.observing")
-_product_order = LateModule("phintys.passes.product_order")
-_products = LateModule("phintys.passes.products")
-_reduce = LateModule("phintys.passes.reduce")
-_scattered = LateModule("phintys.passes.scattered")
-_shapes = LateModule("phintys.passes.shapes")
-_stabilize = LateModule("phintys.passes.stabilize")
-_stacks = LateModule("phintys.passes.stacks")
-_updates = LateModule("phintys.passes.updates")
+_late = LateParts(index.RULES, index.REWRITERS)
 
 CANONICAL = RuleList(
-    LateRules(_batching, "CANONICAL_BATCHING", needs="Blockwise"),
-    LateRules(_gradient, "CANONICAL_GRADIENT", needs="GradientMark"),
-    LateRules(_choices, "CANONICAL_CHOICES", needs="IfElse"),
-    LateRules(_fences, "CANONICAL_FENCES", needs="Fence"),
-    LateRules(_observing, "CANONICAL_CHECKS", needs="CheckAndRaise"),
-    LateRules(_dim_shuffle, "CANONICAL_DIMSHUFFLE", needs="DimShuffle"),
-    LateRules(_shapes, "CANONICAL_SHAPE", needs="Alloc Reshape SpecifyShape"),
-    LateRules(_indexing, "CANONICAL_INDEXING", needs="Subtensor"),
-    LateRules(_updates, "CANONICAL_UPDATES", needs="IncSubtensor"),
-    LateRules(_joining, "CANONICAL_JOIN", needs="Join"),
-    LateRules(_products, "CANONICAL_DOT", needs="BatchedDot Dot"),
-    LateRules(_stacks, "stack_of_one", needs="MatrixOp"),
-    LateRules(_reduce, "CANONICAL_REDUCE", needs="Reduce"),
-    LateRules(_scattered, "CANONICAL_SCATTERED", needs="AdvancedIncSubtensor IncSubtensor"),
+    _late.CANONICAL_BATCHING,
+    _late.CANONICAL_GRADIENT,
+    _late.CANONICAL_CHOICES,
+    _late.CANONICAL_FENCES,
+    _late.CANONICAL_CHECKS,
+    _late.CANONICAL_DIMSHUFFLE,
+    _late.CANONICAL_SHAPE,
+    _late.CANONICAL_INDEXING,
+    _late.CANONICAL_UPDATES,
+    _late.CANONICAL_JOIN,
+    _late.CANONICAL_DOT,
+    _late.CANONICAL_STACKS,
+    _late.CANONICAL_REDUCE,
+    _late.CANONICAL_SCATTERED,
     *CANONICAL_ELEMWISE,
     *CANONICAL_COMPARISON,
     *CANONICAL_ARITHMETIC,
@@ -104,27 +78,18 @@ CANONICAL = RuleList(
 """All rules of the pass ``canonicalize``, in the order in which they are tried on a node."""
 
 _LOOP_RULES = RuleList(
-    LateRules(_loop_arguments, "LOOP_ARGUMENTS", needs="Scan"),
-    LateRules(_loop_work, "LOOP_WORK", needs="Scan"),
-    LateRules(_loop_unrolling, "LOOP_UNROLLING", needs="Scan"),
-    LateRules(_loop_sums, "LOOP_SUMS", needs="Scan"),
-    LateRules(_loop_states, "LOOP_STATES", needs="Scan"),
+    _late.LOOP_ARGUMENTS,
+    _late.LOOP_WORK,
+    _late.LOOP_UNROLLING,
+    _late.LOOP_SUMS,
+    _late.LOOP_STATES,
 )
 
-_MATRICES = "Cholesky Det Inv SlogDet Solve"
-_FUNCTIONS = """
-    cosh erf erfc exp exp2 expm1 log log1p log2 log_ndtr log_sigmoid ndtr sigmoid softplus
-    LogSoftmax LogSumExp Softmax
-    """
 _STABLE = RuleList(
-    LateRules(_reduce, "STABILIZE_REDUCE", needs="Reduce"),
-    LateRules(_product_order, "order_of_products", needs="Dot"),
-    LateRules(
-        _linear_algebra,
-        "STABILIZE_LINEAR_ALGEBRA",
-        needs=f"{_MATRICES} ARange AllocDiag Assume ExtractDiag",
-    ),
-    LateRules(_stabilize, "STABILIZE", needs=_FUNCTIONS),
+    _late.STABILIZE_REDUCE,
+    _late.STABILIZE_PRODUCTS,
+    _late.STABILIZE_LINEAR_ALGEBRA,
+    _late.STABILIZE,
 )
 # Cleanup after stable forms: factors of 1, signs, constants.
 _TIDY = (
@@ -151,7 +116,7 @@ _LOOPS = Pass(
         name="loops",
     ),
 )
-_COMBINE_LOOPS = Pass("combine_loops", LateRewriter(_loop_merging, "combine_loops", needs="Scan"))
+_COMBINE_LOOPS = Pass("combine_loops", _late.combine_loops)
 _STABILIZE = Pass("stabilize", Worklist((_STABLE, *_TIDY), name="stabilize"))
 # sum_of_scattered: scattered values in the gradient of a softmax, in its stable form.
 # index_known_parts: elements of vectors that are made of what was written into zeros.
@@ -160,19 +125,19 @@ _SPECIALIZE = Pass(
     Worklist(
         (
             *SIZES,
-            LateRules(_linear_algebra, "EXPAND_LINEAR_ALGEBRA", needs=f"{_MATRICES} Sylvester"),
-            LateRules(_least_squares, "EXPAND_LEAST_SQUARES", needs="Lstsq Pinv"),
-            LateRules(_factors, "EXPAND_FACTORS", needs="CholeskyAdjoint"),
+            _late.EXPAND_LINEAR_ALGEBRA,
+            _late.EXPAND_LEAST_SQUARES,
+            _late.EXPAND_FACTORS,
             *SPECIALIZE,
-            LateRules(_scattered, "sum_of_scattered", needs="AdvancedIncSubtensor IncSubtensor"),
-            LateRules(_updates, "SPECIALIZE_UPDATES", needs="AdvancedIncSubtensor IncSubtensor"),
-            LateRules(_indexing, "index_known_parts", needs="Subtensor"),
+            _late.SPECIALIZE_SCATTERED,
+            _late.SPECIALIZE_UPDATES,
+            _late.KNOWN_PARTS,
         ),
         name="specialize",
     ),
 )
-_BLAS = Pass("blas", Worklist([LateRules(_blas, "BLAS", needs="Dot")], name="blas"))
-_CHOICES = Pass("combine_choices", LateRewriter(_combining, "combine_choices", needs="IfElse"))
+_BLAS = Pass("blas", Worklist([_late.BLAS], name="blas"))
+_CHOICES = Pass("combine_choices", _late.combine_choices)
 _INNER = Pass("inner_graphs", inner_graphs)
 
 # Cleanup after the other passes: constants made of sizes, expressions that became equal.

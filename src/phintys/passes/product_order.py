@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from phintys.graph.apply import Apply
 from phintys.passes._facts import as_result, has_one_client, kind
-from phintys.rewriting import node_rewriter
+from phintys.rewriting import late_rules, node_rewriter
 from phintys.tensor.products import Dot
 
 if TYPE_CHECKING:
@@ -138,3 +138,6 @@ def _joined(factors: list[Any], splits: dict[tuple[int, int], int]) -> Any:
             at = splits[first, last]
             stack += [(first, last, True), (at + 1, last, False), (first, at, False)]
     return results[0]
+
+
+STABILIZE_PRODUCTS = late_rules(order_of_products, needs=[Dot])

@@ -25,7 +25,7 @@ from phintys.passes._facts import (
     uniform_value,
 )
 from phintys.passes._matrix_facts import only_item
-from phintys.rewriting import NOT_CONSTANT, node_rewriter
+from phintys.rewriting import NOT_CONSTANT, late_rules, node_rewriter
 from phintys.tensor import math
 from phintys.tensor.dim_shuffle import DimShuffle, expand_dims
 from phintys.tensor.products import BatchedDot, Dot, matmul
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.variable import Variable
-    from phintys.rewriting import NodeRewriter
 
 __all__ = ["CANONICAL_DOT"]
 
@@ -181,12 +180,13 @@ def product_of_one(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     return as_result(fgraph, node, expand_dims(product, tuple(range(count))))
 
 
-CANONICAL_DOT: tuple[NodeRewriter, ...] = (
+CANONICAL_DOT = late_rules(
     product_of_one,
     outer_to_product,
     row_to_vector,
     factor_out_of_dot,
     sum_of_dot,
     transpose_of_dot,
+    needs=[BatchedDot, Dot],
 )
 """In the order in which they are tried."""

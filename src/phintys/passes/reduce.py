@@ -21,7 +21,7 @@ from phintys.passes._facts import (
     scalar_op,
     uniform_value,
 )
-from phintys.rewriting import NOT_CONSTANT, Operand, node_rewriter
+from phintys.rewriting import NOT_CONSTANT, Operand, late_rules, node_rewriter
 from phintys.tensor import math
 from phintys.tensor.creation import Alloc, alloc
 from phintys.tensor.dim_shuffle import DimShuffle
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.variable import Variable
-    from phintys.rewriting import NodeRewriter
 
 __all__ = ["CANONICAL_REDUCE", "STABILIZE_REDUCE", "has_plain_dtype"]
 
@@ -282,7 +281,7 @@ def log_of_product_of_exp(fgraph: FunctionGraph, node: Apply) -> list[Variable] 
     return as_result(fgraph, node, total(power.inputs[0]))
 
 
-CANONICAL_REDUCE: tuple[NodeRewriter, ...] = (
+CANONICAL_REDUCE = late_rules(
     drop_axes_of_size_one,
     reduce_before_dimshuffle,
     merge_reductions,
@@ -290,8 +289,9 @@ CANONICAL_REDUCE: tuple[NodeRewriter, ...] = (
     combine_few_truths,
     extreme_before_increasing,
     reduce_alloc,
+    needs=[Reduce],
 )
 """In the order in which they are tried."""
 
-STABILIZE_REDUCE: tuple[NodeRewriter, ...] = (log_of_product_of_exp,)
+STABILIZE_REDUCE = late_rules(log_of_product_of_exp, needs=[Reduce])
 """In the order in which they are tried."""

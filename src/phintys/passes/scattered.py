@@ -14,7 +14,7 @@ from phintys.passes._facts import (
     output_type,
 )
 from phintys.passes.reduce import has_plain_dtype
-from phintys.rewriting import node_rewriter
+from phintys.rewriting import late_rules, node_rewriter
 from phintys.tensor import math
 from phintys.tensor.creation import Alloc, alloc
 from phintys.tensor.indexing.template import ARRAY, SCALAR, Slice, fill
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.variable import Variable
-    from phintys.rewriting import NodeRewriter
 
 __all__ = ["CANONICAL_SCATTERED", "sum_of_scattered"]
 
@@ -151,5 +150,9 @@ def _beyond(size: Any, x: Any, dim: int) -> int | None:
     return more if is_size_of(size, x, dim) else None
 
 
-CANONICAL_SCATTERED: tuple[NodeRewriter, ...] = (sum_of_scattered, sum_of_padded)
+CANONICAL_SCATTERED = late_rules(
+    sum_of_scattered, sum_of_padded, needs=[AdvancedIncSubtensor, IncSubtensor]
+)
 """In the order in which they are tried."""
+
+SPECIALIZE_SCATTERED = late_rules(sum_of_scattered, needs=[AdvancedIncSubtensor, IncSubtensor])

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from phintys.graph.variable import Constant
 from phintys.passes._facts import as_result, is_size_of, operands, sizes_covered
-from phintys.rewriting import Operand, node_rewriter
+from phintys.rewriting import Operand, late_rules, node_rewriter
 from phintys.tensor.creation import Alloc, alloc
 from phintys.tensor.dim_shuffle import DimShuffle
 from phintys.tensor.known import known_sizes
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.variable import Variable
-    from phintys.rewriting import NodeRewriter
 
 __all__ = ["CANONICAL_SHAPE"]
 
@@ -174,7 +173,7 @@ def _entries(vector: Any) -> list[Any] | None:
     return None
 
 
-CANONICAL_SHAPE: tuple[NodeRewriter, ...] = (
+CANONICAL_SHAPE = late_rules(
     drop_useless_alloc,
     drop_useless_specify_shape,
     merge_allocs,
@@ -182,5 +181,6 @@ CANONICAL_SHAPE: tuple[NodeRewriter, ...] = (
     merge_reshapes,
     reshape_of_dimshuffle,
     reshape_to_dimshuffle,
+    needs=[Alloc, Reshape, SpecifyShape],
 )
 """In the order in which they are tried."""

@@ -28,7 +28,7 @@ from phintys.passes.arithmetic import negated
 from phintys.passes.sigmoids import STABILIZE_SIGMOID
 from phintys.passes.softmaxes import STABILIZE_SOFTMAX, summed_powers
 from phintys.passes.special import STABILIZE_SPECIAL
-from phintys.rewriting import NOT_CONSTANT, node_rewriter
+from phintys.rewriting import NOT_CONSTANT, late_rules, node_rewriter
 from phintys.tensor import math
 from phintys.tensor.dim_shuffle import DimShuffle
 from phintys.tensor.elemwise import elemwise
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.variable import Variable
-    from phintys.rewriting import NodeRewriter
 
 __all__ = ["STABILIZE"]
 
@@ -368,7 +367,7 @@ def number_times_its_log(fgraph: FunctionGraph, node: Apply) -> list[Variable] |
     return None
 
 
-STABILIZE: tuple[NodeRewriter, ...] = (
+STABILIZE = late_rules(
     log_of_exp,
     log_of_one_plus,
     log_of_one_minus,
@@ -389,5 +388,24 @@ STABILIZE: tuple[NodeRewriter, ...] = (
     exp_of_log,
     number_times_its_log,
     *STABILIZE_SPECIAL,
+    needs=[
+        ps.cosh,
+        ps.erf,
+        ps.erfc,
+        ps.exp,
+        ps.exp2,
+        ps.expm1,
+        ps.log,
+        ps.log1p,
+        ps.log2,
+        ps.log_ndtr,
+        ps.log_sigmoid,
+        ps.ndtr,
+        ps.sigmoid,
+        ps.softplus,
+        LogSoftmax,
+        LogSumExp,
+        Softmax,
+    ],
 )
 """In the order in which they are tried."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from phintys.passes._facts import all_results, operands
 from phintys.passes._matrix_facts import only_item
-from phintys.rewriting import node_rewriter
+from phintys.rewriting import late_rules, node_rewriter
 from phintys.tensor.dim_shuffle import expand_dims
 from phintys.tensor.linear_algebra.matrix_op import MatrixOp
 
@@ -43,3 +43,6 @@ def stack_of_one(fgraph: FunctionGraph, node: Apply) -> list[Variable | None] | 
         return None
     results = op(*(only_item(x, count) for x in given), return_list=True)
     return all_results(node, [expand_dims(one, tuple(range(count))) for one in results])
+
+
+CANONICAL_STACKS = late_rules(stack_of_one, needs=[MatrixOp])

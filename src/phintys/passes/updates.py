@@ -24,7 +24,7 @@ from phintys.passes._facts import (
     same_size,
     sizes_covered,
 )
-from phintys.rewriting import node_rewriter
+from phintys.rewriting import late_rules, node_rewriter
 from phintys.tensor.convert import constant
 from phintys.tensor.dim_shuffle import expand_dims
 from phintys.tensor.elemwise import elemwise
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.variable import Variable
-    from phintys.rewriting import NodeRewriter
     from phintys.tensor.type import TensorType
 
 __all__ = ["CANONICAL_UPDATES", "SPECIALIZE_UPDATES"]
@@ -283,12 +282,12 @@ def write_whole(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     return as_result(fgraph, node, value if op.set_instead_of_inc else elemwise(ps.add)(x, value))
 
 
-CANONICAL_UPDATES: tuple[NodeRewriter, ...] = (
-    write_whole,
-    read_what_was_incremented,
-    read_beside_what_was_written,
+CANONICAL_UPDATES = late_rules(
+    write_whole, read_what_was_incremented, read_beside_what_was_written, needs=[IncSubtensor]
 )
 """In the order in which they are tried."""
 
-SPECIALIZE_UPDATES: tuple[NodeRewriter, ...] = (increment_in_turn, vector_of_what_is_written)
+SPECIALIZE_UPDATES = late_rules(
+    increment_in_turn, vector_of_what_is_written, needs=[AdvancedIncSubtensor, IncSubtensor]
+)
 """Applied after sums have been flattened, so that each sum is visited once."""

@@ -3,7 +3,14 @@
 from phintys._base.public import public_dir
 from phintys.rewriting.applying import apply_rule
 from phintys.rewriting.drivers import RuleDriver, WalkInOrder, WalkOutOrder, Worklist
-from phintys.rewriting.late import LateRewriter, LateRules, RuleList
+from phintys.rewriting.late import (
+    LateParts,
+    LateRewriter,
+    LateRules,
+    RuleList,
+    late_rewriter,
+    late_rules,
+)
 from phintys.rewriting.patterns import (
     NOT_CONSTANT,
     PatternRewriter,
@@ -26,6 +33,7 @@ from phintys.rewriting.trace import RewriteEvent, RewriteTrace
 __all__ = [
     "NOT_CONSTANT",
     "GraphRewriter",
+    "LateParts",
     "LateRewriter",
     "LateRules",
     "NodeRewriter",
@@ -45,6 +53,8 @@ __all__ = [
     "apply_rule",
     "constant_value",
     "graph_rewriter",
+    "late_rewriter",
+    "late_rules",
     "node_rewriter",
     "pattern",
     "set_constant_reader",

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from phintys.rewriting.rewriter import NodeRewriter, Tracked
 
-__all__ = ["Plan", "RuleIndex"]
+__all__ = ["RuleIndex", "RulePlan"]
 
 _ALWAYS = 1  # the bit of no condition
 
@@ -44,7 +44,7 @@ class _Entry(NamedTuple):
     rule: NodeRewriter
 
 
-class Plan:
+class RulePlan:
     """The rules that track one Op, in order, each with the bits of its conditions.
 
     Attributes
@@ -120,7 +120,7 @@ class RuleIndex:
         for place, rule in rules:
             self._enter(place, rule, part)
         # One entry for each class and each Op named by a rule: no other Op is kept alive.
-        self._plans: dict[object, Plan] = {}
+        self._plans: dict[object, RulePlan] = {}
         self._classes_met: dict[type[Op], int] = {}
         self._classes_there: dict[type[Op], int] = {}
 
@@ -158,7 +158,7 @@ class RuleIndex:
             assert not isinstance(maker, Operand)
             self._makers[maker] = self._makers.get(maker, 0) | bit
 
-    def plan(self, op: Op) -> Plan:
+    def plan(self, op: Op) -> RulePlan:
         """Return the rules that track an Op."""
         cls = type(op)
         special = self._tracked.get(op)
@@ -170,7 +170,7 @@ class RuleIndex:
                 if tracked is None or (isinstance(tracked, type) and issubclass(cls, tracked)):
                     _join(bits, entries)
             _join(bits, special or ())
-            plan = self._plans[key] = Plan(
+            plan = self._plans[key] = RulePlan(
                 _Entry(bits[place], self._within.get(place, _ALWAYS), part, rule)
                 for place in sorted(bits)
                 for rule, part in (self._rules[place],)

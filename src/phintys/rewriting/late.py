@@ -1,32 +1,91 @@
 """Rules and rewriters that are imported when a graph has an Op that they need.
 
 Most graphs have no loops, no decompositions and no choices, and the rules for these need modules
-that take longer to import than a small graph takes to compile. A list of rules, such as that of a
-pass, can therefore name the module of some of its rules, and the Ops without which they cannot
-apply.
+that take longer to import than a small graph takes to compile. A module says of such rules which
+Ops they need (:func:`late_rules`); ``make index`` reads it, and a list of rules, such as that of a
+pass, takes them from the index (:class:`LateParts`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from phintys._base.apart import run_whole
+from phintys._base.caches import kept_property
 from phintys._base.errors import RewriteError
-from phintys._base.once import kept_property
+from phintys._base.late import LateModule
+from phintys._base.uninterrupted import run_whole
 from phintys.rewriting.index import RuleIndex
 from phintys.rewriting.rewriter import GraphRewriter, NodeRewriter
 
 if TYPE_CHECKING:
-    from phintys._base.late import LateModule
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.op import Op
     from phintys.rewriting.trace import RewriteTrace
 
-__all__ = ["LateRewriter", "LateRules", "RuleList"]
+__all__ = ["LateParts", "LateRewriter", "LateRules", "RuleList", "late_rewriter", "late_rules"]
 
 _MOST_RULES = 10
 """The logarithm to base 2 of the number of rules that a part can have."""
+
+
+def late_rules(*rules: NodeRewriter, needs: Sequence[object]) -> tuple[NodeRewriter, ...]:
+    """Return rules as a tuple, which is imported when a graph has one of certain Ops.
+
+    Parameters
+    ----------
+    rules
+        The rules, in the order in which they are tried on a node.
+    needs
+        Classes of Ops, and scalar ops, for the elementwise Ops that apply them. Each rule tracks
+        only nodes of these, or only applies if a node of one of them is an operand or within its
+        depth. It is a list of names, which ``make index`` reads.
+
+    Raises
+    ------
+    RewriteError
+        A rule requires features of the graph, or nothing is needed.
+
+    Examples
+    --------
+    >>> from phintys.passes.joining import join_of_one
+    >>> from phintys.rewriting import late_rules
+    >>> from phintys.tensor.joining import Join
+    >>> late_rules(join_of_one, needs=[Join])
+    (<rule join_of_one: concatenate([x]) -> x>,)
+    """
+    for rule in rules:
+        if rule.requires:
+            msg = (
+                f"The rule {rule.name} requires features of the graph, which are attached "
+                "before it is known to be needed: list it among the rules that are not late."
+            )
+            raise RewriteError(msg)
+    _check_needs(needs)
+    return rules
+
+
+_Rewriter = TypeVar("_Rewriter", bound=GraphRewriter)
+
+
+def late_rewriter(rewriter: _Rewriter, *, needs: Sequence[object]) -> _Rewriter:
+    """Return a rewriter of whole graphs, which is imported when a graph has one of certain Ops.
+
+    Parameters
+    ----------
+    rewriter
+        The rewriter, whose name is that of the variable.
+    needs
+        As for :func:`late_rules`.
+    """
+    _check_needs(needs)
+    return rewriter
+
+
+def _check_needs(needs: Sequence[object]) -> None:
+    if not needs:
+        msg = "Late rules need something: without it, they would never be imported."
+        raise RewriteError(msg)
 
 
 class _Late:
@@ -69,11 +128,9 @@ class LateRules(_Late):
     module
         The module that defines the rules.
     name
-        Name of a rule in the module, or of a tuple of rules.
+        Name of a tuple of rules in the module, see :func:`late_rules`.
     needs
-        Names of classes of Ops, and of the functions of elementwise Ops, separated by spaces. Each
-        rule tracks only nodes of these, or only applies if a node of one of them is an operand or
-        within its depth.
+        Names of the Ops that they need, separated by spaces.
 
     Examples
     --------
@@ -89,16 +146,7 @@ class LateRules(_Late):
 
     def load(self) -> tuple[NodeRewriter, ...]:
         """Import the module, and return the rules."""
-        found = super().load()
-        rules = cast("tuple[NodeRewriter, ...]", found if isinstance(found, tuple) else (found,))
-        for rule in rules:
-            if rule.requires:
-                msg = (
-                    f"The rule {rule.name} requires features of the graph, which are attached "
-                    "before it is known to be needed: list it among the rules that are not late."
-                )
-                raise RewriteError(msg)
-        return rules
+        return super().load()
 
 
 class RuleList(Sequence[NodeRewriter]):
@@ -233,3 +281,32 @@ class LateRewriter(_Late, GraphRewriter):
     def apply(self, fgraph: FunctionGraph, trace: RewriteTrace | None = None) -> None:
         if any(self.is_needed_for(node.op) for node in fgraph.apply_nodes):
             self.load().rewrite(fgraph, trace)
+
+
+class LateParts:
+    """The late rules and rewriters of the index, as attributes.
+
+    Examples
+    --------
+    >>> from phintys._base import index
+    >>> from phintys.rewriting import LateParts
+    >>> LateParts(index.RULES, index.REWRITERS).CANONICAL_JOIN
+    <CANONICAL_JOIN of phintys.passes.joining, for Join>
+    """
+
+    def __init__(
+        self,
+        rules: Mapping[str, Mapping[str, str]],
+        rewriters: Mapping[str, Mapping[str, str]],
+    ) -> None:
+        self._parts: dict[str, LateRules | LateRewriter] = {}
+        for kind, table in ((LateRules, rules), (LateRewriter, rewriters)):
+            for module, needs in zip(map(LateModule, table), table.values(), strict=True):
+                for name, ops in needs.items():
+                    self._parts[name] = kind(module, name, needs=ops)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name not in self._parts:
+            msg = f"No module has late rules {name!r}: see late_rules(), and run `make index`."
+            raise AttributeError(msg, name=name, obj=self)
+        return self._parts[name]

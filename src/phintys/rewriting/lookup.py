@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from phintys.graph.op import Op
 from phintys.graph.variable import Constant
-from phintys.rewriting.index import Plan
+from phintys.rewriting.index import RulePlan
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,7 +22,7 @@ class _Known(NamedTuple):
     """Cached information about an Op, which is kept alive so that its id is not reused."""
 
     op: Op
-    plan: Plan
+    plan: RulePlan
     met: int
     depth: int
 

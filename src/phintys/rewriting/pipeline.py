@@ -7,9 +7,9 @@ from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from phintys._base.collecting import collector_paused
 from phintys._base.config import config
 from phintys._base.errors import ConfigError, add_note
+from phintys._base.garbage_collection import collector_paused
 from phintys._base.naming import near_misses
 from phintys._base.records import record
 from phintys.graph.verify import verify_graph

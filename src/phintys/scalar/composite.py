@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from phintys._base.caches import kept_property
 from phintys._base.config import config
 from phintys._base.errors import OpContractError, TypeContractError
 from phintys._base.late import LateModule
-from phintys._base.once import kept_property
 from phintys.graph.apply import Apply
 from phintys.graph.fgraph import FunctionGraph
 from phintys.graph.inner import HasInnerGraph

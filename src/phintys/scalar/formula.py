@@ -23,12 +23,12 @@ from phintys.scalar.op import ScalarOp
 from phintys.scalar.type import ScalarType
 from phintys.scalar.variable import ScalarConstant
 
-__all__ = ["Formula", "Step"]
+__all__ = ["Formula", "FormulaStep"]
 
 _MOST_TEXT = 300
 
 
-class Step:
+class FormulaStep:
     """One op applied to existing values: ``values[slot] = op(*values[args])``.
 
     Values are numbered: first the inputs, then the constants, then the outputs of each step.
@@ -42,7 +42,7 @@ class Step:
         self.types = types
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (Step, (self.op, self.args, self.types))
+        return (FormulaStep, (self.op, self.args, self.types))
 
     def key(self) -> Hashable:
         """Return a key that is equal for equal steps."""
@@ -68,7 +68,7 @@ class Formula:
         self,
         input_types: tuple[ScalarType, ...],
         constants: tuple[ScalarConstant, ...],
-        steps: tuple[Step, ...],
+        steps: tuple[FormulaStep, ...],
         results: tuple[int, ...],
     ) -> None:
         self.input_types = input_types
@@ -156,7 +156,7 @@ class _Recorder:
     def __init__(self, inputs: Sequence[Variable]) -> None:
         self.input_types: list[ScalarType] = []
         self.constants: list[ScalarConstant] = []
-        self.steps: list[Step] = []
+        self.steps: list[FormulaStep] = []
         # The slot of each variable. Constants are numbered -1, -2 ... until all of them are known.
         self.slots: dict[Variable, int] = {}
         self.types: dict[int, ScalarType] = {}
@@ -201,7 +201,7 @@ class _Recorder:
 
     def step(self, op: ScalarOp, args: Sequence[int], types: Sequence[ScalarType]) -> list[int]:
         """Return the slots of an op's outputs; those of an equal earlier step, if there is one."""
-        step = Step(op, tuple(args), tuple(types))
+        step = FormulaStep(op, tuple(args), tuple(types))
         key = step.key()
         if key not in self.known:
             self.steps.append(step)
@@ -247,7 +247,7 @@ class _Recorder:
         return cls(
             tuple(self.input_types),
             tuple(self.constants),
-            tuple(Step(s.op, tuple(map(place, s.args)), s.types) for s in self.steps),
+            tuple(FormulaStep(s.op, tuple(map(place, s.args)), s.types) for s in self.steps),
             tuple(map(place, results)),
         )
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from phintys._base.apart import import_whole
+from phintys._base.uninterrupted import import_whole
 
 __all__ = ["log_gamma_bend", "log_gamma_slope", "slope_by_differences"]
 

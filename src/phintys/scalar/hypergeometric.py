@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from phintys._base.apart import import_whole
+from phintys._base.uninterrupted import import_whole
 from phintys.scalar.row_kinds import FloatRow
 
 _LARGE = 1e4

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from phintys._base.apart import import_whole
+from phintys._base.uninterrupted import import_whole
 from phintys.scalar.arithmetic import xlog1py, xlogy
 from phintys.scalar.exponential import exp, log, log1p
 from phintys.scalar.row_kinds import FloatRow

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from phintys._base.apart import import_whole
+from phintys._base.uninterrupted import import_whole
 from phintys.scalar.arithmetic import abs, sqr
 from phintys.scalar.comparison import eq, gt, lt
 from phintys.scalar.exponential import exp, expm1, log

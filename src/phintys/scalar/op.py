@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from phintys._base.caches import kept_property
 from phintys._base.errors import (
     DtypeError,
     MethodNotDefinedError,
@@ -15,7 +16,6 @@ from phintys._base.errors import (
     TypeContractError,
     add_note,
 )
-from phintys._base.once import kept_property
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
 from phintys.graph.pretty import PRECEDENCE

@@ -23,9 +23,9 @@ from typing import Any
 
 import numpy as np
 
-from phintys._base.apart import is_imported_again
 from phintys._base.config import config
 from phintys._base.errors import MethodNotDefinedError, OpContractError
+from phintys._base.uninterrupted import is_imported_again
 from phintys.graph.null_type import DisconnectedType, NullType, disconnected_type
 from phintys.graph.pretty import PRECEDENCE
 from phintys.graph.variable import Variable

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from phintys._base.apart import import_whole
+from phintys._base.uninterrupted import import_whole
 from phintys.scalar.op import Dtypes, unsupported_dtypes
 from phintys.scalar.row import Row
 from phintys.scalar.type import real_dtype

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from phintys._base.apart import import_whole
 from phintys._base.late import LateModule
+from phintys._base.uninterrupted import import_whole
 from phintys.scalar.arithmetic import abs, fmod, sign, sqr, xlogy
 from phintys.scalar.cancelling import pull_by_slope_of_log
 from phintys.scalar.comparison import gt, lt

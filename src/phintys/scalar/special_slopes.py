@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from phintys._base.apart import import_whole
+from phintys._base.uninterrupted import import_whole
 from phintys.scalar.arithmetic import abs
 from phintys.scalar.comparison import gt, lt
 from phintys.scalar.exponential import log1p, sqrt

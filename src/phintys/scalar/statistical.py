@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from phintys._base.apart import import_whole
+from phintys._base.uninterrupted import import_whole
 from phintys.scalar.arithmetic import abs, pow, sqr, xlog1py, xlogy
 from phintys.scalar.comparison import eq, ge, gt, isnan, lt
 from phintys.scalar.exponential import exp, expm1, log, log1p

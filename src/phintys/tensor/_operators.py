@@ -9,35 +9,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from phintys._base.late import LateModule
+    from collections.abc import Callable
 
     Function = Callable[..., Any]
 
 
-class Operators:
-    """One attribute for each function that a method of a variable calls."""
+class TensorOperators:
+    """One attribute for each function that a method of a variable calls.
 
-    def __init__(self) -> None:
-        self._homes: dict[str, LateModule] = {}
-
-    def late(self, homes: Mapping[LateModule, str]) -> None:
-        """Declare functions whose modules are imported when they are first called.
-
-        Parameters
-        ----------
-        homes
-            Modules, and the names, separated by spaces, of functions in them.
-        """
-        self._homes |= {name: home for home, names in homes.items() for name in names.split()}
+    Those that are not set are the functions of ``phintys.tensor``, looked up when they are first
+    called.
+    """
 
     def __getattr__(self, name: str) -> Any:
-        home = self.__dict__.get("_homes", {}).get(name)
-        if home is None:
+        if name == "namespace" or name not in TensorOperators.__annotations__:
             msg = f"The operators of variables have no function {name!r}."
             raise AttributeError(msg, name=name, obj=self)
-        function = getattr(home, name)
+        function = getattr(self.namespace, name)
         setattr(self, name, function)
         return function
 
@@ -124,4 +112,4 @@ class Operators:
     zeros_like: Function
 
 
-operators = Operators()
+operators = TensorOperators()

@@ -1,7 +1,7 @@
 """Fill the table behind the operators and methods of tensor variables.
 
-Importing this module, which :mod:`phintys.tensor` does, makes ``x + y`` and ``x.sum()`` work, and
-says how ``pprint`` writes tensor expressions.
+Importing this module, which :mod:`phintys.tensor` does, makes ``x + y`` and ``x.sum()`` work, lets
+tensor functions take scalar variables, and says how ``pprint`` writes tensor expressions.
 """
 
 from __future__ import annotations
@@ -13,23 +13,36 @@ import numpy as np
 from phintys import scalar as ps
 from phintys._base.late import LateModule
 from phintys.graph.pretty import NOTATIONS, pprint
+from phintys.scalar.variable import ScalarConstant, ScalarVariable
 from phintys.tensor import comparing, convert, math
 from phintys.tensor._operators import operators
 from phintys.tensor.elemwise import elemwise
+from phintys.tensor.scalar_bridge import convert_scalar
 
 if TYPE_CHECKING:
-    from phintys.tensor import joining, numpy_protocol
+    from phintys.tensor import guards, joining, numpy_protocol
+    from phintys.tensor.indexing import parse
     from phintys.tensor.linear_algebra import norms
 else:
+    guards = LateModule("phintys.tensor.guards")
     joining = LateModule("phintys.tensor.joining")
     norms = LateModule("phintys.tensor.linear_algebra.norms")
     numpy_protocol = LateModule("phintys.tensor.numpy_protocol")
+    parse = LateModule("phintys.tensor.indexing.parse")
 
 __all__: list[str] = []
 
 
 def _norm(*args: Any, **kwargs: Any) -> Any:
     return norms.vector_norm(*args, **kwargs)
+
+
+def _index(*args: Any) -> Any:
+    return parse.index(*args)
+
+
+def _pull_back_guarded(*args: Any) -> Any:
+    return guards.pull_back_guarded(*args)
 
 
 def _matmul(x: Any, y: Any) -> Any:
@@ -62,6 +75,7 @@ operators.floor_div = math.int_div
 operators.ge = math.ge
 operators.gt = math.gt
 operators.imag = math.imag
+operators.index = _index
 operators.invert = math.invert
 operators.le = math.le
 operators.left_shift = math.left_shift
@@ -73,6 +87,7 @@ operators.numpy_protocol = numpy_protocol
 operators.norm = _norm
 operators.not_equal = comparing.not_equal
 operators.pow = math.power_of
+operators.pull_back_guarded = _pull_back_guarded
 operators.real = math.real
 operators.right_shift = math.right_shift
 operators.round = math.round
@@ -80,32 +95,14 @@ operators.sub = math.sub
 operators.true_div = math.true_div
 operators.trunc = math.trunc
 
-operators.late(
-    {
-        LateModule("phintys.tensor.creation"): "ones_like zeros_like",
-        LateModule("phintys.tensor.cumulative"): "cumprod cumsum",
-        LateModule("phintys.tensor.diagonals"): "diagonal trace",
-        LateModule("phintys.tensor.dim_shuffle"): "dimshuffle squeeze swapaxes transpose",
-        LateModule("phintys.tensor.extremes"): "argmax argmin",
-        LateModule("phintys.tensor.guards"): "pull_back_guarded",
-        LateModule("phintys.tensor.indexing.parse"): "index",
-        LateModule("phintys.tensor.indexing.setting"): "inc_subtensor set_subtensor take",
-        LateModule("phintys.tensor.nonzeros"): "nonzero",
-        LateModule("phintys.tensor.products"): "dot matmul",
-        LateModule("phintys.tensor.reduce"): "all any max min prod sum",
-        LateModule("phintys.tensor.reshaping"): "flatten reshape",
-        LateModule("phintys.tensor.shapes"): "shape size specify_shape",
-        LateModule("phintys.tensor.sorting"): "argsort sort",
-        LateModule("phintys.tensor.statistics.moments"): "mean std var",
-        LateModule("phintys.tensor.tiling"): "repeat",
-    }
-)
-
 operators.ufuncs = {
     op.scalar_op.ufunc: op
     for op in map(elemwise, ps.SCALAR_OPS.values())
     if op.scalar_op.ufunc is not None
 } | {np.add: math.add, np.multiply: math.mul, np.matmul: _matmul, np.divmod: math.divmod}
 
-pprint.assign_late(LateModule("phintys.tensor.printing"))
+convert.register_conversion(ScalarVariable, convert_scalar)
+convert.register_conversion(ScalarConstant, convert_scalar)
+
+pprint.late.append(LateModule("phintys.tensor.printing"))
 NOTATIONS.append(LateModule("phintys.tensor.notation"))

@@ -16,20 +16,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from phintys._base.apart import import_whole
 from phintys._base.errors import DtypeError, ShapeError
+from phintys._base.uninterrupted import import_whole
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
 from phintys.tensor._rules import add_all, conjugate, is_missing
 from phintys.tensor.convert import as_tensor_variable, constant
 from phintys.tensor.creation import sum_to
 from phintys.tensor.hints import operands_misfit
-from phintys.tensor.products import Dot, fitting, misfit
+from phintys.tensor.products import Dot, fitting, misfit_of
 from phintys.tensor.reduce import sum
 from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from phintys.graph.fgraph import FunctionGraph
 
@@ -71,6 +71,7 @@ class Gemm(Op):
     """
 
     __props__ = ("inplace",)
+    reuses_operands = True
 
     def __init__(self, inplace: bool = False) -> None:
         self.inplace = inplace
@@ -79,6 +80,10 @@ class Gemm(Op):
 
     def __str__(self) -> str:
         return "Gemm{inplace}" if self.inplace else "Gemm"
+
+    def inplace_twins(self, node: Apply) -> Iterable[Op]:
+        """Return the product that overwrites the array that it is added to."""
+        return (Gemm(inplace=True),) if not self.inplace and len(node.inputs) > 3 else ()
 
     def make_node(self, x: Any, y: Any, alpha: Any, c: Any = None) -> Apply:
         """Apply to operands of one dtype whose ranks and sizes match."""
@@ -156,7 +161,7 @@ class Gemm(Op):
         """
         x, y, *added = values
         if x.shape[-1] != y.shape[0]:
-            raise misfit(_dot, node.inputs[:2], (x.shape, y.shape))
+            raise misfit_of(_dot, node.inputs[:2], (x.shape, y.shape))
         for value, variable in zip(added, node.inputs[3:], strict=True):
             type_: Any = variable.type
             for dim, static in enumerate(type_.shape):

@@ -47,23 +47,11 @@ __all__ = [
     "given_lengths",
     "ones",
     "ones_like",
-    "register_writer",
     "zeros",
     "zeros_like",
 ]
 
 _MOST_BYTES = 2**63 - 1
-
-_WRITERS: set[type[Op]] = set()
-
-
-def register_writer(op_class: type[Op]) -> None:
-    """Register an Op that writes to its first input if that is a new array.
-
-    :class:`Alloc` then stays in the graph instead of becoming a constant, which would have to be
-    copied at each call.
-    """
-    _WRITERS.add(op_class)
 
 
 def as_sizes(shape: Any, what: str = "A size") -> list[Any]:
@@ -143,6 +131,7 @@ class Alloc(Op):
     """
 
     __props__ = ()
+    raises_only_for_shapes = True
 
     def make_node(self, value: Any, *shape: Any) -> Apply:
         value = as_tensor_variable(value)
@@ -240,7 +229,7 @@ class Alloc(Op):
         for client, position in fgraph.clients[node.outputs[0]]:
             if not isinstance(client, Apply):  # "output"
                 return False
-            if position == 0 and type(client.op) in _WRITERS:
+            if position == 0 and client.op.writes_first_input:
                 return False
         return True
 

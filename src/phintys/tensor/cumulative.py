@@ -93,6 +93,7 @@ class CumOp(Op):
     """
 
     __props__ = ("axis", "mode", "exclusive", "reverse")
+    raises_only_for_shapes = True
 
     def __init__(
         self, axis: int, mode: str = "add", exclusive: bool = False, reverse: bool = False
@@ -374,6 +375,9 @@ def _between(x: Any, axis: int, before: Any, after: Any) -> Any:
     return joining.concatenate(parts, axis)
 
 
+_MOST_DIFFERENCES = 10_000
+
+
 @also_named
 def diff(
     x: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None
@@ -399,7 +403,7 @@ def diff(
     Raises
     ------
     ShapeError
-        ``axis`` is out of range, or ``n`` is negative.
+        ``axis`` is out of range, or ``n`` is negative or more than 10,000.
 
     Examples
     --------
@@ -418,6 +422,14 @@ def diff(
         x = _between(x, axis, prepend, append)
     subtract = math.neq if x.dtype == "bool" else math.sub
     front = (slice(None),) * axis
-    for _ in range(n):
+    length = x.type.shape[axis]
+    times = n if length is None else min(n, length)  # then nothing is left
+    if times > _MOST_DIFFERENCES:
+        msg = (
+            f"diff: n must be at most {_MOST_DIFFERENCES:,}, since the graph has a node for each "
+            f"difference of differences; got {n:,}."
+        )
+        raise ShapeError(msg)
+    for _ in range(times):
         x = subtract(x[*front, 1:], x[*front, :-1])
     return x

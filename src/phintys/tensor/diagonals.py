@@ -176,8 +176,9 @@ class AllocDiag(Op):
         if length != self._length((rows, columns)):
             raise self._misfit(length, (rows, columns))
         result = np.zeros((*batch, rows, columns), diagonals.dtype)
-        along = np.arange(length)
-        result[..., along + max(-self.offset, 0), along + max(self.offset, 0)] = diagonals
+        if length:
+            along = np.arange(length)
+            result[..., along + max(-self.offset, 0), along + max(self.offset, 0)] = diagonals
         output_storage[0][0] = result
 
     def infer_shape(
@@ -367,11 +368,41 @@ def eye(n: Any, m: Any = None, k: Any = 0, dtype: Any = None) -> TensorVariable:
     return math.cast(math.eq(rows, columns), "floatX" if dtype is None else dtype)
 
 
+_FAR = 2**62  # no matrix has so many rows or columns
+
+
+def nearby_diagonal(k: Any, before: int = 0) -> Any:
+    """Return the number of a diagonal, less ``before``, as an int64 that can be added to rows.
+
+    Diagonals that are outside of any matrix are replaced by nearer ones that are, too.
+
+    Parameters
+    ----------
+    k
+        An int, or a 0-d integer variable.
+    before
+        How many diagonals below it.
+
+    Raises
+    ------
+    DtypeError, ShapeError
+        ``k`` is not the number of a diagonal.
+
+    Examples
+    --------
+    >>> from phintys.tensor.diagonals import nearby_diagonal
+    >>> nearby_diagonal(3, before=1).eval(), nearby_diagonal(-(2**63)).eval() == -(2**62)
+    (array(2), np.True_)
+    """
+    near = clip_size(fold(as_size(k, "A diagonal")), -_FAR, _FAR)
+    return as_size(add_sizes(near, -before))
+
+
 def _row_and_column_numbers(n: Any, m: Any, k: Any) -> tuple[Any, Any]:
     """Return the row numbers, shifted by ``k``, as a column, and the column numbers as a row."""
     rows, columns = sizes = as_sizes((n, n if m is None else m))
     check_sizes([known_int(size) for size in sizes], "A size")
-    shift = as_size(k, "A diagonal")
+    shift = nearby_diagonal(k)
     counted = shape_padright(arange(rows))
     if known_int(shift) != 0:
         counted = math.add(counted, shift)
@@ -517,8 +548,8 @@ def triu(x: Any, k: Any = 0) -> TensorVariable:
            [0, 4]])
     """
     x = _with_two_dims(x, "triu")
-    shift = k - 1 if isinstance(k, int) else math.sub(as_size(k, "A diagonal"), 1)
-    return math.switch(tri(*sizes_of(x)[-2:], k=shift, dtype="bool"), _zero(x), x)
+    below = nearby_diagonal(k, before=1)
+    return math.switch(tri(*sizes_of(x)[-2:], k=below, dtype="bool"), _zero(x), x)
 
 
 def _with_two_dims(x: Any, name: str) -> Any:

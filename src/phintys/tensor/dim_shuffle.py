@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from phintys._base.caches import remember
 from phintys._base.errors import AxisError, OpContractError, ShapeError
-from phintys._base.once import remember
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
 from phintys.tensor.convert import as_tensor_variable
@@ -60,6 +60,7 @@ class DimShuffle(Op):
     """
 
     __props__ = ("input_ndim", "new_order")
+    raises_only_for_shapes = True
 
     view_map = {0: [0]}
 
@@ -98,6 +99,16 @@ class DimShuffle(Op):
             msg = f"DimShuffle: {entry!r} is not a dimension of an array of rank {self.input_ndim}."
             raise OpContractError(msg)
         return dim
+
+    def static_value(self, node: Apply, known: Sequence[Any]) -> Any:
+        """Return a number as a vector of one entry, or the other way round."""
+        (value,) = known
+        if self.new_order == ("x",):
+            return (value,) if isinstance(value, int) else None
+        if self.new_order == () and isinstance(value, tuple):
+            entries = cast("tuple[int | None, ...]", value)
+            return entries[0] if len(entries) == 1 else None
+        return value if self.new_order in {(), (0,)} else None
 
     def make_node(self, x: Any) -> Apply:
         """Apply to a tensor of the right rank."""
@@ -481,7 +492,17 @@ def shape_padleft(x: Any, n_ones: int = 1) -> TensorVariable:
     (1, 1, 3)
     """
     x = as_tensor_variable(x)
-    return dimshuffle(x, *("x",) * n_ones, *range(x.ndim))
+    return dimshuffle(x, *_new_axes(x, n_ones), *range(x.ndim))
+
+
+def _new_axes(x: Any, count: int) -> tuple[str, ...]:
+    if x.ndim + count > MOST_DIMS:
+        msg = (
+            f"An array has at most {MOST_DIMS} dimensions; {x} has {x.ndim}, and {count:,} more "
+            "were asked for."
+        )
+        raise ShapeError(msg)
+    return ("x",) * max(count, 0)
 
 
 @also_named
@@ -508,7 +529,7 @@ def shape_padright(x: Any, n_ones: int = 1) -> TensorVariable:
     (3, 1, 1)
     """
     x = as_tensor_variable(x)
-    return dimshuffle(x, *range(x.ndim), *("x",) * n_ones)
+    return dimshuffle(x, *range(x.ndim), *_new_axes(x, n_ones))
 
 
 @also_named

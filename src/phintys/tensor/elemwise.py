@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from phintys._base.caches import remember
 from phintys._base.config import config
 from phintys._base.dropped import WeakValues
 from phintys._base.errors import OpContractError, ShapeError
 from phintys._base.late import LateModule
 from phintys._base.locks import ProcessLock
-from phintys._base.once import remember
 from phintys.graph.apply import Apply
 from phintys.graph.null_type import DisconnectedType, NullType
 from phintys.graph.op import Op
@@ -28,7 +29,7 @@ from phintys.tensor.type import TensorType
 from phintys.tensor.variable import TensorConstant, TensorMethods
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from phintys.graph.fgraph import FunctionGraph
     from phintys.tensor import documentation
@@ -86,6 +87,8 @@ class Elemwise(Op):
     """
 
     __props__ = ("scalar_op", "inplace_pattern")
+    raises_only_for_shapes = True
+    reuses_operands = True
 
     # The signature and docstring of a function on instances; the class keeps its own.
     __doc__: Any = _OfFunctions(__doc__, "documentation_of")
@@ -145,6 +148,34 @@ class Elemwise(Op):
         def __call__(self, *inputs: Any, name: str | None = None, **options: Any) -> TensorVariable:
             """Apply the op; several outputs are returned as a list."""
             ...
+
+    # ---- facts -------------------------------------------------------------------------------
+
+    def inplace_twins(self, node: Apply) -> Iterator[Op]:
+        """Yield the Ops that overwrite an operand of the same type as the result."""
+        if self.inplace_pattern or self.nout != 1:
+            return
+        wanted: Any = node.outputs[0].type
+        for position, variable in enumerate(node.inputs):
+            given: Any = variable.type
+            if given.dtype == wanted.dtype and given.shape == wanted.shape and wanted.ndim:
+                yield _twin(self.scalar_op, position)
+
+    def static_value(self, node: Any, known: Sequence[Any]) -> int | tuple[int, ...] | None:
+        """Compute with the op itself, in the dtypes of the graph."""
+        output = node.outputs[0].type
+        if len(node.outputs) != 1 or output.ndim > 1 or output.numpy_dtype.kind not in "iu":
+            return None
+        values: list[Any] = []
+        for x, value in zip(node.inputs, known, strict=True):
+            if value is None or (isinstance(value, tuple) and None in value):
+                return None
+            values.append(np.array(value, dtype=x.type.numpy_dtype))
+        with np.errstate(all="ignore"):
+            result = np.asarray(self.scalar_op.impl(*values))
+        if result.dtype.kind not in "iu" or result.ndim != output.ndim:
+            return None
+        return int(result) if result.ndim == 0 else tuple(result.tolist())
 
     # ---- types -------------------------------------------------------------------------------
 
@@ -486,6 +517,12 @@ def _elemwise(scalar_op: ScalarOp) -> Elemwise:
         return _CACHE.setdefault(scalar_op, Elemwise(scalar_op))
     with _LOCK_OF_OTHERS:
         return _CACHE_OF_OTHERS.setdefault(scalar_op, Elemwise(scalar_op))
+
+
+@lru_cache(maxsize=1024)
+def _twin(scalar_op: ScalarOp, position: int) -> Elemwise:
+    """Return the twin for an operand; cached, since the Op caches the types of its results."""
+    return Elemwise(scalar_op, {0: position})
 
 
 def name_functions(functions: Mapping[str, Elemwise], module: str) -> None:

@@ -30,7 +30,7 @@ from phintys.tensor.type import normalize_dtype
 if TYPE_CHECKING:
     from phintys.tensor.variable import TensorVariable
 else:
-    __getattr__, __dir__ = late_names(__name__, {})
+    __getattr__, __dir__ = late_names(__name__)
 
 __all__ = [
     "fft",

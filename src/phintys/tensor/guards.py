@@ -18,7 +18,7 @@ from functools import reduce as fold
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import phintys.scalar as ps
-from phintys._base.late import LateModule, is_instance_of_late
+from phintys._base.late import LateModule, is_imported
 from phintys.graph.null_type import DisconnectedType, NullType
 from phintys.scalar.casting import Cast
 from phintys.scalar.row import Row
@@ -37,11 +37,12 @@ if TYPE_CHECKING:
 
     from phintys.graph.apply import Apply
     from phintys.scalar.op import ScalarOp
+    from phintys.tensor.indexing import advanced, update
+else:
+    advanced = LateModule("phintys.tensor.indexing.advanced")
+    update = LateModule("phintys.tensor.indexing.update")
 
 __all__ = ["is_known_zero", "pull_back_guarded"]
-
-_advanced = LateModule("phintys.tensor.indexing.advanced")
-_update = LateModule("phintys.tensor.indexing.update")
 
 _MOST_STEPS = 8  # from the gradient down to its condition
 
@@ -143,9 +144,7 @@ def _guard_of(g: Any, steep: bool, steps: int = _MOST_STEPS) -> Guard | None:
     if isinstance(op, DimShuffle):
         found = _guard_of(node.inputs[0], steep, steps - 1)
         return None if found is None else found.along(op)
-    if isinstance(op, Reshape | Subtensor | Split) or is_instance_of_late(
-        op, _advanced, "AdvancedSubtensor"
-    ):
+    if isinstance(op, Reshape | Subtensor | Split) or _selects(op):
         found = _guard_of(node.inputs[0], steep, steps - 1)
         return None if found is None else _of_places(node, g, found)
     if steep and isinstance(op, Reduce) and op.scalar_op is ps.add:
@@ -154,9 +153,17 @@ def _guard_of(g: Any, steep: bool, steps: int = _MOST_STEPS) -> Guard | None:
             return None
         whole = _filled(node.inputs[0], found.truth())
         return Guard(reduce.any(whole, axis=op.axes(whole.ndim)), True, g)
-    if steep and is_instance_of_late(op, _update, "AdvancedIncSubtensor", "IncSubtensor"):
+    if steep and _updates(op):
         return _of_overwritten(node, g)
     return None
+
+
+def _selects(op: object) -> bool:
+    return is_imported(advanced) and isinstance(op, advanced.AdvancedSubtensor)
+
+
+def _updates(op: object) -> bool:
+    return is_imported(update) and isinstance(op, update.AdvancedIncSubtensor | update.IncSubtensor)
 
 
 def _of_elemwise(node: Apply, g: Any, steep: bool, steps: int) -> Guard | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -10,26 +11,24 @@ import numpy as np
 from phintys._base.errors import ArgumentError, DtypeError, OpContractError, ShapeError
 from phintys.graph.apply import Apply
 from phintys.graph.null_type import DisconnectedType, disconnected_type
-from phintys.graph.op import Op
 from phintys.graph.variable import Constant, Variable
 from phintys.tensor import math
 from phintys.tensor._rules import is_discrete, is_missing, zero_gradient
 from phintys.tensor.convert import as_tensor_variable, constant, contains_variable
 from phintys.tensor.dim_shuffle import expand_dims, normalize_axis, shape_padleft
 from phintys.tensor.join_along import join_along, split_along
-from phintys.tensor.known import known_int, known_sizes, register_knowledge
+from phintys.tensor.known import known_int, known_sizes
 from phintys.tensor.make_vectors import make_vector
 from phintys.tensor.reshaping import reshape, shape_vector
-from phintys.tensor.shapes import shape_i, vector_elements
-from phintys.tensor.size_check import with_check
-from phintys.tensor.sizes import add_sizes, as_size, clip_size, fold, subtract_sizes
+from phintys.tensor.shape_rules import Misfit, S, ShapedOp, Shapes, StaticShapes
+from phintys.tensor.shapes import shape_i
+from phintys.tensor.sizes import as_size, clip_size, fold, subtract_sizes
 from phintys.tensor.synonyms import also_named
 from phintys.tensor.type import TensorType, normalize_dtype, promote
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from phintys.graph.fgraph import FunctionGraph
     from phintys.tensor.convert import TensorLike
     from phintys.tensor.variable import TensorVariable
 
@@ -48,7 +47,7 @@ __all__ = [
 ]
 
 
-class Join(Op):
+class Join(ShapedOp):
     """Join arrays along an existing dimension.
 
     Parameters
@@ -81,18 +80,30 @@ class Join(Op):
                 f"{self} takes arrays of equal rank that have the axis; got {types}. {hint}"
             ).rstrip()
             raise ShapeError(msg)
-        static = [self._static_size(arrays, dim) for dim in range(ndim)]
+        (static,) = self.output_shapes(StaticShapes(self, arrays))
         dtype = promote(*(x.dtype for x in arrays))
         return Apply(self, arrays, [TensorType(dtype, static)()])
 
-    def _static_size(self, arrays: Sequence[Any], dim: int) -> int | None:
-        sizes = [x.type.shape[dim] for x in arrays]
-        if dim == self.axis:
-            return None if None in sizes else sum(sizes)
-        known = {size for size in sizes if size is not None}
-        if len(known) > 1:
-            raise self._misfit(arrays, [x.type.shape for x in arrays], dim)
-        return known.pop() if known else None
+    def output_shapes(self, shapes: Shapes[S]) -> list[tuple[S, ...]]:
+        """Add up the sizes of the axis; the others are equal."""
+        first, *others = shapes.shapes
+        lengths = list(first)
+        misfits = {
+            dim: Misfit.in_dimension("join", dim) for dim in range(len(first)) if dim != self.axis
+        }
+        for other in others:
+            for dim, misfit in misfits.items():
+                lengths[dim] = shapes.equal(lengths[dim], other[dim], misfit)
+        lengths[self.axis] = shapes.total([shape[self.axis] for shape in shapes.shapes])
+        return [tuple(lengths)]
+
+    def misfit_subject(self, misfit: Misfit, inputs: Sequence[Any]) -> str:
+        """Name the dimension."""
+        return f"{self}: the sizes of dimension {misfit.dim}"
+
+    def misfit_error(self, misfit: Misfit, shapes: StaticShapes) -> Exception:
+        """Show the operands."""
+        return self._misfit(shapes.inputs, shapes.shapes, misfit.dim)
 
     def _misfit(self, arrays: Sequence[Any], shapes: Sequence[Any], dim: int) -> ShapeError:
         operands = "\n".join(
@@ -106,43 +117,18 @@ class Join(Op):
     def perform(
         self, node: Any, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
     ) -> None:
-        shape = list(inputs[0].shape)
-        for value in inputs:
-            for dim, size in enumerate(value.shape):
-                if size != shape[dim] and dim != self.axis:
-                    raise self._misfit(node.inputs, [v.shape for v in inputs], dim)
-        shape[self.axis] = sum(value.shape[self.axis] for value in inputs)
+        (shape,) = self.shapes_of_results(node.inputs, [value.shape for value in inputs])
         cell = output_storage[0]
         former = cell[0]
-        if former is None or former.shape != tuple(shape) or not former.flags.writeable:
+        if former is None or former.shape != shape or not former.flags.writeable:
             former = cell[0] = np.empty(shape, node.outputs[0].type.numpy_dtype)
         np.concatenate(inputs, axis=self.axis, out=former)
 
-    def infer_shape(
-        self, fgraph: FunctionGraph | None, node: Any, input_shapes: Sequence[Any]
-    ) -> list[Any]:
-        sizes: list[Any] = []
-        for dim, known in enumerate(node.outputs[0].type.shape):
-            if known is not None:
-                sizes.append(constant(known))
-            elif dim != self.axis:
-                sizes.append(input_shapes[0][dim])
-            else:
-                total: Any = 0
-                for shape in input_shapes:
-                    total = add_sizes(total, fold(shape[dim]))
-                sizes.append(as_size(total))
-        return [self._checked(tuple(sizes), input_shapes)]
-
-    def _checked(self, sizes: tuple[Any, ...], shapes: Sequence[Any]) -> tuple[Any, ...]:
-        """Return sizes with a check that those of the other dimensions are equal."""
-        first, *others = shapes
-        for shape in others:
-            for dim, (a, b) in enumerate(zip(first, shape, strict=True)):
-                if dim != self.axis:
-                    subject = f"{self}: the sizes of dimension {dim}"
-                    sizes = with_check(sizes, "equal", a, b, subject)
-        return sizes
+    def static_value(self, node: Apply, known: Sequence[Any]) -> Any:
+        """Return the entries of all parts, if each is known."""
+        if not all(isinstance(part, tuple) for part in known):
+            return None
+        return tuple(entry for part in known for entry in part)
 
     def L_op(
         self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
@@ -163,16 +149,26 @@ class Join(Op):
         return [self(*directions)]
 
 
-def _know_join(node: Any, known: Sequence[Any]) -> Any:
-    if not all(isinstance(part, tuple) for part in known):
-        return None
-    return tuple(entry for part in known for entry in part)
+_MISCOUNTED = Misfit("split", "{0} sizes for {1} parts")
+_UNEVEN = Misfit("split", "parts of {0} elements, not {1}")
 
 
-register_knowledge(Join, _know_join)
+@cache
+def _negative(part: int) -> Misfit:
+    return Misfit("negative", f"the size of part {part}", part)
 
 
-class Split(Op):
+_MOST_PARTS = 2**20
+"""Each part is an output of a node, even if it is empty."""
+
+
+def _check_parts(count: int, name: str) -> None:
+    if not 1 <= count <= _MOST_PARTS:
+        msg = f"{name}: the number of parts must be from 1 to {_MOST_PARTS:,}, got {count:,}."
+        raise OpContractError(msg)
+
+
+class Split(ShapedOp):
     """Split an array along one dimension; the parts are views.
 
     Takes the array and a vector with the size of each part.
@@ -196,9 +192,7 @@ class Split(Op):
     def __init__(self, n_splits: int, axis: int = 0) -> None:
         self.n_splits = int(n_splits)
         self.axis = int(axis)
-        if self.n_splits < 1:
-            msg = f"Split makes at least one part, got n_splits={n_splits}."
-            raise OpContractError(msg)
+        _check_parts(self.n_splits, "Split")
         self.view_map = {part: [0] for part in range(self.n_splits)}
 
     def make_node(self, x: Any, splits_size: Any) -> Apply:
@@ -212,21 +206,35 @@ class Split(Op):
         if sizes.ndim != 1 or sizes.type.numpy_dtype.kind not in "iu":
             msg = f"{self}: the sizes of the parts are a vector of integers, got {sizes.type}."
             raise DtypeError(msg)
-        known = known_sizes(sizes)
-        known = (None,) * self.n_splits if known is None else known
-        if len(known) != self.n_splits:
-            msg = f"{self} makes {self.n_splits} parts, got {len(known)} sizes."
-            raise ShapeError(msg)
-        total = x.type.shape[self.axis]
-        wrong = any(size is not None and size < 0 for size in known)
-        if wrong or (None not in known and total not in {None, sum(known)}):  # pyright: ignore[reportArgumentType, reportCallIssue]
-            raise self._misfit(x, x.type.shape, known)
-        return Apply(self, [x, sizes], [self._part_type(x, size)() for size in known])
+        parts = self.output_shapes(StaticShapes(self, [x, sizes]))
+        return Apply(self, [x, sizes], [TensorType(x.dtype, part)() for part in parts])
 
-    def _part_type(self, x: Any, size: int | None) -> TensorType:
-        static = list(x.type.shape)
-        static[self.axis] = size
-        return TensorType(x.dtype, static)
+    def output_shapes(self, shapes: Shapes[S]) -> list[tuple[S, ...]]:
+        """Each part has its size along the axis, and they add up."""
+        shape, vector = shapes.shapes
+        shapes.equal(vector[0], shapes.number(self.n_splits), _MISCOUNTED)
+        lengths = [
+            shapes.length(size, _negative(part))
+            for part, size in enumerate(shapes.entries(1, self.n_splits))
+        ]
+        shapes.equal(shapes.total(lengths), shape[self.axis], _UNEVEN)
+        return [(*shape[: self.axis], size, *shape[self.axis + 1 :]) for size in lengths]
+
+    def misfit_subject(self, misfit: Misfit, inputs: Sequence[Any]) -> str:
+        """Name what is counted or added up."""
+        if misfit is _MISCOUNTED:
+            return f"{self}: the numbers of sizes and of parts"
+        if misfit is _UNEVEN:
+            return f"{self}: the sum of the sizes of the parts and that of the dimension"
+        return f"{self}: {misfit.detail}"
+
+    def misfit_error(self, misfit: Misfit, shapes: StaticShapes) -> Exception:
+        """Show the sizes of the parts."""
+        if misfit is _MISCOUNTED:
+            count = shapes.shapes[1][0]
+            return ShapeError(f"{self} makes {self.n_splits} parts, got {count} sizes.")
+        sizes = shapes.entries(1, self.n_splits)
+        return self._misfit(shapes.inputs[0], shapes.shapes[0], sizes)
 
     def _misfit(self, x: Any, shape: Sequence[Any], sizes: Sequence[Any]) -> ShapeError:
         return ShapeError(
@@ -240,26 +248,11 @@ class Split(Op):
     ) -> None:
         value, given = inputs
         sizes = given.tolist()
-        if len(sizes) != self.n_splits:
-            msg = f"{self} makes {self.n_splits} parts, got the sizes {sizes}."
-            raise ShapeError(msg)
-        if min(sizes) < 0 or sum(sizes) != value.shape[self.axis]:
-            raise self._misfit(node.inputs[0], value.shape, sizes)
+        self.shapes_of_results(node.inputs, [value.shape, given.shape], {1: sizes})
         before = (slice(None),) * self.axis
         ends = list(accumulate(sizes))
         for cell, size, end in zip(output_storage, sizes, ends, strict=True):
             cell[0] = value[(*before, slice(end - size, end))]
-
-    def infer_shape(
-        self, fgraph: FunctionGraph | None, node: Any, input_shapes: Sequence[Any]
-    ) -> list[Any]:
-        vector: Any = node.inputs[1]
-        if vector.type.shape[0] is None:
-            sizes = [vector[position] for position in range(self.n_splits)]
-        else:
-            sizes = vector_elements(vector)
-        shape = input_shapes[0]
-        return [(*shape[: self.axis], as_size(size), *shape[self.axis + 1 :]) for size in sizes]
 
     def connection_pattern(self, node: Any) -> list[list[bool]]:
         """The gradient does not flow to the sizes: they select the parts."""
@@ -673,9 +666,10 @@ def array_split(x: Any, indices_or_sections: Any, axis: Any = 0) -> list[TensorV
         sizes = [subtract_sizes(end, start) for start, end in pairwise(places)]
         return split(x, sizes, axis=axis)
     parts = known_int(as_size(indices_or_sections, "The number of parts"))
-    if parts is None or parts < 1:
-        msg = f"array_split: the number of parts is a positive int, got {indices_or_sections!r}."
+    if parts is None:
+        msg = f"array_split: the number of parts is an int, got {indices_or_sections!r}."
         raise OpContractError(msg)
+    _check_parts(parts, "array_split")
     # The first (length % parts) parts get one more: part i has ceil((length - i) / parts).
     sizes = [(length + (parts - 1 - part)) // parts for part in range(parts)]
     return split(x, sizes, axis=axis)

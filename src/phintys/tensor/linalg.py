@@ -51,39 +51,7 @@ if TYPE_CHECKING:
     from phintys.tensor.variable import TensorVariable
 else:
     vectors = LateModule("phintys.tensor.linear_algebra.vectors")
-    __getattr__, __dir__ = late_names(
-        __name__,
-        {
-            "phintys.tensor.linear_algebra.banded": "solve_banded solveh_banded",
-            "phintys.tensor.linear_algebra.cholesky": "cho_factor cho_solve cholesky",
-            "phintys.tensor.linear_algebra.cholesky_update": "cholesky_update",
-            "phintys.tensor.linear_algebra.determinants": "det slogdet",
-            "phintys.tensor.linear_algebra.eigen": "eigh eigvalsh",
-            "phintys.tensor.linear_algebra.general_eigen": "eig eigvals",
-            "phintys.tensor.linear_algebra.least_squares": "lstsq pinv",
-            "phintys.tensor.linear_algebra.lu": "lu lu_factor lu_solve pivot_to_permutation",
-            "phintys.tensor.linear_algebra.matrix_equations": (
-                "solve_continuous_are solve_continuous_lyapunov "
-                "solve_discrete_are solve_discrete_lyapunov"
-            ),
-            "phintys.tensor.linear_algebra.matrix_functions": "logm sqrtm",
-            "phintys.tensor.linear_algebra.norms": "cond matrix_norm norm vector_norm",
-            "phintys.tensor.linear_algebra.patterned": "block_diag circulant hankel toeplitz",
-            "phintys.tensor.linear_algebra.powers": "expm matrix_dot matrix_power multi_dot",
-            "phintys.tensor.linear_algebra.qr": "qr",
-            "phintys.tensor.linear_algebra.schur": "ordqz qz schur",
-            "phintys.tensor.linear_algebra.singular_values": "matrix_rank svd svdvals",
-            "phintys.tensor.linear_algebra.solving": "inv matrix_inverse solve",
-            "phintys.tensor.linear_algebra.sylvester": "solve_sylvester",
-            "phintys.tensor.linear_algebra.tensors": "tensorinv tensorsolve",
-            "phintys.tensor.linear_algebra.toeplitz_systems": "solve_toeplitz",
-            "phintys.tensor.linear_algebra.triangular": "solve_triangular",
-            "phintys.tensor.linear_algebra.tridiagonal": (
-                "tridiagonal_lu_factor tridiagonal_lu_solve"
-            ),
-            "phintys.tensor.linear_algebra.vectors": "matvec vecdot vecmat",
-        },
-    )
+    __getattr__, __dir__ = late_names(__name__)
 
 __all__ = [
     "block_diag",

@@ -12,7 +12,6 @@ from phintys.graph.op import Op
 from phintys.tensor._operators import operators
 from phintys.tensor._rules import is_discrete, is_missing, zero_gradient
 from phintys.tensor.convert import as_tensor_variable, constant
-from phintys.tensor.known import register_knowledge
 from phintys.tensor.type import TensorType, normalize_dtype, promote
 
 if TYPE_CHECKING:
@@ -40,6 +39,7 @@ class MakeVector(Op):
     """
 
     __props__ = ("dtype",)
+    raises_only_for_shapes = True
 
     def __init__(self, dtype: Any = "int64") -> None:
         self.dtype = normalize_dtype(dtype)
@@ -80,6 +80,10 @@ class MakeVector(Op):
         self, fgraph: FunctionGraph | None, node: Any, input_shapes: Sequence[Any]
     ) -> list[Any]:
         return [(constant(len(node.inputs)),)]
+
+    def static_value(self, node: Apply, known: Sequence[Any]) -> tuple[int | None, ...]:
+        """Return the elements that are known."""
+        return tuple(entry if isinstance(entry, int) else None for entry in known)
 
     def L_op(
         self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
@@ -126,10 +130,3 @@ def make_vector(*elements: Any) -> TensorVariable:
     variables = [as_tensor_variable(element) for element in elements]
     dtype = promote(*(x.dtype for x in variables)) if variables else "int64"
     return MakeVector(dtype)(*variables)
-
-
-def _know_vector(node: Any, known: Sequence[Any]) -> tuple[int | None, ...]:
-    return tuple(entry if isinstance(entry, int) else None for entry in known)
-
-
-register_knowledge(MakeVector, _know_vector)

@@ -213,7 +213,10 @@ def round(x: Any, decimals: int | Rounding = 0, mode: Rounding = "half_to_even")
         return x
     if decimals == 0:
         return modes[mode](x)
-    power = float(10.0 ** np.abs(decimals))  # a Python float, so that a float32 x stays float32
+    moved = decimals if decimals > 0 else -decimals
+    if moved > float(np.log10(np.finfo("float64" if whole else x.dtype).max)):
+        return x if decimals > 0 else x * 0  # such a power is infinite
+    power = float(10.0**moved)  # a Python float, so that a float32 x stays float32
     scaled = x * power if decimals > 0 else x / power
     rounded = modes[mode](scaled)
     result = rounded / power if decimals > 0 else rounded * power

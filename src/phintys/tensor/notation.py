@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from phintys.graph.pretty import PRECEDENCE, Operand, Printer, Template
+from phintys.graph.pretty import PRECEDENCE, Printer, Slot, Template
 from phintys.graph.variable import require_owner
 from phintys.scalar import arithmetic, selection
 from phintys.scalar.notation import NOTATION, POWER
@@ -52,7 +52,7 @@ def _elemwise(variable: Variable, op: Any) -> Template | None:
     parts, precedence = printer.template(variable)
     return Template(
         [
-            Operand(shown[part.variable], part.precedence) if isinstance(part, Operand) else part
+            Slot(shown[part.variable], part.precedence) if isinstance(part, Slot) else part
             for part in parts
         ],
         precedence,
@@ -63,7 +63,7 @@ def _transpose(variable: Variable, op: Any) -> Template | None:
     if op.new_order != (1, 0):
         return None
     (x,) = require_owner(variable).inputs
-    return Template(["{", Operand(x, POWER + 0.25), r"}^{\mathsf{T}}"], POWER)
+    return Template(["{", Slot(x, POWER + 0.25), r"}^{\mathsf{T}}"], POWER)
 
 
 _BIG = {arithmetic.add: r"\sum", arithmetic.mul: r"\prod"}
@@ -80,9 +80,9 @@ def _reduce(variable: Variable, op: Any) -> Template | None:
     if op.scalar_op in _BIG:
         # As a term of a sum it needs no parentheses, as a factor it does.
         binds = PRECEDENCE["*"]
-        return Template([f"{_BIG[op.scalar_op]}{below} ", Operand(x, binds)], binds - 0.5)
+        return Template([f"{_BIG[op.scalar_op]}{below} ", Slot(x, binds)], binds - 0.5)
     if op.scalar_op in _EXTREME:
-        return Template([rf"{_EXTREME[op.scalar_op]}{below}\left(", Operand(x), r"\right)"])
+        return Template([rf"{_EXTREME[op.scalar_op]}{below}\left(", Slot(x), r"\right)"])
     return None
 
 

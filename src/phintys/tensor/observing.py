@@ -222,6 +222,10 @@ class Print(_Observer):
         return f"Print{{{self.message!r}}}"
 
 
+_MOST_VARIABLES = 2**20
+"""Each is an output of a node."""
+
+
 class Breakpoint(Op):
     """Return the inputs after the first, and stop in the debugger if the first is true.
 
@@ -261,6 +265,12 @@ class Breakpoint(Op):
     ) -> None:
         self.name = name
         self.action = action
+        if not 1 <= count <= _MOST_VARIABLES:
+            msg = (
+                f"Breakpoint: count, the number of variables, must be from 1 to "
+                f"{_MOST_VARIABLES:,}, got {count:,}."
+            )
+            raise ArgumentError(msg)
         self.count = count
         self.view_map = {index: [index + 1] for index in range(count)}
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from phintys._base.apart import run_whole
 from phintys._base.copies import LARGE, copied
-from phintys._base.errors import OpContractError
+from phintys._base.errors import IndexingError, OpContractError
+from phintys._base.uninterrupted import run_whole
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
 from phintys.tensor._rules import is_discrete, is_missing, zero_gradient
@@ -38,6 +38,13 @@ class _PartitioningOp(Op):
             raise OpContractError(msg)
         self.axis = int(axis)
         self.kth = tuple(int(place) for place in kth)
+
+    def _check_places(self, x: Any) -> None:
+        length = x.shape[self.axis]
+        for place in self.kth:
+            if not -length <= place < length:
+                msg = f"{self} of {length} elements has no element {place}."
+                raise IndexingError(msg)
 
     def infer_shape(
         self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
@@ -78,6 +85,7 @@ class PartitionOp(_PartitioningOp):
     ) -> None:
         """Partition with NumPy."""
         (x,) = inputs
+        self._check_places(x)
         if x.size <= LARGE:
             output_storage[0][0] = np.partition(x, self.kth, self.axis)
             return
@@ -139,6 +147,7 @@ class ArgPartitionOp(_PartitioningOp):
     ) -> None:
         """Partition indices with NumPy."""
         (x,) = inputs
+        self._check_places(x)
         if x.size <= LARGE:
             order = np.argpartition(x, self.kth, self.axis)
         else:

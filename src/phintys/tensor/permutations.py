@@ -14,6 +14,7 @@ from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.dim_shuffle import dimshuffle, shape_padleft, shape_padright
 from phintys.tensor.ranges import arange
 from phintys.tensor.shapes import sizes_of
+from phintys.tensor.sizes import as_size
 from phintys.tensor.sorting import argsort
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def to_one_hot(y: Any, nb_class: Any, dtype: Any = None) -> TensorVariable:
     if not is_discrete(y):
         msg = f"to_one_hot takes class numbers, integers, got {y} of dtype {y.dtype}. Cast them."
         raise DtypeError(msg)
-    classes = shape_padleft(arange(nb_class), y.ndim)
+    classes = shape_padleft(arange(as_size(nb_class, "to_one_hot: the number of classes")), y.ndim)
     return math.cast(math.eq(shape_padright(y), classes), dtype or config.floatX)
 
 

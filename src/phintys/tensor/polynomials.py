@@ -10,7 +10,7 @@ from phintys.tensor import math
 from phintys.tensor._rules import is_discrete
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.convolution import convolve
-from phintys.tensor.creation import ones, zeros
+from phintys.tensor.creation import check_sizes, ones, zeros
 from phintys.tensor.diagonals import eye
 from phintys.tensor.dim_shuffle import expand_dims
 from phintys.tensor.indexing import set_subtensor
@@ -383,7 +383,7 @@ def polyfit(x: Any, y: Any, deg: int) -> TensorVariable:
     Raises
     ------
     ShapeError
-        ``x`` is not a vector.
+        ``x`` is not a vector, or ``deg`` is negative.
 
     Examples
     --------
@@ -391,6 +391,7 @@ def polyfit(x: Any, y: Any, deg: int) -> TensorVariable:
     >>> pt.polyfit([0.0, 1.0, 2.0], [1.0, 3.0, 5.0], 1).eval().round(6)
     array([2., 1.])
     """
+    check_sizes([deg], "polyfit: the degree")
     columns = vander(math.cast(as_tensor_variable(x), "float64"), deg + 1)
     scale = math.sqrt(sum(columns * columns, 0))  # the columns differ by powers of x
     found = lstsq(columns / scale, math.cast(as_tensor_variable(y), "float64")).x

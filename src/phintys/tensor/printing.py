@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 from phintys.graph.pretty import (
     PRECEDENCE,
     FunctionPrinter,
-    Operand,
     OperatorPrinter,
     Printer,
+    Slot,
     Template,
     pprint,
 )
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 
     from phintys.graph.variable import Variable
 
-    Part = str | Operand
+    Part = str | Slot
 
 __all__ = ["as_written"]
 
@@ -81,7 +81,7 @@ def _operand(variable: Variable, precedence: float = 0.0) -> Part:
     """Return a part for a variable; short constant vectors are written as in Python."""
     if _is_plain_constant(variable) and variable.data.ndim == 1 and variable.data.size:
         return f"[{', '.join(map(str, variable.data.tolist()))}]"
-    return Operand(variable, precedence)
+    return Slot(variable, precedence)
 
 
 def _is_plain_constant(variable: Any) -> TypeGuard[TensorConstant]:
@@ -147,9 +147,7 @@ class _ElemwisePrinter(Printer):
             parts, precedence = operator.template(variable)
             return Template(
                 [
-                    Operand(shown[part.variable], part.precedence)
-                    if isinstance(part, Operand)
-                    else part
+                    Slot(shown[part.variable], part.precedence) if isinstance(part, Slot) else part
                     for part in parts
                 ],
                 precedence,
@@ -237,7 +235,7 @@ class _MethodPrinter(Printer):
 
     def template(self, variable: Variable) -> Template:
         x, *arguments = require_owner(variable).inputs
-        return Template([Operand(x, _CALL), ".", *_call(self.name, arguments)])
+        return Template([Slot(x, _CALL), ".", *_call(self.name, arguments)])
 
 
 class _ShapePrinter(Printer):
@@ -245,13 +243,13 @@ class _ShapePrinter(Printer):
         node = require_owner(variable)
         op: Any = node.op
         size = f"[{op.i}]" if isinstance(op, ShapeI) else ""
-        return Template([Operand(node.inputs[0], _CALL), f".shape{size}"])
+        return Template([Slot(node.inputs[0], _CALL), f".shape{size}"])
 
 
 class _DimShufflePrinter(Printer):
     def template(self, variable: Variable) -> Template:
         node = require_owner(variable)
-        return Template([Operand(node.inputs[0], _CALL), self._change(node.op)])
+        return Template([Slot(node.inputs[0], _CALL), self._change(node.op)])
 
     @staticmethod
     def _change(op: Any) -> str:
@@ -297,7 +295,7 @@ class _SubtensorPrinter(Printer):
     def template(self, variable: Variable) -> Template:
         node = require_owner(variable)
         x, *indices = node.inputs
-        return Template([Operand(x, _CALL), "[", *_index(node.op, indices), "]"])
+        return Template([Slot(x, _CALL), "[", *_index(node.op, indices), "]"])
 
 
 class _UpdatePrinter(Printer):
@@ -307,7 +305,7 @@ class _UpdatePrinter(Printer):
         x, y, *indices = node.inputs
         name = "set_subtensor" if op.set_instead_of_inc else "inc_subtensor"
         index = _index(op, indices)
-        return Template([f"{name}(", Operand(x, _CALL), "[", *index, "], ", _operand(y), ")"])
+        return Template([f"{name}(", Slot(x, _CALL), "[", *index, "], ", _operand(y), ")"])
 
 
 _PRINTERS: dict[Any, Printer] = {

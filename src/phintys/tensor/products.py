@@ -37,8 +37,8 @@ from phintys.tensor.dim_shuffle import (
 from phintys.tensor.hints import broadcast_hint
 from phintys.tensor.reduce import sum
 from phintys.tensor.reshaping import flatten, reshape
+from phintys.tensor.shape_rules import Misfit, S, ShapedOp, Shapes, StaticShapes
 from phintys.tensor.shapes import sizes_of, specify_shape
-from phintys.tensor.size_check import with_check
 from phintys.tensor.sizes import multiply_sizes
 from phintys.tensor.synonyms import also_named
 from phintys.tensor.type import TensorType, promote
@@ -46,7 +46,6 @@ from phintys.tensor.type import TensorType, promote
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from phintys.graph.fgraph import FunctionGraph
     from phintys.tensor.variable import TensorVariable
 
     Axes = int | tuple[int | Sequence[int], int | Sequence[int]]
@@ -70,17 +69,10 @@ def _disagree(a: int | None, b: int | None) -> bool:
     return a is not None and b is not None and a != b
 
 
-def _checked(node: Apply, sizes: Sequence[Any], summed: Any, other: Any) -> tuple[Any, ...]:
-    """Return the sizes of a product, with a check of those of the axes that are summed over."""
-    x, y = node.inputs[:2]
-    subject = (
-        f"{node.op}: the operands do not fit together: the sizes of {x} (type {x.type}) and {y} "
-        f"(type {y.type}) in the axes summed over"
-    )
-    return with_check(sizes, "equal", summed, other, subject)
+_SUMMED_OVER = Misfit("dot", "{0} columns and {1} rows")
 
 
-def misfit(op: Op, operands: Sequence[Any], shapes: Sequence[Any]) -> ShapeError:
+def misfit_of(op: Op, operands: Sequence[Any], shapes: Sequence[Any]) -> ShapeError:
     """Return the error for two operands whose sizes in the axes summed over differ."""
     (x, y), (x_shape, y_shape) = operands, shapes
     hint = (
@@ -93,7 +85,7 @@ def misfit(op: Op, operands: Sequence[Any], shapes: Sequence[Any]) -> ShapeError
     )
 
 
-class _Product(Op):
+class _Product(ShapedOp):
     """Base class of both products, which are linear in each operand."""
 
     __props__ = ()
@@ -110,13 +102,26 @@ class _Product(Op):
         key = (x.type, y.type)
         output = self._types.get(key)
         if output is None:
-            shape = self._output_shape(x, y)
+            self._check_ranks(x, y)
+            (shape,) = self.output_shapes(StaticShapes(self, [x, y]))
             output = self._types[key] = TensorType(promote(x.dtype, y.dtype), shape)
         return Apply(self, [x, y], [output()])
 
     @abstractmethod
-    def _output_shape(self, x: Any, y: Any) -> tuple[int | None, ...]:
-        """Return the static shape; raise if the ranks or sizes of the operands do not match."""
+    def _check_ranks(self, x: Any, y: Any) -> None:
+        """Raise if the ranks of the operands do not match."""
+
+    def misfit_subject(self, misfit: Misfit, inputs: Sequence[Any]) -> str:
+        """Name the operands."""
+        x, y = inputs[:2]
+        return (
+            f"{self}: the operands do not fit together: the sizes of {x} (type {x.type}) and {y} "
+            f"(type {y.type}) in the axes summed over"
+        )
+
+    def misfit_error(self, misfit: Misfit, shapes: StaticShapes) -> Exception:
+        """Show the operands."""
+        return misfit_of(self, shapes.inputs, shapes.shapes)
 
     @abstractmethod
     def _adjoint(self, inputs: Sequence[Any], g: Any) -> list[Any]:
@@ -176,37 +181,32 @@ class Dot(_Product):
     """
 
     is_bilinear = True
+    raises_only_for_shapes = True
 
-    def _output_shape(self, x: Any, y: Any) -> tuple[int | None, ...]:
+    def _check_ranks(self, x: Any, y: Any) -> None:
         if x.ndim not in {1, 2} or y.ndim not in {1, 2}:
             msg = (
                 f"{self} takes vectors and matrices, got {x} of type {x.type} and {y} of type "
                 f"{y.type}. For other ranks use pt.dot, pt.matmul or pt.tensordot."
             )
             raise ShapeError(msg)
-        x_shape, y_shape = x.type.shape, y.type.shape
-        if _disagree(x_shape[-1], y_shape[0]):
-            raise misfit(self, (x, y), (x_shape, y_shape))
-        return x_shape[:-1] + y_shape[1:]
+
+    def output_shapes(self, shapes: Shapes[S]) -> list[tuple[S, ...]]:
+        """Drop the axis that the operands share."""
+        x, y = shapes.shapes[:2]
+        shapes.equal(x[-1], y[0], _SUMMED_OVER)
+        return [(*x[:-1], *y[1:])]
 
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
     ) -> None:
         """Multiply with NumPy, which calls BLAS."""
         x, y = inputs
-        if x.shape[-1] != y.shape[0]:
-            raise misfit(self, node.inputs, (x.shape, y.shape))
+        (shape,) = self.shapes_of_results(node.inputs, (x.shape, y.shape))
         cell = output_storage[0]
         output_type: Any = node.outputs[0].type
-        out = fitting(cell[0], x.shape[:-1] + y.shape[1:], output_type.numpy_dtype)
+        out = fitting(cell[0], shape, output_type.numpy_dtype)
         cell[0] = np.asarray(np.dot(x, y, out=out))
-
-    def infer_shape(
-        self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
-    ) -> list[Any]:
-        """Drop the axis that the operands share."""
-        x_sizes, y_sizes = input_shapes
-        return [_checked(node, (*x_sizes[:-1], *y_sizes[1:]), x_sizes[-1], y_sizes[0])]
 
     def _adjoint(self, inputs: Sequence[Any], g: Any) -> list[Any]:
         x, y = (conjugate(operand) for operand in inputs)
@@ -234,22 +234,41 @@ class BatchedDot(_Product):
     Tensor3(float64, shape=(5, 2, 4))
     """
 
-    def _output_shape(self, x: Any, y: Any) -> tuple[int | None, ...]:
+    raises_only_for_shapes = True
+
+    def _check_ranks(self, x: Any, y: Any) -> None:
         if x.ndim != y.ndim or x.ndim < 3:
             msg = (
                 f"{self} takes two stacks of matrices of the same rank, 3 or more, got {x} of type "
                 f"{x.type} and {y} of type {y.type}. For other ranks use pt.matmul."
             )
             raise ShapeError(msg)
-        x_shape, y_shape = x.type.shape, y.type.shape
-        if _disagree(x_shape[-1], y_shape[-2]):
-            raise misfit(self, (x, y), (x_shape, y_shape))
-        batch: list[int | None] = []
-        for m, n in zip(x_shape[:-2], y_shape[:-2], strict=True):
-            if _disagree(m, n) and 1 not in {m, n}:
-                raise self._batches_misfit((x, y), (x_shape, y_shape), len(batch))
-            batch.append(n if m == 1 or (m is None and n != 1) else m)
-        return (*batch, x_shape[-2], y_shape[-1])
+
+    def output_shapes(self, shapes: Shapes[S]) -> list[tuple[S, ...]]:
+        """Take each size of the stack from an operand that does not broadcast."""
+        x, y = shapes.shapes
+        shapes.equal(x[-1], y[-2], _SUMMED_OVER)
+        batch: list[S] = []
+        for dim, (m, n) in enumerate(zip(x[:-2], y[:-2], strict=True)):
+            if shapes.broadcasts(0, dim):
+                batch.append(n)
+            elif shapes.broadcasts(1, dim):
+                batch.append(m)
+            else:
+                batch.append(shapes.equal(m, n, Misfit.in_dimension("broadcast", dim)))
+        return [(*batch, x[-2], y[-1])]
+
+    def misfit_subject(self, misfit: Misfit, inputs: Sequence[Any]) -> str:
+        """Name the operands, or the dimension of the stacks."""
+        if misfit is _SUMMED_OVER:
+            return super().misfit_subject(misfit, inputs)
+        return f"{self}: the sizes of dimension {misfit.dim} of the stacks"
+
+    def misfit_error(self, misfit: Misfit, shapes: StaticShapes) -> Exception:
+        """Show the operands."""
+        if misfit is _SUMMED_OVER:
+            return super().misfit_error(misfit, shapes)
+        return self._batches_misfit(shapes.inputs, shapes.shapes, misfit.dim)
 
     def _batches_misfit(
         self, operands: Sequence[Any], shapes: Sequence[Any], dim: int
@@ -265,32 +284,10 @@ class BatchedDot(_Product):
     ) -> None:
         """Multiply with NumPy."""
         x, y = inputs
-        if x.shape[-1] != y.shape[-2]:
-            raise misfit(self, node.inputs, (x.shape, y.shape))
-        types: list[Any] = [variable.type for variable in node.inputs]
-        static = [type_.shape for type_ in types]
-        batch: list[int] = []
-        for dim in range(x.ndim - 2):
-            m, n = x.shape[dim], y.shape[dim]
-            if m != n and static[0][dim] != 1 and static[1][dim] != 1:
-                raise self._batches_misfit(node.inputs, (x.shape, y.shape), dim)
-            batch.append(n if static[0][dim] == 1 else m)
-        shape = (*batch, x.shape[-2], y.shape[-1])
+        (shape,) = self.shapes_of_results(node.inputs, (x.shape, y.shape))
         cell = output_storage[0]
         output_type: Any = node.outputs[0].type
         cell[0] = np.matmul(x, y, out=fitting(cell[0], shape, output_type.numpy_dtype))
-
-    def infer_shape(
-        self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
-    ) -> list[Any]:
-        """Take each size of the stack from an operand that does not broadcast."""
-        x_sizes, y_sizes = input_shapes
-        x: Any = node.inputs[0]
-        static = x.type.shape
-        batch = [
-            y_sizes[dim] if static[dim] == 1 else x_sizes[dim] for dim in range(len(x_sizes) - 2)
-        ]
-        return [_checked(node, (*batch, x_sizes[-2], y_sizes[-1]), x_sizes[-1], y_sizes[-2])]
 
     def _adjoint(self, inputs: Sequence[Any], g: Any) -> list[Any]:
         x, y = (conjugate(operand) for operand in inputs)
@@ -544,6 +541,12 @@ def batched_tensordot(x: Any, y: Any, axes: Axes = 2) -> TensorVariable:
     """
     x, y = _operands("batched_tensordot", x, y, 1)
     if isinstance(axes, int | np.integer):
+        if not 0 <= axes < min(x.ndim, y.ndim):
+            msg = (
+                "batched_tensordot: the number of axes must not be negative, and must be less than "
+                f"the ranks {x.ndim} and {y.ndim}, which count the batch axis; got {axes}."
+            )
+            raise ShapeError(msg)
         axes = (list(range(x.ndim - axes, x.ndim)), list(range(1, axes + 1)))
     x_axes, y_axes = _contracted_axes(x, y, axes)
     if 0 in x_axes or 0 in y_axes:

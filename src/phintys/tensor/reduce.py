@@ -102,6 +102,7 @@ class Reduce(Op):
     """
 
     __props__ = ("scalar_op", "axis", "dtype", "acc_dtype")
+    raises_only_for_shapes = True
 
     def __init__(
         self, scalar_op: ScalarOp, axis: Axis = None, dtype: Any = None, acc_dtype: Any = None

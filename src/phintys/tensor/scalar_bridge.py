@@ -10,8 +10,8 @@ from phintys._base.errors import TypeContractError
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
 from phintys.scalar.type import ScalarType
-from phintys.scalar.variable import ScalarConstant, ScalarVariable
-from phintys.tensor.convert import as_tensor_variable, register_conversion
+from phintys.scalar.variable import ScalarConstant
+from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.type import TensorType
 from phintys.tensor.variable import TensorConstant
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ScalarFromTensor",
     "TensorFromScalar",
+    "convert_scalar",
     "scalar_from_tensor",
     "tensor_from_scalar",
 ]
@@ -52,6 +53,10 @@ class TensorFromScalar(Op):
     ) -> list[Any]:
         """Return no sizes."""
         return [()]
+
+    def static_value(self, node: Apply, known: Sequence[Any]) -> Any:
+        """Return the same number."""
+        return known[0]
 
     def L_op(
         self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
@@ -89,6 +94,10 @@ class ScalarFromTensor(Op):
         """Return no shape: a scalar has none."""
         return [None]
 
+    def static_value(self, node: Apply, known: Sequence[Any]) -> Any:
+        """Return the same number."""
+        return known[0]
+
     def L_op(
         self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
     ) -> list[Any]:
@@ -104,11 +113,8 @@ tensor_from_scalar = TensorFromScalar()
 scalar_from_tensor = ScalarFromTensor()
 
 
-def _convert_scalar(x: Any, name: str | None) -> Any:
+def convert_scalar(x: Any, name: str | None) -> Any:
+    """Return a scalar variable as a 0-d tensor, a constant as a constant."""
     if isinstance(x, ScalarConstant):
         return TensorConstant(TensorType(x.type.dtype, ()), np.asarray(x.data), name=name)
     return tensor_from_scalar(x, name=name)
-
-
-register_conversion(ScalarVariable, _convert_scalar)
-register_conversion(ScalarConstant, _convert_scalar)

@@ -11,6 +11,7 @@ from phintys._base.public import public_dir
 from phintys.tensor import math
 from phintys.tensor._rules import is_discrete
 from phintys.tensor.convert import as_tensor_variable
+from phintys.tensor.creation import check_sizes
 from phintys.tensor.diagonals import diag
 from phintys.tensor.dim_shuffle import expand_dims, moveaxis
 from phintys.tensor.indexing.grids import indices
@@ -175,6 +176,7 @@ def vander(x: Any, N: Any = None, increasing: bool = False) -> TensorVariable:
         msg = f"vander takes a vector, got {x} of type {x.type}."
         raise ShapeError(msg)
     count = sizes_of(x)[0] if N is None else fold(as_size(N, "vander: the number of columns"))
+    check_sizes([count if isinstance(count, int) else None], "vander: the number of columns")
     powers = arange(count)
     if not increasing:
         powers = math.sub(subtract_sizes(count, 1), powers)

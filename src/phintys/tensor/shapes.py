@@ -15,7 +15,7 @@ from phintys.tensor import math
 from phintys.tensor._rules import is_missing
 from phintys.tensor.convert import as_tensor_variable, constant
 from phintys.tensor.dim_shuffle import listed_axes, normalize_axis
-from phintys.tensor.known import known_int, known_sizes, register_knowledge
+from phintys.tensor.known import known_int, known_sizes
 from phintys.tensor.make_vectors import MakeVector
 from phintys.tensor.size_check import unchecked_size, with_check
 from phintys.tensor.sizes import as_size, fold, multiply_sizes
@@ -69,6 +69,8 @@ class Shape(Op):
     """
 
     __props__ = ()
+    raises_only_for_shapes = True
+    static_value_by_types = True
 
     def make_node(self, x: Any) -> Apply:
         x = _with_shape(x, self)
@@ -83,6 +85,10 @@ class Shape(Op):
         self, fgraph: FunctionGraph | None, node: Any, input_shapes: Sequence[Any]
     ) -> list[Any]:
         return [(constant(node.inputs[0].type.ndim),)]
+
+    def static_value(self, node: Apply, known: Any) -> tuple[int | None, ...]:
+        """Return the static shape."""
+        return _static_shape(node.inputs[0].type)
 
     def connection_pattern(self, node: Any) -> list[list[bool]]:
         """The elements do not influence the shape."""
@@ -113,6 +119,8 @@ class ShapeI(Op):
     """
 
     __props__ = ("i",)
+    raises_only_for_shapes = True
+    static_value_by_types = True
 
     def __init__(self, i: int) -> None:
         self.i = int(i)
@@ -138,6 +146,10 @@ class ShapeI(Op):
     ) -> list[Any]:
         return [()]
 
+    def static_value(self, node: Apply, known: Any) -> int | None:
+        """Return the static size."""
+        return _static_shape(node.inputs[0].type)[self.i]
+
     def connection_pattern(self, node: Any) -> list[list[bool]]:
         """The elements do not influence the shape."""
         return [[False]]
@@ -154,19 +166,9 @@ class ShapeI(Op):
         return f"Shape_i{{{self.i}}}"
 
 
-def _know_shape(node: Any, known: Any) -> tuple[int | None, ...]:
-    type_ = node.inputs[0].type
+def _static_shape(type_: Any) -> tuple[int | None, ...]:
     return getattr(type_, "shape", None) or (None,) * type_.ndim
 
-
-def _know_shape_i(node: Any, known: Any) -> int | None:
-    op = node.op
-    assert isinstance(op, ShapeI)
-    return _know_shape(node, known)[op.i]
-
-
-register_knowledge(Shape, _know_shape, reads_inputs=False)
-register_knowledge(ShapeI, _know_shape_i, reads_inputs=False)
 
 _shape = Shape()
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from phintys.tensor.variable import TensorVariable
 else:
-    __getattr__, __dir__ = late_names(__name__, {})
+    __getattr__, __dir__ = late_names(__name__)
 
 __all__ = [
     "average_pool",

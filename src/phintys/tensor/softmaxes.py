@@ -40,6 +40,8 @@ __all__ = [
 class _ExpFamily(OverAxes):
     """Base class of the three ops."""
 
+    raises_only_for_shapes = True
+
     def operand(self, x: Any) -> Any:
         """Return the input, which has the axes, cast to float64 if its dtype is integer or bool."""
         x = super().operand(x)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from phintys._base.apart import run_whole
 from phintys._base.copies import LARGE, copied
 from phintys._base.errors import OpContractError, ShapeError
+from phintys._base.uninterrupted import run_whole
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
 from phintys.tensor import math

@@ -12,11 +12,12 @@ from phintys._base.config import config
 from phintys.compile import function
 from phintys.gradient import Rop, grad
 from phintys.gradient.verify import DerivativeCase
+from phintys.graph.alias_map import destroyed_inputs
 from phintys.graph.contract import defines
 from phintys.graph.identity import is_among
 from phintys.graph.null_type import NullType
 from phintys.tensor.type import TensorType
-from phintys.testing._trial import Trial, destroyed
+from phintys.testing._trial import Trial
 
 __all__ = ["check_derivatives"]
 
@@ -36,17 +37,19 @@ _PRECISION = {"float16": 5e-2, "float32": 1e-3, "complex64": 1e-3}
 def check_derivatives(trial: Trial) -> None:
     """Gradient and R-operator agree with finite differences and with each other."""
     positions = _differentiable(trial)
-    if not positions or any(destroyed(run.node.op) for run in trial.runs):
+    if not positions or any(destroyed_inputs(run.node) for run in trial.runs):
         return
     continuous = [index for index, out in enumerate(trial.outputs) if _is_continuous(out.type)]
     moving = [position for position in positions if _is_continuous(trial.example.types[position])]
+    case = None
     if continuous and moving:
-        _check_differences(trial, moving, continuous)
+        case = _case(trial, moving, continuous)
+        _check_differences(trial, case)
         if trial.record.rop:
             with trial.explaining("dtypes of the R-operator"):
-                _check_own_dtypes_of_rop(trial, moving, continuous)
+                _check_own_dtypes_of_rop(trial, case, moving, continuous)
     with trial.explaining("dtypes of gradients"):
-        _check_own_dtypes(trial, positions, continuous)
+        _check_own_dtypes(trial, case if moving == positions else None, positions, continuous)
 
 
 def _is_continuous(type_: Any) -> bool:
@@ -63,9 +66,8 @@ def _differentiable(trial: Trial) -> list[int]:
     ]
 
 
-def _check_differences(trial: Trial, moving: Sequence[int], continuous: Sequence[int]) -> None:
-    record = trial.record
-    point = [_widened(trial.example.values[position]) for position in moving]
+def _case(trial: Trial, moving: Sequence[int], continuous: Sequence[int]) -> DerivativeCase:
+    """Return the continuous outputs as a function of the inputs that move, in double precision."""
 
     def restricted(*variables: Any) -> list[Any]:
         """Apply the Op to the inputs that move; the others stay constant."""
@@ -80,8 +82,14 @@ def _check_differences(trial: Trial, moving: Sequence[int], continuous: Sequence
         outputs = trial.build(inputs)
         return [outputs[index] for index in continuous]
 
+    point = [_widened(trial.example.values[position]) for position in moving]
     with trial.explaining("gradient"):
-        case = DerivativeCase.of(restricted, point, _PLAIN)
+        return DerivativeCase.of(restricted, point, _PLAIN)
+
+
+def _check_differences(trial: Trial, case: DerivativeCase) -> None:
+    record = trial.record
+    with trial.explaining("gradient"):
         case.check_gradient(1, reference_mode=_PLAIN)
     if record.rop:
         _require_rop(trial)
@@ -109,8 +117,15 @@ def _require_rop(trial: Trial) -> None:
             )
 
 
-def _check_own_dtypes(trial: Trial, positions: Sequence[int], continuous: Sequence[int]) -> None:
+def _check_own_dtypes(
+    trial: Trial,
+    case: DerivativeCase | None,
+    positions: Sequence[int],
+    continuous: Sequence[int],
+) -> None:
     """Gradients have the dtypes and shapes of their inputs, and the values of wide ones.
+
+    The wide ones are those of ``case``, if all inputs move there.
 
     The gradient for an integer is that for the same number as a float, if it goes into nodes with
     continuous outputs only; where all outputs are integers it is zero.
@@ -123,7 +138,13 @@ def _check_own_dtypes(trial: Trial, positions: Sequence[int], continuous: Sequen
     weights = {index: _weights(trial.values[index], rng) for index in chosen}
     found = _gradients(trial, trial.example.types, trial.example.values, weights, chosen, positions)
     expected: Sequence[Any] = [None] * len(positions)
-    if continuous:
+    if case is not None:
+        wide_weights = [
+            _fit(weights[index], output)
+            for index, output in zip(continuous, case.outputs, strict=True)
+        ]
+        expected = case.pull(*case.point, *wide_weights)
+    elif continuous:
         types = [_wide_type(type_, i in positions) for i, type_ in enumerate(trial.example.types)]
         values = [
             value.astype(type_.dtype) if isinstance(type_, TensorType) else value
@@ -173,7 +194,10 @@ def _gradients(
     """Return the gradient for each position, ``None`` where it is undefined."""
     inputs = [type_.make_variable(f"input_{i}") for i, type_ in enumerate(types)]
     outputs = trial.build(inputs)
-    known = {outputs[i]: pt.constant(_fit(weights[i], outputs[i])) for i in chosen}
+    # An output can be another one, or computed from it: copies take their gradients apart.
+    known: dict[Any, Any] = {
+        pt.tensor_copy(outputs[i]): pt.constant(_fit(weights[i], outputs[i])) for i in chosen
+    }
     gradients = grad(
         None,
         [inputs[position] for position in positions],
@@ -226,15 +250,14 @@ def _check_precision(
 
 
 def _check_own_dtypes_of_rop(
-    trial: Trial, moving: Sequence[int], continuous: Sequence[int]
+    trial: Trial, case: DerivativeCase, moving: Sequence[int], continuous: Sequence[int]
 ) -> None:
     """Tangents have the dtypes and shapes of their outputs, and the values of wide ones."""
     rng = np.random.default_rng(0)
     directions = [_weights(trial.example.values[position], rng) for position in moving]
-    types = list(trial.example.types)
-    found = _tangents(trial, types, directions, moving, continuous)
-    wide_types = [_wide_type(type_, False) for type_ in types]
-    expected = _tangents(trial, wide_types, directions, moving, continuous, _PLAIN)
+    found = _tangents(trial, directions, moving, continuous)
+    wide = [direction.astype(x.dtype) for x, direction in zip(case.point, directions, strict=True)]
+    expected = case.pushing()(*case.point, *wide)
     check = "dtypes of the R-operator"
     for index, tangent, wide in zip(continuous, found, expected, strict=True):
         value = np.asarray(trial.values[index])
@@ -248,18 +271,14 @@ def _check_own_dtypes_of_rop(
 
 
 def _tangents(
-    trial: Trial,
-    types: Sequence[Any],
-    directions: Sequence[Array],
-    moving: Sequence[int],
-    continuous: Sequence[int],
-    mode: Any = None,
+    trial: Trial, directions: Sequence[Array], moving: Sequence[int], continuous: Sequence[int]
 ) -> list[Any]:
-    """Return the tangent of each continuous output, with inputs of some types."""
+    """Return the tangent of each continuous output."""
+    types: Sequence[Any] = trial.example.types
     inputs = [type_.make_variable(f"input_{i}") for i, type_ in enumerate(types)]
     outputs = trial.build(inputs)
     points = [
-        pt.constant(direction.astype(types[position].dtype))
+        pt.constant(direction.astype(trial.example.values[position].dtype))
         for position, direction in zip(moving, directions, strict=True)
     ]
     tangents = Rop(
@@ -268,8 +287,4 @@ def _tangents(
         points,
         disconnected_outputs="ignore",
     )
-    values = [
-        value.astype(type_.dtype) if isinstance(type_, TensorType) else value
-        for type_, value in zip(types, trial.example.values, strict=True)
-    ]
-    return function(inputs, tangents, mode=mode, on_unused_input="ignore")(*values)
+    return function(inputs, tangents, on_unused_input="ignore")(*trial.example.values)

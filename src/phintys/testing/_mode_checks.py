@@ -11,9 +11,11 @@ import numpy as np
 
 import phintys.tensor as pt
 from phintys.compile import In, function
+from phintys.compile.debugging.values import duplicate
+from phintys.graph.alias_map import destroyed_inputs
 from phintys.graph.identity import is_among
 from phintys.tensor.type import TensorType
-from phintys.testing._trial import Trial, compare, destroyed, duplicate
+from phintys.testing._trial import Trial, compare
 
 __all__ = ["check_modes", "check_reference"]
 
@@ -77,7 +79,7 @@ def _check_mode(trial: Trial, mode: Any, expected: Sequence[Any]) -> None:
         [*trial.outputs, *shapes],
         mode=mode,
         on_unused_input="ignore",
-        accept_inplace=any(destroyed(run.node.op) for run in trial.runs),
+        accept_inplace=any(destroyed_inputs(run.node) for run in trial.runs),
     )
     given = [
         duplicate(value) if x in spoilt else value
@@ -113,7 +115,7 @@ def _destroyed_inputs(trial: Trial) -> set[Any]:
     return {
         run.node.inputs[position]
         for run in trial.runs
-        for position in destroyed(run.node.op)
+        for position in destroyed_inputs(run.node)
         if is_among(run.node.inputs[position], trial.inputs)
     }
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -10,23 +9,22 @@ from typing import Any
 
 import numpy as np
 
-from phintys._base.errors import OpCheckError, OpContractError, add_note
+from phintys._base.errors import DebugModeError, OpCheckError, OpContractError, add_note
+from phintys.compile.debugging import node_checks
+from phintys.compile.debugging.running import protected
 from phintys.graph.apply import Apply
 from phintys.graph.contract import defines
-from phintys.graph.op import Op
 from phintys.graph.traversal import toposort
 from phintys.graph.variable import Constant, Variable
-from phintys.testing.records import Example, OpRecord, Tolerance
+from phintys.testing.records import ROUNDED, Example, OpRecord, Tolerance
 
 __all__ = [
-    "NodeRun",
+    "ExactRun",
     "Trial",
     "as_list",
     "compare",
-    "destroyed",
-    "duplicate",
+    "difference",
     "evaluate",
-    "protected",
     "run_node",
     "start",
     "value_of",
@@ -38,13 +36,19 @@ def as_list(outputs: Any) -> list[Any]:
     return list(outputs) if isinstance(outputs, list | tuple) else [outputs]
 
 
-@dataclass(eq=False)
-class NodeRun:
-    """A node, the values that it was given, and those that it returned."""
+class ExactRun(node_checks.NodeRun):
+    """A node that was run without a backend that mends what it stores.
 
-    node: Apply
-    inputs: list[Any]
-    outputs: list[Any]
+    Results are compared to the last digits.
+    """
+
+    def execute(self, values: Sequence[Any], storage: Sequence[Any] | None = None) -> list[Any]:
+        """Run the node on values, with given contents of its storage cells."""
+        return run_node(self.node, values, storage)
+
+    def agrees(self, index: int, other: Any) -> bool:
+        """Return whether an output that was computed in another way is the same."""
+        return not difference(self.node.outputs[index], other, self.results[index])
 
 
 @dataclass(eq=False)
@@ -55,7 +59,7 @@ class Trial:
     example: Example
     inputs: list[Any] = field(default_factory=list)
     outputs: list[Any] = field(default_factory=list)
-    runs: list[NodeRun] = field(default_factory=list)
+    runs: list[ExactRun] = field(default_factory=list)
     known: dict[Variable, Any] = field(default_factory=dict)
     values: list[Any] = field(default_factory=list)
 
@@ -84,6 +88,9 @@ class Trial:
             yield
         except OpCheckError:
             raise
+        except DebugModeError as error:
+            msg = f"{self.record.name}: {error}\n{self.context(check)}"
+            raise OpCheckError(msg) from error
         except Exception as error:
             add_note(error, f"{self.record.name}: raised while it was checked.")
             add_note(error, self.context(check))
@@ -109,36 +116,20 @@ def value_of(variable: Variable, known: Mapping[Variable, Any]) -> Any:
     return variable.data if isinstance(variable, Constant) else known[variable]
 
 
-def evaluate(outputs: Sequence[Variable], known: dict[Variable, Any]) -> list[NodeRun]:
+def evaluate(outputs: Sequence[Variable], known: dict[Variable, Any]) -> list[ExactRun]:
     """Compute all nodes that ``outputs`` need; ``known`` has the inputs and gets the results.
 
     No node changes a value: one that destroys inputs is given copies.
     """
-    runs: list[NodeRun] = []
-    for node in toposort(outputs, blockers=list(known)):
+    runs: list[ExactRun] = []
+    nodes = toposort(outputs, blockers=list(known))
+    used = {*outputs, *(variable for node in nodes for variable in node.inputs)}
+    for node in nodes:
         inputs = [value_of(variable, known) for variable in node.inputs]
-        results = run_node(node, protected(node.op, inputs))
+        results = run_node(node, protected(node, inputs))
         known.update(zip(node.outputs, results, strict=True))
-        runs.append(NodeRun(node, inputs, results))
+        runs.append(ExactRun(node, inputs, results, used))
     return runs
-
-
-def destroyed(op: Op) -> set[int]:
-    """Return the positions of the inputs that an Op overwrites."""
-    return {position for positions in op.destroy_map.values() for position in positions}
-
-
-def protected(op: Op, inputs: Sequence[Any]) -> list[Any]:
-    """Return the inputs, those that the Op overwrites copied."""
-    spoilt = destroyed(op)
-    return [
-        duplicate(value) if position in spoilt else value for position, value in enumerate(inputs)
-    ]
-
-
-def duplicate(value: Any) -> Any:
-    """Return a copy that may be changed."""
-    return value.copy() if isinstance(value, np.ndarray) else copy.deepcopy(value)
 
 
 def run_node(node: Apply, inputs: Sequence[Any], former: Sequence[Any] | None = None) -> list[Any]:
@@ -167,6 +158,15 @@ def run_node(node: Apply, inputs: Sequence[Any], former: Sequence[Any] | None = 
         msg = f"{node.op}.perform must not resize its storage cells; store with cell[0] = value."
         raise OpContractError(msg)
     return [cell[0] for cell in cells]
+
+
+def difference(variable: Variable, found: Any, expected: Any) -> str:
+    """Return how two values of a variable differ, as far as its Type cares; empty if equal."""
+    if isinstance(expected, np.ndarray) and isinstance(found, np.ndarray):
+        return compare(found, expected, ROUNDED, [])
+    if variable.type.values_eq_approx(found, expected):
+        return ""
+    return f"it is {found!r}, expected {expected!r}"
 
 
 def compare(found: Any, expected: Any, tolerance: Tolerance, inputs: Sequence[Any]) -> str:

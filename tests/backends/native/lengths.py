@@ -116,7 +116,7 @@ def cases_of_record(record):
     @given(st.data())
     def look(data):
         for run in start(record, data.draw(examples(record))).runs:
-            found.extend(cases_of(record.name, run.node, run.inputs))
+            found.extend(cases_of(record.name, run.node, run.values))
 
     look()
     return found

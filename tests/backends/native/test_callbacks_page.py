@@ -15,7 +15,6 @@ import phintys
 import phintys.scalar as ps
 import phintys.tensor as pt
 from phintys._base.errors import DtypeError
-from phintys.backends.base import is_copy
 from phintys.backends.native.assembler.scalar_ops import can_emit
 from phintys.backends.native.lower.families import LOWERINGS
 from phintys.backends.native.lower.graph import lower_program
@@ -169,7 +168,7 @@ def test_the_table_is_right():
 
 
 def test_copies_are_native_too():
-    assert is_copy(DeepCopy())
+    assert DeepCopy().is_copy
 
 
 @pytest.mark.parametrize("what", [what for what, _ in CONDITIONS])

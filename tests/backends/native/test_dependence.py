@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import phintys.scalar as ps
-from phintys.backends.native.dependence import Meeting, may_overwrite, meeting
+from phintys.backends.native.dependence import Accesses, Meeting, may_overwrite, meeting
 from phintys.backends.native.expressions import Index, Literal, Load, Operation, Statement
 from phintys.backends.native.sizes import Sizes
 from phintys.backends.native.values import Array, LoopVariable, Place
@@ -137,3 +137,15 @@ def test_a_part_of_an_axis_of_length_1_has_one_element_at_most():
 def test_nothing_else_in_the_kernel_writes_there(target):
     assert not may([reading(OLD), WRITER, reading(OTHER, target=target)])
     assert not may([reading(OTHER, target=target)], [reading(OLD), WRITER])
+
+
+def test_steps_are_apart_if_neither_writes_what_the_other_accesses():
+    reads_old, reads_other = (Accesses(reading(one, target=NEW)) for one in (OLD, OTHER))
+    writes_old = Accesses(reading(OTHER, target=OLD))
+    assert OLD in reads_old
+    assert NEW in reads_old
+    assert OTHER not in reads_old
+    assert Accesses(reading(OLD, target=array("x", ROWS, COLUMNS))).is_apart_from(reads_old)
+    for one, other in [(reads_old, reads_other), (reads_old, writes_old)]:  # both write; one reads
+        assert not one.is_apart_from(other)
+        assert not other.is_apart_from(one)

@@ -180,6 +180,6 @@ def test_programs_mean_what_graphs_mean(start, most_statements, pipeline):
     name = f"step by step, kernels of {most_statements}"
     variant = Variant(name, StepByStep(), pipeline, most_statements=most_statements)
     first = start + 200 * (most_statements or 0)
-    for seed in range(first, first + 40):
+    for seed in range(first, first + 20):
         found = check(draw(seed), [variant])
         assert found is None, str(shrunk(found, GENERAL))

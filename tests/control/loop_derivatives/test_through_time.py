@@ -93,14 +93,14 @@ def gradients(cost, variables):
     return phintys.grad(cost, variables, disconnected_inputs="ignore")
 
 
-@budget(25)
+@budget(10)
 @given(steps(), st.integers(0, 4), st.integers(1, 63), st.booleans())
 def test_gradients_are_those_of_the_program_without_a_loop(drawn, n, which, only_last):
     case = Drawn(drawn, n, which, only_last)
     case.compare(*(gradients(cost, case.variables) for cost in case.costs))
 
 
-@budget(15)
+@budget(10)
 @given(
     steps(depth=0, truncates=True, checkpoints=(None, False, 1, 2)),
     st.integers(0, 4),
@@ -112,7 +112,7 @@ def test_truncated_gradients_go_through_the_last_steps_only(drawn, n, which, onl
     case.compare(*(gradients(cost, case.variables) for cost in case.costs))
 
 
-@budget(15)
+@budget(10)
 @given(
     steps(checkpoints=(None, False, 1, 2, 3)),
     st.integers(0, 4),
@@ -129,7 +129,7 @@ def test_gradients_with_checkpoints_are_those_of_the_program_without_a_loop(
     case.compare(found, expected)
 
 
-@budget(15)
+@budget(10)
 @given(steps(), st.integers(0, 3), st.integers(1, 63))
 def test_tangents_are_those_of_the_program_without_a_loop(drawn, n, which):
     case = Drawn(drawn, n, which)
@@ -141,7 +141,7 @@ def test_tangents_are_those_of_the_program_without_a_loop(drawn, n, which):
     case.compare([found], [expected])
 
 
-@budget(8)
+@budget(6)
 @given(steps(depth=0), st.integers(0, 3), st.integers(1, 63))
 def test_second_derivatives_are_those_of_the_program_without_a_loop(drawn, n, which):
     case = Drawn(drawn, n, which)

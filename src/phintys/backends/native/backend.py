@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 from phintys._base.late import LateModule
 from phintys._base.records import record
+from phintys.backends.base import register_backend
 from phintys.backends.native.assembler.llvm_library import llvm
 from phintys.backends.native.runtime.background import Background
 
 if TYPE_CHECKING:
-    from phintys.backends.base import Program
+    from phintys.backends.base import LinkedProgram
     from phintys.backends.measurements import Profiler
     from phintys.backends.native import linking
     from phintys.backends.native.runtime import support
@@ -41,7 +42,7 @@ class NativeBackend:
         """Return ``"native"``."""
         return "native"
 
-    def link(self, fgraph: FunctionGraph, *, profiler: Profiler | None = None) -> Program:
+    def link(self, fgraph: FunctionGraph, *, profiler: Profiler | None = None) -> LinkedProgram:
         """Return the native program of a graph.
 
         A profiled program measures its steps. If native code cannot read a clock, the reference
@@ -53,3 +54,6 @@ class NativeBackend:
             Background(llvm)
             Background(support.support)
         return linking.link(fgraph, profiler)
+
+
+register_backend("native", NativeBackend())

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from phintys.backends.native.sizes import Sizes
 
 __all__ = [
+    "Accesses",
     "Meeting",
     "Needs",
     "are_apart",
@@ -192,6 +193,44 @@ def arrays_written(step: Step | Statement) -> Iterator[Array]:
     for body in step.bodies():
         for one in body:
             yield from arrays_written(one)
+
+
+class Accesses:
+    """The memory that some steps read and write.
+
+    Parameters
+    ----------
+    steps
+        The steps.
+
+    Attributes
+    ----------
+    read, written : set
+        The memory.
+    """
+
+    def __init__(self, *steps: Step | Statement) -> None:
+        self.read: set[Array] = set()
+        self.written: set[Array] = set()
+        for step in steps:
+            self.add(step)
+
+    def add(self, step: Step | Statement) -> None:
+        """Add a step."""
+        self.read.update(arrays_read(step))
+        self.written.update(arrays_written(step))
+
+    def __contains__(self, memory: Array) -> bool:
+        """Return whether a step accesses some memory."""
+        return memory in self.read or memory in self.written
+
+    def is_apart_from(self, other: Accesses) -> bool:
+        """Return whether the steps and others can run in any order."""
+        return (
+            self.read.isdisjoint(other.written)
+            and self.written.isdisjoint(other.written)
+            and self.written.isdisjoint(other.read)
+        )
 
 
 def may_fail(statement: Statement) -> bool:

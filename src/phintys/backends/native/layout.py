@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from phintys.backends.native.failures import Failure
     from phintys.backends.native.steps.callback import Callback
     from phintys.backends.native.steps.claim import Claim
-    from phintys.backends.native.values import Array, Value
+    from phintys.backends.native.values import Array, LoopVariable, Value
     from phintys.graph.apply import Apply
 
 __all__ = ["Layout"]
@@ -34,11 +34,16 @@ class Layout:
         Results that the runtime allocates.
     callbacks
         Ops executed by their Python code.
+    counters
+        For each loop that runs callbacks, by its counter, the slot for the number of the pass.
+    loops_around
+        For each callback in loops, the node and the slot of each, the outermost one first.
     claims
         Results that begin as arguments.
     has_commit
-        Whether the program has a commit (:mod:`~phintys.backends.native.lower.commit`). It is a
-        separate function, ``commit``, called after everything else has succeeded.
+        Whether the program has a commit
+        (:mod:`~phintys.backends.native.lower.steps_of_commit`). It is a separate function,
+        ``commit``, called after everything else has succeeded.
     failures
         The possible failures.
     groups
@@ -56,6 +61,8 @@ class Layout:
     constants: list[Array] = field(default_factory=list)
     new_arrays: list[Array] = field(default_factory=list)
     callbacks: list[Callback] = field(default_factory=list)
+    counters: dict[LoopVariable, int] = field(default_factory=dict)
+    loops_around: dict[Callback, list[tuple[Apply, int]]] = field(default_factory=dict)
     claims: list[Claim] = field(default_factory=list)
     has_commit: bool = False
     failures: list[Failure] = field(default_factory=list)

@@ -7,8 +7,8 @@ from itertools import pairwise
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+from phintys._base.caches import Once
 from phintys._base.late import LateModule
-from phintys._base.once import Once
 from phintys.backends.native.assembler.target import Target
 from phintys.backends.native.lower import lower_program
 from phintys.backends.native.runtime.capi import Unsupported
@@ -18,7 +18,7 @@ from phintys.backends.native.runtime.support import support
 from phintys.backends.native.writer.programs import emit_program
 
 if TYPE_CHECKING:
-    from phintys.backends.base import Program as Linked
+    from phintys.backends.base import LinkedProgram
     from phintys.backends.measurements import Profiler
     from phintys.backends.native import measuring
     from phintys.backends.native.runtime.support import Support
@@ -33,7 +33,7 @@ else:
 __all__ = ["link"]
 
 
-def link(fgraph: FunctionGraph, profiler: Profiler | None = None) -> Linked:
+def link(fgraph: FunctionGraph, profiler: Profiler | None = None) -> LinkedProgram:
     """Return the program of a graph.
 
     Parameters

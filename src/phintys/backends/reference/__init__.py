@@ -8,12 +8,6 @@ if TYPE_CHECKING:
     from phintys.backends.reference.backend import ReferenceBackend
     from phintys.backends.reference.vm import VM
 else:
-    __getattr__, __dir__ = late_names(
-        __name__,
-        {
-            "phintys.backends.reference.backend": "ReferenceBackend",
-            "phintys.backends.reference.vm": "VM",
-        },
-    )
+    __getattr__, __dir__ = late_names(__name__)
 
 __all__ = ["VM", "ReferenceBackend"]

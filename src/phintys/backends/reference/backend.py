@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from phintys._base.config import config
 from phintys._base.records import record
+from phintys.backends.base import register_backend
 from phintys.backends.reference.vm import VM
 
 if TYPE_CHECKING:
@@ -62,3 +63,6 @@ class ReferenceBackend:
             profiler=profiler,
             link=self.link,
         )
+
+
+register_backend("reference", ReferenceBackend())

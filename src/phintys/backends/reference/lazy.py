@@ -27,7 +27,7 @@ from phintys.graph.variable import Constant
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from phintys.backends.reference.machine import Machine, Plan
+    from phintys.backends.reference.machine import Machine, MachinePlan
     from phintys.backends.reference.watching import Watch
     from phintys.graph.apply import Apply
     from phintys.graph.variable import Variable
@@ -60,7 +60,7 @@ class Demand:
         and the numbers of those nodes.
     """
 
-    def __init__(self, plan: Plan, lazy: Iterable[int]) -> None:
+    def __init__(self, plan: MachinePlan, lazy: Iterable[int]) -> None:
         nodes, inputs = plan.nodes, set(plan.fgraph.inputs)
         self.lazy = frozenset(lazy)
         self.producer = {

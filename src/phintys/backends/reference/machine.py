@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from phintys.graph.op import ComputeMap, StorageMap
     from phintys.graph.variable import Variable
 
-__all__ = ["Machine", "Plan"]
+__all__ = ["Machine", "MachinePlan"]
 
 
-class Plan:
+class MachinePlan:
     """The data shared by all machines of a program.
 
     Attributes
@@ -92,7 +92,7 @@ class Machine:
         The numbers of the nodes whose thunks are lazy.
     """
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: MachinePlan) -> None:
         fgraph = plan.fgraph
         self.plan = plan
         self.storage_map: StorageMap = {variable: [None] for variable in fgraph.inputs}

@@ -14,12 +14,12 @@ import numpy as np
 
 from phintys.backends.inner import InnerPrograms, WithinNode
 from phintys.backends.reference.lazy import Demand, LazyCall
-from phintys.backends.reference.machine import Machine, Plan
+from phintys.backends.reference.machine import Machine, MachinePlan
 from phintys.backends.reference.measuring import NodeMeasurements
 from phintys.backends.reference.watching import Watch
 
 if TYPE_CHECKING:
-    from phintys.backends.base import Program
+    from phintys.backends.base import LinkedProgram
     from phintys.backends.measurements import Profiler
     from phintys.backends.reference.watching import AfterNode, BeforeNode
     from phintys.graph.apply import Apply
@@ -67,15 +67,17 @@ class VM:
         before_node: BeforeNode | None = None,
         after_node: AfterNode | None = None,
         profiler: Profiler | None = None,
-        link: Callable[..., Program] | None = None,
+        link: Callable[..., LinkedProgram] | None = None,
     ) -> None:
         link = link or partial(VM, allow_gc=allow_gc, debug=debug)
 
-        def link_inner(node: Apply, op: HasInnerGraph) -> Program:
+        def link_inner(node: Apply, op: HasInnerGraph) -> LinkedProgram:
             within = None if profiler is None else WithinNode(profiler, node)
             return link(op.fgraph, profiler=within)
 
-        self.plan = Plan(fgraph, allow_gc=allow_gc, debug=debug, programs=InnerPrograms(link_inner))
+        self.plan = MachinePlan(
+            fgraph, allow_gc=allow_gc, debug=debug, programs=InnerPrograms(link_inner)
+        )
         measurements: NodeMeasurements | None = None
         if profiler is not None:
             measurements = NodeMeasurements(self.plan.nodes)

@@ -14,7 +14,7 @@ from pymc.model.core import Model
 from pytensor.graph.traversal import ancestors
 from pytensor.tensor.random.type import RandomType
 
-from phintys._base.once import kept_property
+from phintys._base.caches import kept_property
 from phintys.bridge.pytensor import from_pytensor
 from phintys.compile import function
 

@@ -13,9 +13,9 @@ from pymc.model.core import Model, modelcontext
 from pytensor.configdefaults import config as pytensor_config
 
 import phintys.tensor as pt
-from phintys._base.collecting import collector_paused
+from phintys._base.caches import kept_property
 from phintys._base.errors import ArgumentError
-from phintys._base.once import kept_property
+from phintys._base.garbage_collection import collector_paused
 from phintys.bridge.pymc import checks
 from phintys.bridge.pymc.initial_points import InitialPoints
 from phintys.bridge.pytensor import from_pytensor

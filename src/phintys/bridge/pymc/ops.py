@@ -11,7 +11,7 @@ from pymc.distributions.dist_math import I0e, I1e, SplineWrapper
 from pymc.math import BatchedDiag
 
 import phintys.tensor as pt
-from phintys._base.apart import import_whole
+from phintys._base.uninterrupted import import_whole
 from phintys.bridge.pytensor import PyTensorOp, convert_op
 from phintys.bridge.pytensor.families.scalars import SCALARS
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 import phintys.tensor as pt
-from phintys._base.collecting import collector_paused
 from phintys._base.errors import ArgumentError
+from phintys._base.garbage_collection import collector_paused
 from phintys._base.records import record
 from phintys.bridge.pymc import requirement
 from phintys.bridge.pymc.log_density import LogDensity, compile_logp_dlogp

@@ -16,10 +16,10 @@ from pytensor.graph.basic import Variable as TheirVariable
 from pytensor.graph.op import Op as TheirOp
 from pytensor.graph.traversal import toposort
 
-from phintys._base.apart import import_whole
-from phintys._base.collecting import collector_paused
 from phintys._base.errors import ArgumentError, InconsistencyError
+from phintys._base.garbage_collection import collector_paused
 from phintys._base.origin import Origin, inherit_origin
+from phintys._base.uninterrupted import import_whole
 from phintys.bridge.pytensor.types import OpaqueType, convert_type
 from phintys.graph.shared_variable import Container, shared_class
 from phintys.graph.variable import Variable

@@ -20,7 +20,7 @@ from pytensor.graph.rewriting.db import RewriteDatabase
 from pytensor.link.basic import Container, PerformLinker
 from pytensor.link.utils import map_storage, raise_with_op
 
-from phintys._base.collecting import collector_paused
+from phintys._base.garbage_collection import collector_paused
 from phintys.bridge.pytensor.conversion import Conversion, origin_of
 from phintys.bridge.pytensor.types import convert_type
 from phintys.compile import function

@@ -16,8 +16,8 @@ from pytensor.graph.basic import Variable as TheirVariable
 from pytensor.graph.op import Op as TheirOp
 from pytensor.tensor.basic import as_tensor_variable as as_their_tensor
 
+from phintys._base.caches import kept_property
 from phintys._base.errors import ArgumentError
-from phintys._base.once import kept_property
 from phintys.bridge.pytensor.conversion import convert_op
 from phintys.bridge.pytensor.types import convert_type, their_type
 from phintys.compile import Function, function

@@ -1,4 +1,7 @@
-"""Checks of a single node on values: the contract of its Op about storage and results."""
+"""Checks of a single node on values: the contract of its Op about storage and results.
+
+DebugMode makes them with every call, and :mod:`phintys.testing` on examples.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +51,16 @@ if TYPE_CHECKING:
     from phintys.graph.apply import Apply
     from phintys.graph.variable import Variable
 
-__all__ = ["NodeRun", "check_node", "fault", "run_checked"]
+__all__ = [
+    "NodeRun",
+    "check_again",
+    "check_inputs",
+    "check_memory",
+    "check_node",
+    "check_offer",
+    "fault",
+    "run_checked",
+]
 
 
 @dataclass(frozen=True)
@@ -77,9 +89,14 @@ class NodeRun:
         """Return whether an output is used."""
         return self.node.outputs[index] in self.used
 
-    def again(self, **options: Any) -> list[Any]:
-        """Run the node again."""
-        return run_node(self.node, protected(self.node, self.values), **options)
+    def execute(self, values: Sequence[Any], storage: Sequence[Any] | None = None) -> list[Any]:
+        """Run the node on values, with given contents of its storage cells."""
+        return run_node(self.node, values, storage)
+
+    def agrees(self, index: int, other: Any) -> bool:
+        """Return whether an output that was computed in another way is the same, up to rounding."""
+        type_ = self.node.outputs[index].type
+        return agree(type_, self.results[index], other) or _is_rounding(self, index, other)
 
 
 def fault(kind: type[DebugModeError], node: Apply, problem: str, advice: str = "") -> Exception:
@@ -113,20 +130,36 @@ def run_checked(
     given = protected(node, values)
     before = [duplicate(value) for value in given]
     run = NodeRun(node, values, run_node(node, given, programs=programs), used)
-    _check_inputs(node, given, before)
-    _check_memory(run, given)
+    check_inputs(node, given, before)
+    check_memory(run, given)
     return run
 
 
-def _check_inputs(
-    node: Apply, values: Sequence[Any], before: Sequence[Any], when: str = ""
-) -> None:
+def check_inputs(node: Apply, values: Sequence[Any], before: Sequence[Any], when: str = "") -> None:
+    """Check that a node changed only the inputs that its ``destroy_map`` names.
+
+    Parameters
+    ----------
+    node
+        The node, which was run.
+    values
+        The inputs that it was given.
+    before
+        Copies of them.
+    when
+        How it was run, for the message.
+
+    Raises
+    ------
+    BadDestroyMap
+        Another input was changed.
+    """
     destroyed = destroyed_inputs(node)
     gone = [values[position] for position in destroyed]
     for position, (value, old) in enumerate(zip(values, before, strict=True)):
         if position in destroyed or any(value is other for other in gone):
             continue
-        if not is_unchanged(value, old):
+        if not is_unchanged(value, old, node.inputs[position].type):
             raise fault(
                 BadDestroyMap,
                 node,
@@ -137,8 +170,21 @@ def _check_inputs(
             )
 
 
-def _check_memory(run: NodeRun, values: Sequence[Any]) -> None:
-    """Check that outputs share memory with inputs and with each other only as declared."""
+def check_memory(run: NodeRun, values: Sequence[Any]) -> None:
+    """Check that outputs share memory with inputs and with each other only as declared.
+
+    Parameters
+    ----------
+    run
+        The node and its results.
+    values
+        The inputs that it was given.
+
+    Raises
+    ------
+    BadViewMap
+        Memory is shared otherwise.
+    """
     node, results = run.node, run.results
     op = node.op
     declared = {index: {*shared_inputs(op, index)} for index in range(len(results))}
@@ -208,13 +254,14 @@ def check_node(run: NodeRun, options: DebugOptions, computed: Mapping[Variable, 
     if getattr(node.op, "debug_perform", None) is not None:
         return  # debug_perform is defined to avoid the checks below
     if options.check_py:
-        _check_again(run)
+        check_again(run)
         for _form in python_forms(node):
-            _compare(run, run.again(perform=True), ("its thunk", "perform"))
+            found = run_node(node, protected(node, run.values), perform=True)
+            _compare(run, found, ("its thunk", "perform"))
     if options.check_strides:
         _check_strides(run)
     for offer in offered_storage(node, run.results, options.check_preallocated_output):
-        _check_offer(run, offer)
+        check_offer(run, offer)
     if options.check_native:
         _check_native(run, options)
 
@@ -239,10 +286,20 @@ def _is_finite(value: Any) -> bool:
     return bool(np.isfinite(value).all())
 
 
-def _check_again(run: NodeRun) -> None:
+def check_again(run: NodeRun) -> None:
+    """Check that a node gives the same results again, in other memory.
+
+    Raises
+    ------
+    BadStorage
+        Both results are in the same memory.
+    UnreproducibleOutput
+        They differ.
+    """
     node = run.node
     aliased = {*node.op.view_map, *node.op.destroy_map}
-    for index, (first, second) in enumerate(zip(run.results, run.again(), strict=True)):
+    again = run.execute(protected(node, run.values))
+    for index, (first, second) in enumerate(zip(run.results, again, strict=True)):
         variable = node.outputs[index]
         if variable not in run.used:
             continue
@@ -285,11 +342,7 @@ def _compare(
     node = run.node
     for index, (result, other) in enumerate(zip(run.results, others, strict=True)):
         variable = node.outputs[index]
-        if (
-            variable not in run.used
-            or agree(variable.type, result, other)
-            or _is_rounding(run, index, other)
-        ):
+        if variable not in run.used or run.agrees(index, other):
             continue
         inputs = [f"  input {i}: {describe_value(value)}" for i, value in enumerate(run.values)]
         raise fault(
@@ -316,8 +369,8 @@ def _check_strides(run: NodeRun) -> None:
             for old, other, value in zip(values, changed, protected(node, values), strict=True)
         ]
         before = [duplicate(value) for value in given]
-        others = run_node(node, given)
-        _check_inputs(node, given, before, f" when it was {name}")
+        others = run.execute(given)
+        check_inputs(node, given, before, f" when it was {name}")
         _compare(
             run,
             others,
@@ -357,13 +410,20 @@ _LAYOUTS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def _check_offer(run: NodeRun, offer: Offer) -> None:
+def check_offer(run: NodeRun, offer: Offer) -> None:
+    """Check that the contents of the storage cells make no difference.
+
+    Raises
+    ------
+    BadPreallocatedOutput
+        They do, or the node wrote outside the memory that it was offered.
+    """
     node = run.node
     given = protected(node, run.values)
     before = [duplicate(value) for value in given]
     offered = [None if array is None else describe_value(array) for array in offer.arrays]
-    found = run_node(node, given, offer.arrays)
-    _check_inputs(node, given, before, f" with {offer.kind} storage")
+    found = run.execute(given, offer.arrays)
+    check_inputs(node, given, before, f" with {offer.kind} storage")
     advice = (
         "A storage cell may hold memory of the right dtype and rank with any shape, strides and "
         "contents. Write all of it when it fits (out[...] = result), else store a new array."

@@ -60,6 +60,7 @@ def check_shapes(
         if shape is None:
             continue
         sizes = [as_tensor_variable(size) for size in shape]
+        _check_sizes(node, index, sizes)
         _evaluate(sizes, known)
         found = tuple(
             int(size.data if isinstance(size, Constant) else known[size]) for size in sizes
@@ -70,6 +71,16 @@ def check_shapes(
                 f"has the shape {np.shape(results[index])}, for inputs of shapes "
                 f"{[np.shape(value) for value in values]}.\n"
                 f"Node: {node}, made at\n  {node.origin}"
+            )
+            raise BadInferShape(msg)
+
+
+def _check_sizes(node: Apply, index: int, sizes: Sequence[Any]) -> None:
+    for size in sizes:
+        if size.ndim or size.type.numpy_dtype.kind not in "iu":
+            msg = (
+                f"{node.op}.infer_shape must return integers of rank 0 as sizes, but gave {size} "
+                f"of type {size.type} for output {index}.\nNode: {node}, made at\n  {node.origin}"
             )
             raise BadInferShape(msg)
 

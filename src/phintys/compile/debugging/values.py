@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from phintys.backends.reference.diagnosis import describe_value
+from phintys.graph.type import Type
 from phintys.graph.variable import Variable
-
-if TYPE_CHECKING:
-    from phintys.graph.type import Type
 
 __all__ = [
     "agree",
@@ -45,22 +43,23 @@ def may_be_compared(value: Any) -> bool:
     return type(value).__eq__ is not object.__eq__
 
 
-def is_unchanged(value: Any, before: Any) -> bool:
-    """Return whether a value is bitwise equal to a copy made before."""
+def is_unchanged(value: Any, before: Any, type_: Type) -> bool:
+    """Return whether a value is bitwise equal to a copy made before; others, by their Type."""
     if isinstance(value, np.ndarray) and isinstance(before, np.ndarray):
         return (
             value.dtype == before.dtype
             and value.shape == before.shape
             and value.tobytes() == before.tobytes()
         )
-    if isinstance(value, _IMMUTABLE) or not may_be_compared(value):
+    if isinstance(value, _IMMUTABLE):
         return True
-    return _equal(value, before)
+    by_type = getattr(type_.values_eq, "__func__", None) is not Type.values_eq
+    return not (by_type or may_be_compared(value)) or _equal(value, before, type_)
 
 
-def _equal(a: Any, b: Any) -> bool:
+def _equal(a: Any, b: Any, type_: Type) -> bool:
     try:
-        return bool(a == b)
+        return bool(type_.values_eq(a, b))
     except Exception:  # noqa: BLE001 - e.g. the truth value of a list of arrays is undefined
         return True
 

@@ -6,10 +6,9 @@ from phintys._base.late import late_names
 from phintys.compile.profile.registry import as_profile, keep, print_profiles, profiles
 
 if TYPE_CHECKING:
-    from phintys.compile.profile.profile import NodeCost, OpCost, Profile
+    from phintys.compile.profile.measured import NodeCost, OpCost
+    from phintys.compile.profile.profile import Profile
 else:
-    __getattr__, __dir__ = late_names(
-        __name__, {"phintys.compile.profile.profile": "NodeCost OpCost Profile"}
-    )
+    __getattr__, __dir__ = late_names(__name__)
 
 __all__ = ["NodeCost", "OpCost", "Profile", "as_profile", "keep", "print_profiles", "profiles"]

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from phintys.compile.profile.events import trace_events
-from phintys.compile.profile.measured import Measured, NodeCost, OpCost
+from phintys.compile.profile.measured import Measured
 from phintys.compile.profile.report import write_report
 
 if TYPE_CHECKING:
     from os import PathLike
 
-__all__ = ["NodeCost", "OpCost", "Profile"]
+__all__ = ["Profile"]
 
 
 @dataclass

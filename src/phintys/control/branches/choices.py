@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from phintys._base.errors import ArgumentError, DtypeError
-from phintys._base.nests import form_of, is_nest, matched, rebuilt, walk
+from phintys._base.nested_containers import form_of, is_nest, matched, rebuilt, walk
 from phintys.control.branches.if_else import IfElse
 from phintys.graph.variable import Variable
 from phintys.tensor.convert import as_tensor_variable

@@ -6,13 +6,13 @@ import copy
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
+from phintys._base.caches import kept_property
 from phintys._base.errors import (
     ArgumentError,
     InconsistencyError,
     MissingInputError,
     add_note,
 )
-from phintys._base.once import kept_property
 from phintys.control.graph_ops.default_updates import FormalUpdates
 from phintys.control.graph_ops.inner_shapes import shapes_of_outputs
 from phintys.control.graph_ops.overrides import NOTHING, overrides_of

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from phintys.control.loop_derivatives.derived_loops import DerivedLoop
-    from phintys.control.loop_derivatives.step_gradients import State
+    from phintys.control.loop_derivatives.step_gradients import StateGradients
     from phintys.graph.variable import Variable
 
 __all__ = ["Pending", "pending_gradients"]
@@ -22,7 +22,7 @@ __all__ = ["Pending", "pending_gradients"]
 _MOST_REGISTERS = 4
 
 
-def pending_gradients(state: State, loop: DerivedLoop) -> Pending:
+def pending_gradients(state: StateGradients, loop: DerivedLoop) -> Pending:
     """Add the pending gradients of a state to a backward loop."""
     return (_Registers if state.depth <= _MOST_REGISTERS else _Traces)(state, loop)
 
@@ -50,7 +50,7 @@ class Pending:
 class _Registers(Pending):
     """One value for each of the rows that steps further back still read."""
 
-    def __init__(self, state: State, loop: DerivedLoop) -> None:
+    def __init__(self, state: StateGradients, loop: DerivedLoop) -> None:
         self._state = state
         self._loop = loop
         row: Any = state.first[0] if state.is_carried else state.first
@@ -83,7 +83,7 @@ class _Registers(Pending):
 class _Traces(Pending):
     """For each tap a trace of its terms, which the step reads that many steps later."""
 
-    def __init__(self, state: State, loop: DerivedLoop) -> None:
+    def __init__(self, state: StateGradients, loop: DerivedLoop) -> None:
         self._state = state
         self._loop = loop
         self._numbers: list[int] = []

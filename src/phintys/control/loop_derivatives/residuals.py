@@ -19,8 +19,8 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+from phintys._base.caches import kept_property
 from phintys._base.errors import GradientError
-from phintys._base.once import kept_property
 from phintys._base.records import record
 from phintys.control.loop_derivatives.steady_shapes import SteadyShapes, is_of_known_shape
 from phintys.graph.choosing import Choosing

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from phintys.control.loops.loop_op import LoopOp
     from phintys.graph.type import Type
 
-__all__ = ["Plan", "plan_memory", "pull_back_segments"]
+__all__ = ["CheckpointPlan", "plan_memory", "pull_back_segments"]
 
 MEGABYTE = 10**6
 
@@ -54,7 +54,7 @@ gradient runs decides what it keeps if so many steps were too large."""
 
 
 @record()
-class Plan:
+class CheckpointPlan:
     """What the gradient of a loop keeps of its forward pass.
 
     Attributes
@@ -75,7 +75,7 @@ class Plan:
 
 def plan_memory(
     op: LoopOp, inputs: Sequence[Any], n: Variable, step: StepGradients, kept: Residuals
-) -> Plan:
+) -> CheckpointPlan:
     """Decide what the gradient of a loop keeps.
 
     Parameters
@@ -100,32 +100,38 @@ def plan_memory(
     if known is None:
         text += " (their number is unknown)"
     if kept.needs_segments and (op.checkpoint or 1) == 1:
-        return Plan(1, True, "keeps the states before all steps, to draw random numbers again")
+        return CheckpointPlan(
+            1, True, "keeps the states before all steps, to draw random numbers again"
+        )
     if op.truncate_gradient >= 0 and op.checkpoint != 1:
         last = f"the last {op.truncate_gradient} steps, the only ones that it goes through"
-        return Plan(None, True, f"keeps {last}")
+        return CheckpointPlan(None, True, f"keeps {last}")
     if op.checkpoint is not None:
         if not op.checkpoint:
-            return Plan(None, True, f"keeps everything, {text}, as checkpoint=False demands")
+            return CheckpointPlan(
+                None, True, f"keeps everything, {text}, as checkpoint=False demands"
+            )
         reason = f"keeps the states before every {op.checkpoint} steps"
         is_whole = op.checkpoint > 1 and known is not None and known <= op.checkpoint
-        return Plan(None if is_whole else op.checkpoint, True, reason)
+        return CheckpointPlan(None if is_whole else op.checkpoint, True, reason)
     budget = config.loop_megabytes * MEGABYTE
     most = row if known is None else sum(bytes_of(one, LARGE) for one in rows)
     if steps * most <= budget:
-        return Plan(None, True, f"keeps everything, {text}")
+        return CheckpointPlan(None, True, f"keeps everything, {text}")
     reason = f"everything would take {text}"
     states = sum(bytes_of(state.new) * state.depth for state in step.states)
     every = isqrt(max(steps * states // row, 1) - 1) + 1
     if every == 1 or (known is not None and is_of_known_sizes):
         if every > 1 and every * 2 > steps:
             reason = f"keeps everything, {text}: to run steps again would save little"
-            return Plan(None, True, reason)
-        return Plan(every, False, f"keeps the states before every {every} steps: {reason}")
+            return CheckpointPlan(None, True, reason)
+        return CheckpointPlan(
+            every, False, f"keeps the states before every {every} steps: {reason}"
+        )
     small = f"keeps everything if it takes at most {config.loop_megabytes} MB when it runs"
     often = f"about every sqrt({states / row:.2g} n) steps"
     length = _steps_of_a_segment(op, inputs, n, step, rows)
-    return Plan(length, True, f"{small}, and else the states before {often}: {reason}")
+    return CheckpointPlan(length, True, f"{small}, and else the states before {often}: {reason}")
 
 
 def _kept_for_gradient(op: LoopOp, step: StepGradients, kept: Residuals) -> list[Variable]:
@@ -209,7 +215,7 @@ def _of_row(x: Any) -> Any:
 
 
 def pull_back_segments(
-    op: LoopOp, inputs: Sequence[Any], n: Any, step: StepGradients, plan: Plan
+    op: LoopOp, inputs: Sequence[Any], n: Any, step: StepGradients, plan: CheckpointPlan
 ) -> list[Any]:
     """Return the gradients for the inputs of a loop; ``None`` where there is none.
 
@@ -243,7 +249,9 @@ def pull_back_segments(
 class _Segments:
     """A loop over segments, and one over the steps that are left."""
 
-    def __init__(self, op: LoopOp, inputs: Sequence[Any], plan: Plan, step: StepGradients) -> None:
+    def __init__(
+        self, op: LoopOp, inputs: Sequence[Any], plan: CheckpointPlan, step: StepGradients
+    ) -> None:
         self._op = op
         self._step = step
         self._every: Any = plan.every
@@ -264,7 +272,7 @@ class _Segments:
         ]
         self._part = self._of_steps([each.row for each in only_last], plan)
 
-    def _of_steps(self, more: Sequence[Variable], plan: Plan) -> LoopOp:
+    def _of_steps(self, more: Sequence[Variable], plan: CheckpointPlan) -> LoopOp:
         """Return a loop over some of the steps, which takes the number of the first one."""
         op = self._op
         arguments, inner, made = op.arguments, op.step_inputs, op.step_outputs

@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from phintys.graph.apply import Apply
     from phintys.graph.variable import Variable
 
-__all__ = ["Stack", "State", "StepGradients", "is_null", "is_value"]
+__all__ = ["Stack", "StateGradients", "StepGradients", "is_null", "is_value"]
 
 
 @record()
-class State:
+class StateGradients:
     """A carried or untraced argument, and the gradients for it.
 
     Attributes
@@ -123,16 +123,20 @@ class StepGradients:
                 for g, output in zip(output_grads, outputs, strict=True)
             ]
         )
-        self.states: list[State] = []
+        self.states: list[StateGradients] = []
         for rows, taps, new, first, g in zip(
             inner.carried, arguments.taps, made.carried, given.carried, grads.carried, strict=True
         ):
-            self.states.append(State(rows, taps, new, first, True, _split(g), _seed(rows[0])))
+            self.states.append(
+                StateGradients(rows, taps, new, first, True, _split(g), _seed(rows[0]))
+            )
         for value, new, first, g in zip(
             inner.untraced, made.untraced, given.untraced, grads.untraced, strict=True
         ):
             gradients = RowGradients(last=g)
-            self.states.append(State([value], (-1,), new, first, False, gradients, _seed(value)))
+            self.states.append(
+                StateGradients([value], (-1,), new, first, False, gradients, _seed(value))
+            )
         self.stacks = [
             Stack(row, _split(g), _seed(row))
             for row, g in zip(made.stacked, grads.stacked, strict=True)

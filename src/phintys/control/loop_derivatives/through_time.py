@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from phintys.control.loop_derivatives.pending_gradients import Pending
     from phintys.control.loop_derivatives.residuals import Residuals
-    from phintys.control.loop_derivatives.step_gradients import Stack, State
+    from phintys.control.loop_derivatives.step_gradients import Stack, StateGradients
     from phintys.control.loops.arguments import LoopArguments, Outputs
     from phintys.control.loops.loop_op import LoopOp
 
@@ -252,7 +252,7 @@ class _Backward:
 
     # ---- what a step receives ------------------------------------------------------------------
 
-    def _receive(self, state: State) -> Pending | None:
+    def _receive(self, state: StateGradients) -> Pending | None:
         """Set the gradient of a state's new row."""
         rule: Pending | None = None
         terms: list[Variable] = []
@@ -361,7 +361,7 @@ class _Backward:
         zero: Any = zero_like(x)
         return set_subtensor(zero[start : self._n], rows)
 
-    def _of_state(self, state: State, rule: Pending | None, results: Any) -> Any:
+    def _of_state(self, state: StateGradients, rule: Pending | None, results: Any) -> Any:
         if state.null is not None:
             return state.null
         terms: list[Any] = []
@@ -375,7 +375,7 @@ class _Backward:
             terms.append(given[: state.depth])
         return sum_of(terms) if terms else None
 
-    def _of_early_rows(self, state: State, pending: Any) -> Any:
+    def _of_early_rows(self, state: StateGradients, pending: Any) -> Any:
         """Return the gradient of the first rows or value, if the loop may end early.
 
         What is pending then belongs to later rows, some of which may be among the first ones.

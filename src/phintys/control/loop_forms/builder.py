@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
     from phintys.control.loops.arguments import Outputs
 
-__all__ = ["LoopBuilder", "State", "check_alike", "errors_name"]
+__all__ = ["LoopBuilder", "LoopState", "check_alike", "errors_name"]
 
 
 @record()
-class State:
+class LoopState:
     """A value that steps pass on.
 
     Attributes
@@ -62,8 +62,8 @@ class LoopBuilder:
     def __init__(self) -> None:
         self._origin = current_origin()
         self._sequences: list[tuple[Variable, Variable]] = []
-        self.carried: list[State] = []
-        self.untraced: list[State] = []
+        self.carried: list[LoopState] = []
+        self.untraced: list[LoopState] = []
         self.index: Any = self._placeholder(TensorType("int64", ()), "t")
 
     def _placeholder(self, type_: Any, name: str | None) -> Any:
@@ -88,23 +88,23 @@ class LoopBuilder:
         taps: tuple[int, ...],
         names: Sequence[str | None],
         is_weak: bool = False,
-    ) -> State:
+    ) -> LoopState:
         """Add rows of which steps read earlier ones; ``first`` has those before the first step."""
         type_ = first.type.clone(shape=first.type.shape[1:])
         rows = [self._placeholder(type_, name) for name in names]
-        state = State(first, rows, taps, is_weak)
+        state = LoopState(first, rows, taps, is_weak)
         self.carried.append(state)
         return state
 
-    def add_untraced(self, initial: Any, name: str | None, is_weak: bool = False) -> State:
+    def add_untraced(self, initial: Any, name: str | None, is_weak: bool = False) -> LoopState:
         """Add a value of which only the last one is kept."""
-        state = State(initial, [self._placeholder(initial.type, name)], is_weak=is_weak)
+        state = LoopState(initial, [self._placeholder(initial.type, name)], is_weak=is_weak)
         self.untraced.append(state)
         return state
 
     def add_updated(self, shared: Any) -> None:
         """Add the value of a shared variable, by which the step reads it."""
-        self.untraced.append(State(shared, [shared]))
+        self.untraced.append(LoopState(shared, [shared]))
 
     # ---- what a step computes ------------------------------------------------------------------
 
@@ -251,7 +251,7 @@ def cut_out(
     return [*inputs, *captured.values()], results, list(captured)
 
 
-def check_alike(state: State, new: Any, what: str) -> None:
+def check_alike(state: LoopState, new: Any, what: str) -> None:
     """Check that what a step computes can be what the next step reads.
 
     Parameters

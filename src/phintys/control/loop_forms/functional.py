@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from phintys._base.errors import ArgumentError, DtypeError, ShapeError, add_note
-from phintys._base.nests import form_of, matched, rebuilt, walk
+from phintys._base.nested_containers import form_of, matched, rebuilt, walk
 from phintys._base.records import record
 from phintys.control.graph_ops.default_updates import DefaultUpdates
 from phintys.control.loop_forms.builder import LoopBuilder, check_alike, errors_name
@@ -23,7 +23,7 @@ from phintys.tensor.type import TensorType
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from phintys.control.loop_forms.builder import State
+    from phintys.control.loop_forms.builder import LoopState
 
 __all__ = ["fori_loop", "loop", "while_loop"]
 
@@ -231,7 +231,7 @@ class _Entry:
     """A value of a carry: where it is, and the state that it is; ``None`` for nothing."""
 
     path: str
-    state: State | None
+    state: LoopState | None
 
 
 class _Carry:
@@ -260,7 +260,7 @@ class _Carry:
         rows = [entry.state and entry.state.rows[0] for entry in self._entries]
         self.given = rebuilt(init, rows)
 
-    def _state(self, path: str, value: Any, traced: bool) -> State:
+    def _state(self, path: str, value: Any, traced: bool) -> LoopState:
         is_weak = isinstance(value, bool | int | float | complex) and not isinstance(
             value, np.generic
         )

@@ -28,7 +28,7 @@ from phintys.tensor.type import TensorType
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from phintys.control.loop_forms.builder import State
+    from phintys.control.loop_forms.builder import LoopState
     from phintys.control.loop_forms.scan_inputs import Initial, Rows
     from phintys.control.loop_forms.step_results import Returned
 
@@ -152,7 +152,7 @@ def scan(
     parts = [part for each in rows for part in each.parts(go_backwards)]
     arguments = _sequence_arguments(builder, rows, parts, names)
     n = _number_of_steps(n_steps, rows, parts)
-    states: list[State | None] = []
+    states: list[LoopState | None] = []
     for entry in initial or ():
         state = _state(builder, entry, names)
         states.append(state)
@@ -249,7 +249,7 @@ def _sequence_arguments(
     ]
 
 
-def _state(builder: LoopBuilder, entry: Initial, names: _Names) -> State | None:
+def _state(builder: LoopBuilder, entry: Initial, names: _Names) -> LoopState | None:
     """Return the state of an output; ``None`` if steps do not read it."""
     value = entry.value
     if value is None:
@@ -266,7 +266,7 @@ def _state(builder: LoopBuilder, entry: Initial, names: _Names) -> State | None:
     return builder.add_carried(first, taps, [given[tap] for tap in taps], entry.is_weak)
 
 
-def _in_order(state: State, taps: Sequence[int]) -> list[Any]:
+def _in_order(state: LoopState, taps: Sequence[int]) -> list[Any]:
     """Return what a step reads of a state, in the order of the arguments of the step."""
     if not state.taps:
         return list(state.rows)
@@ -412,7 +412,7 @@ def _check_count(outputs: Sequence[Any], states: Sequence[Any]) -> None:
     raise ArgumentError(msg)
 
 
-def _sorted(made: Returned, states: Sequence[State | None]) -> StepOutputs[Any]:
+def _sorted(made: Returned, states: Sequence[LoopState | None]) -> StepOutputs[Any]:
     """Return what a step computes, by kinds."""
     found = StepOutputs[Any]([], [], [], made.condition)
     for output, state in zip(made.outputs, states, strict=True):
@@ -427,7 +427,7 @@ def _sorted(made: Returned, states: Sequence[State | None]) -> StepOutputs[Any]:
 
 
 def _check_states(
-    builder: LoopBuilder, outputs: StepOutputs[Any], states: Sequence[State | None]
+    builder: LoopBuilder, outputs: StepOutputs[Any], states: Sequence[LoopState | None]
 ) -> None:
     """Check that what a step computes can be stacked, and be what the next step reads."""
     numbers = [number for number, state in enumerate(states) if state is None]

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from phintys._base.caches import kept_property
 from phintys._base.errors import ArgumentError, TypeContractError
-from phintys._base.once import kept_property
 from phintys.control.graph_ops.inner_shapes import shapes_of_outputs, sizes_of
 from phintys.gradient.paths import connections
 from phintys.graph.alias_map import AliasMap
@@ -60,6 +60,10 @@ class LoopOp(HasInnerGraph, Op):
 
     def __str__(self) -> str:
         return self.name or "Scan"
+
+    def note_of_step(self, number: int) -> str:
+        """Return a note for an error that a step raises."""
+        return f"In step {number} of {self}; the first is step 0."
 
     def _check(self) -> None:
         """Check that the graph of the step has the inputs and outputs that the arguments name."""

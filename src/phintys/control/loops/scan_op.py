@@ -103,6 +103,10 @@ class Scan(LoopOp):
         ]
         return Apply(self, list(given), self._outputs(given.n))
 
+    def rows_read(self, node: Apply) -> Sequence[int]:
+        """Return the positions of the sequences: a step reads a row of each."""
+        return self.arguments.node_inputs(range(len(node.inputs))).sequences
+
     def _outputs(self, n: Variable) -> list[Variable]:
         arguments, inner, made = self.arguments, self.step_inputs, self.step_outputs
         steps = None if arguments.has_until else known_int(n)

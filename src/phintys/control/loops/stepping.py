@@ -82,7 +82,7 @@ class _Steps:
         try:
             return program(self._values())
         except Exception as error:
-            add_note(error, f"In step {self._ran} of {self._op}; the first is step 0.")
+            add_note(error, self._op.note_of_step(self._ran))
             raise
 
     def _values(self) -> list[Any]:

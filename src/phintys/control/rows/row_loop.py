@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from phintys._base.caches import kept_property
 from phintys._base.errors import add_note
-from phintys._base.once import kept_property
 from phintys.gradient.arithmetic import fit_dtype
 from phintys.gradient.forward import push_forward
 from phintys.gradient.paths import connections
@@ -68,6 +68,10 @@ class RowLoop(HasInnerGraph, Op):
     def __str__(self) -> str:
         return "RowLoop"
 
+    def note_of_step(self, number: int) -> str:
+        """Return a note for an error that a row raises."""
+        return f"In row {number} of {self}; the first is row 0."
+
     @property
     def index(self) -> Any:
         """The row number, an input of the inner graph."""
@@ -123,7 +127,7 @@ class RowLoop(HasInnerGraph, Op):
             try:
                 rows = program([np.asarray(i, "int64"), *captured])
             except Exception as error:
-                add_note(error, f"In row {i} of {self}; the first is row 0.")
+                add_note(error, self.note_of_step(i))
                 raise
             for array, row, stack in zip(arrays, rows, self.stacked, strict=True):
                 if stack:
@@ -227,7 +231,7 @@ def row_loop(
 
     Subexpressions that do not depend on ``index`` are computed once, outside the loop.
 
-    It is what :func:`~phintys.gradient.rows.stacked_rows` calls, which documents the parameters.
+    The parameters are those of ``stacked_rows`` of :class:`~phintys.gradient.graph_ops.GraphOps`.
     """
     captured: dict[Variable, Variable] = {}
 

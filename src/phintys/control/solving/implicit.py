@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from phintys._base.once import kept_property
+from phintys._base.caches import kept_property
 from phintys.gradient.forward import Rop
 from phintys.gradient.jacobians import jacobian
 from phintys.gradient.paths import connections

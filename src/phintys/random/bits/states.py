@@ -286,6 +286,10 @@ class Jump(StateOp):
         output_storage[0][0] = words
 
 
+_MOST_STATES = 2**20
+"""Each is an output of a node."""
+
+
 class SplitState(StateOp):
     """Return the next state and ``count`` states of independent generators.
 
@@ -300,6 +304,12 @@ class SplitState(StateOp):
     def __init__(self, count: int) -> None:
         if not isinstance(count, int) or isinstance(count, bool) or count < 1:
             msg = f"split: the number of generators is a positive int, got {count!r}."
+            raise ArgumentError(msg)
+        if count > _MOST_STATES:
+            msg = (
+                f"split: the number of generators must be at most {_MOST_STATES:,}, got {count:,}; "
+                "state.fold_in(number) makes one at a time."
+            )
             raise ArgumentError(msg)
         self.count = count
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from phintys import scalar as ps
-from phintys._base.apart import import_whole
+from phintys._base.uninterrupted import import_whole
 from phintys.random.distributions.base import Distribution, same
 from phintys.random.distributions.checks import nonnegative
 from phintys.random.exact.functions import exact_log, exact_sin_pi

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from phintys import scalar as ps
-from phintys._base.apart import import_whole
+from phintys._base.uninterrupted import import_whole
 from phintys.random.distributions.checks import nonnegative, positive, unit_length
 from phintys.random.distributions.gaussian import (
     LOG_TWO_PI,

@@ -10,14 +10,6 @@ if TYPE_CHECKING:
     from phintys.tensor.batching.functions import vectorize
     from phintys.tensor.batching.rules import BATCHING, batches
 else:
-    __getattr__, __dir__ = late_names(
-        __name__,
-        {
-            "phintys.tensor.batching.blockwise": "Blockwise",
-            "phintys.tensor.batching.engine": "Batch vectorize_graph",
-            "phintys.tensor.batching.functions": "vectorize",
-            "phintys.tensor.batching.rules": "BATCHING batches",
-        },
-    )
+    __getattr__, __dir__ = late_names(__name__)
 
 __all__ = ["BATCHING", "Batch", "Blockwise", "batches", "vectorize", "vectorize_graph"]

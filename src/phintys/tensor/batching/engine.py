@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
+from phintys._base.caches import kept_property
 from phintys._base.errors import (
     ArgumentError,
     OpContractError,
@@ -17,12 +18,11 @@ from phintys._base.errors import (
     TypeContractError,
     add_note,
 )
-from phintys._base.once import kept_property
 from phintys._base.origin import inherit_origin
 from phintys.graph.op import Op
 from phintys.graph.traversal import toposort
 from phintys.graph.variable import Variable
-from phintys.tensor.batching.rules import BATCHING, ROWS_READ
+from phintys.tensor.batching.rules import BATCHING
 from phintys.tensor.batching.uneven import even, index_rows, zero_beyond
 from phintys.tensor.broadcasting import broadcast_sizes
 from phintys.tensor.convert import as_tensor_variable
@@ -35,7 +35,7 @@ from phintys.tensor.type import TensorType
 if TYPE_CHECKING:
     from phintys.graph.apply import Apply
 
-__all__ = ["Batch", "batch_rank", "broadcasts", "vectorize_graph", "vectorize_inner"]
+__all__ = ["Batch", "batch_rank", "broadcasts", "outputs_for", "vectorize_graph", "vectorize_inner"]
 
 T = TypeVar("T")
 
@@ -245,7 +245,7 @@ def _batch_node(node: Apply, values: dict[Any, Any], uneven: dict[Any, Any]) -> 
                 uneven.update({indexed[0]: counts} if counts is not None else {})
                 return
             _even_out(batch, lengths)
-            found = _outputs(node, batch)
+            found = outputs_for(batch)
         except (TypeError, ValueError, PhintysError) as error:
             add_note(error, f"While batching {node.op}, in the node made at\n  {node.origin}")
             raise
@@ -259,15 +259,16 @@ def _even_out(batch: Batch, lengths: Mapping[int, Any]) -> None:
     """Check the numbers of rows of inputs that a node cannot read if they differ."""
     if not lengths:
         return
-    can = ROWS_READ.find(type(batch.node.op))
-    read = can(batch.node) if can is not None else ()
+    rows_read = batch.node.op.rows_read
+    read = rows_read(batch.node) if rows_read is not None else ()
     for position, counts in lengths.items():
         if position not in read:
             batch.inputs[position] = even(batch.inputs[position], counts)
 
 
-def _outputs(node: Apply, batch: Batch) -> list[Variable]:
+def outputs_for(batch: Batch) -> list[Variable]:
     """Return the outputs of a node for a batch, checked against those for an item."""
+    node = batch.node
     if not batch.ndim:
         return node.clone_with_new_inputs(batch.inputs, strict=False).outputs
     rule = BATCHING.find(type(node.op))

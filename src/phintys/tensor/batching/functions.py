@@ -7,7 +7,7 @@ from functools import update_wrapper
 from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import ArgumentError, ShapeError, add_note
-from phintys._base.nests import is_nest, rebuilt, walk
+from phintys._base.nested_containers import is_nest, rebuilt, walk
 from phintys._base.origin import current_origin
 from phintys.graph.placeholders import Placeholder, mark_placeholder
 from phintys.graph.shared_variable import set_within

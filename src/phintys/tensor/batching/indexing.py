@@ -178,7 +178,10 @@ class _Plan:
                 after = batch.ndim - dim - 1 + self.rank
                 own.append(dimshuffle(arange(x.shape[dim]), *["x"] * dim, 0, *["x"] * after))
         arrays = [*own, *self.arrays]
-        return [ARRAY] * len(arrays) + self.rest, [*arrays, *self.bounds]
+        rest = list(self.rest)
+        while rest and rest[-1] == FULL:
+            rest.pop()
+        return [ARRAY] * len(arrays) + rest, [*arrays, *self.bounds]
 
     def ordered(self, batch: Batch) -> Any:
         """Return the indexed array with its axes in order."""

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 __all__: list[str] = []
 
-_FLOATING = {"float32", "float64", "complex64", "complex128"}
+_SUMMED_AS_THEY_ARE = {"float32", "float64", "complex64", "complex128", "int64", "uint64"}
+"""Dtypes that a sum keeps and accumulates in."""
 
 
 @batches(BatchedDot, MatrixOp)
@@ -34,7 +35,7 @@ def batch_dot(node: Any, batch: Batch) -> list[Any]:
     if not batch.ranks[0] and ranks[1] == 1:
         # The items of y are rows: x @ y[i] is row i of y @ x.T.
         return [matmul(y, x if ranks[0] == 1 else matrix_transpose(x))]
-    if ranks == (1, 1) and node.outputs[0].dtype in _FLOATING:
+    if ranks == (1, 1) and node.outputs[0].dtype in _SUMMED_AS_THEY_ARE:
         return [sum(x * y, axis=-1)]
     first = batch.ndim
     left = batch.padded(0, 2)

@@ -13,7 +13,7 @@ from phintys.tensor.joining import concatenate
 from phintys.tensor.shapes import sizes_of, specify_shape
 from phintys.tensor.sizes import as_size, fold, same_size
 
-__all__ = ["Arguments", "checked", "norm_of", "resized"]
+__all__ = ["TransformArguments", "checked", "norm_of", "resized"]
 
 _NORMS = ("backward", "ortho", "forward")
 
@@ -28,7 +28,7 @@ def norm_of(norm: Any, function: str) -> str:
     return norm
 
 
-class Arguments(NamedTuple):
+class TransformArguments(NamedTuple):
     """A tensor, the axes along which it is transformed, and the number of points along each."""
 
     x: Any
@@ -37,7 +37,7 @@ class Arguments(NamedTuple):
     """``None`` for as many as there are."""
 
 
-def checked(x: Any, s: Any, axes: Any, function: str) -> Arguments:
+def checked(x: Any, s: Any, axes: Any, function: str) -> TransformArguments:
     """Return the arguments of a transform along several axes."""
     x = as_tensor_variable(x)
     points = None if s is None else _listed(s, "s", function)
@@ -62,7 +62,7 @@ def checked(x: Any, s: Any, axes: Any, function: str) -> Arguments:
         raise ArgumentError(msg)
     sizes = sizes_of(x)
     numbers = [_number(one, sizes[axis], function) for one, axis in zip(points, found, strict=True)]
-    return Arguments(x, found, tuple(numbers))
+    return TransformArguments(x, found, tuple(numbers))
 
 
 def _listed(value: Any, name: str, function: str) -> list[Any]:

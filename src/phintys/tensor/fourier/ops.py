@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from phintys._base.errors import DtypeError, ShapeError
+from phintys._base.errors import DtypeError, OpContractError, ShapeError
 from phintys._base.late import LateModule
 from phintys.graph.apply import Apply
 from phintys.graph.null_type import disconnected_type
@@ -65,6 +65,9 @@ class _Transform(Op):
 
     def __init__(self, axes: Sequence[int], norm: str = "backward") -> None:
         self.axes = tuple(axes)
+        if min(self.axes, default=0) < 0:
+            msg = f"The axes of {type(self).__name__} count from the front, got {self.axes}."
+            raise OpContractError(msg)
         self.norm: Any = norm
 
     def after(self, count: int) -> _Transform:

@@ -256,7 +256,8 @@ class _Part(Op):
             for length, dilation in zip(shapes[FILTERS][2:], self.dilation, strict=True)
         ]
         pads = [pads_of(*pair) for pair in zip(self.padding, extents, strict=True)]
-        self._compute(first, second, out, extents, pads)
+        if out.size:  # otherwise there may be any number of groups
+            self._compute(first, second, out, extents, pads)
         output_storage[0][0] = out
 
     def _compute(self, first: Any, second: Any, out: Any, extents: Any, pads: Any) -> None:

@@ -21,19 +21,7 @@ if TYPE_CHECKING:
     )
     from phintys.tensor.indexing.update import AdvancedIncSubtensor, IncSubtensor
 else:
-    __getattr__, __dir__ = late_names(
-        __name__,
-        {
-            "phintys.tensor.indexing.advanced": "AdvancedSubtensor",
-            "phintys.tensor.indexing.basic": "Subtensor",
-            "phintys.tensor.indexing.parse": "index",
-            "phintys.tensor.indexing.setting": "inc_subtensor set_subtensor take",
-            "phintys.tensor.indexing.template": """
-                ARRAY FULL NEWAXIS SCALAR SEPARATOR Mask Slice numpy_index
-                """,
-            "phintys.tensor.indexing.update": "AdvancedIncSubtensor IncSubtensor",
-        },
-    )
+    __getattr__, __dir__ = late_names(__name__)
 
 __all__ = [
     "ARRAY",

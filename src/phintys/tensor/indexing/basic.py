@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from phintys._base.errors import DtypeError, OpContractError
 from phintys.graph.apply import Apply
@@ -29,7 +29,6 @@ from phintys.tensor.indexing.template import (
     static_slice_length,
     template_text,
 )
-from phintys.tensor.known import register_knowledge
 from phintys.tensor.size_check import with_check
 from phintys.tensor.sizes import as_size, fold
 from phintys.tensor.type import TensorType
@@ -109,6 +108,22 @@ class Subtensor(Op):
                 subject = f"{self}: axis {axis}"
                 kept = with_check(kept, "index", entry, input_shapes[0][axis], subject)
         return [kept]
+
+    def static_value(self, node: Apply, known: Sequence[Any]) -> Any:
+        """Index the known entries of a vector."""
+        vector, *indices = known
+        if not isinstance(vector, tuple):
+            return None
+        vector = cast("tuple[int | None, ...]", vector)
+        if not self.idx_list:
+            return vector
+        if None in indices:
+            return None
+        entry: Any = next(fill(self.idx_list, indices))
+        if isinstance(entry, Slice):
+            start, stop, step = entry
+            return None if step == 0 else vector[slice(start, stop, step)]  # pyright: ignore[reportArgumentType, reportCallIssue] - ints by now
+        return vector[entry] if -len(vector) <= entry < len(vector) else None
 
     def connection_pattern(self, node: Any) -> list[list[bool]]:
         """The elements come from the array; the indices only select them."""
@@ -190,23 +205,3 @@ def kept_sizes(
         return size if place.position < 0 else slice_length(size, entries[place.position])
 
     return size_of
-
-
-def _know_subtensor(node: Any, known: Sequence[Any]) -> Any:
-    vector, *indices = known
-    if not isinstance(vector, tuple):
-        return None
-    op = node.op
-    assert isinstance(op, Subtensor)
-    if not op.idx_list:
-        return vector
-    if None in indices:
-        return None
-    entry: Any = next(fill(op.idx_list, indices))
-    if isinstance(entry, Slice):
-        start, stop, step = entry
-        return None if step == 0 else vector[slice(start, stop, step)]  # pyright: ignore[reportArgumentType, reportCallIssue] - ints by now
-    return vector[entry] if -len(vector) <= entry < len(vector) else None
-
-
-register_knowledge(Subtensor, _know_subtensor)

@@ -11,7 +11,7 @@ from phintys.tensor import math
 from phintys.tensor.broadcasting import broadcast_to
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.creation import as_sizes, ones
-from phintys.tensor.diagonals import tri
+from phintys.tensor.diagonals import nearby_diagonal, tri
 from phintys.tensor.dim_shuffle import dimshuffle
 from phintys.tensor.joining import concatenate, stack
 from phintys.tensor.manipulation.stacking import column_stack
@@ -366,7 +366,7 @@ def triu_indices(n: Any, k: Any = 0, m: Any = None) -> tuple[TensorVariable, Ten
     >>> rows.eval(), columns.eval()
     (array([0, 0, 1]), array([0, 1, 1]))
     """
-    rows, columns = nonzero(math.logical_not(tri(n, m, k - 1, "bool")))
+    rows, columns = nonzero(math.logical_not(tri(n, m, nearby_diagonal(k, before=1), "bool")))
     return rows, columns
 
 

@@ -14,7 +14,7 @@ from phintys.tensor import math
 from phintys.tensor._operators import operators
 from phintys.tensor._rules import is_discrete, is_missing, zero_gradient
 from phintys.tensor.convert import as_tensor_variable, constant
-from phintys.tensor.creation import register_writer, sum_to, zeros
+from phintys.tensor.creation import sum_to, zeros
 from phintys.tensor.dim_shuffle import shape_padright
 from phintys.tensor.indexing.advanced import (
     AdvancedSubtensor,
@@ -68,6 +68,15 @@ class _Update(Op):
     idx_list: Template
     inplace: bool
     set_instead_of_inc: bool
+    writes_first_input = True
+    reuses_operands = True
+
+    def inplace_twins(self, node: Apply) -> Iterable[Op]:
+        """Return the update that overwrites the array."""
+        return () if self.inplace else (self._twin(),)
+
+    def _twin(self) -> Op:
+        raise NotImplementedError
 
     def _prepare(self, x: Any, y: Any, static: Sequence[int | None]) -> tuple[Any, Any]:
         """Return the array and the values to write; raise if they cannot fit."""
@@ -262,6 +271,10 @@ class IncSubtensor(_Update):
             return self
         return IncSubtensor(self.idx_list, set_instead_of_inc=self.set_instead_of_inc)
 
+    def _twin(self) -> Op:
+        kind = self.set_instead_of_inc
+        return IncSubtensor(self.idx_list, inplace=True, set_instead_of_inc=kind)
+
     def _reader(self) -> Any:
         return Subtensor(self.idx_list)
 
@@ -357,6 +370,14 @@ class AdvancedIncSubtensor(_Update):
             ignore_duplicates=self.ignore_duplicates,
         )
 
+    def _twin(self) -> Op:
+        return AdvancedIncSubtensor(
+            self.idx_list,
+            inplace=True,
+            set_instead_of_inc=self.set_instead_of_inc,
+            ignore_duplicates=self.ignore_duplicates,
+        )
+
     def _reader(self) -> Any:
         return AdvancedSubtensor(self.idx_list)
 
@@ -396,7 +417,3 @@ class AdvancedIncSubtensor(_Update):
         numbers = reshape(arange(multiply_sizes(shape)), shape)
         write = AdvancedIncSubtensor(arrays, set_instead_of_inc=True)
         return math.eq(read(write(notes, numbers, *kept), *kept), numbers)
-
-
-register_writer(IncSubtensor)
-register_writer(AdvancedIncSubtensor)

@@ -31,7 +31,6 @@ from phintys.tensor.linear_algebra.solving import solve
 from phintys.tensor.linear_algebra.sylvester import (
     Sylvester,
     require_finite,
-    solve_sylvester,
     sum_of,
 )
 from phintys.tensor.products import matmul
@@ -50,12 +49,10 @@ else:
 __all__ = [
     "ContinuousRiccati",
     "DiscreteRiccati",
-    "Sylvester",
     "solve_continuous_are",
     "solve_continuous_lyapunov",
     "solve_discrete_are",
     "solve_discrete_lyapunov",
-    "solve_sylvester",
 ]
 
 

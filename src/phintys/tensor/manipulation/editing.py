@@ -264,9 +264,13 @@ def resize(a: Any, new_shape: Any) -> TensorVariable:
     flat = flatten(as_tensor_variable(a))
     sizes = [fold(one) for one in as_sizes(new_shape, "resize: a size")]
     check_sizes([one if isinstance(one, int) else None for one in sizes], "resize: a size")
-    length, places = sizes_of(flat)[0], arange(multiply_sizes(sizes))
+    length, total = sizes_of(flat)[0], multiply_sizes(sizes)
     if isinstance(length, int) and length == 0:
         return zeros(sizes, flat.dtype)
+    if isinstance(total, int) and total >= 2**63:
+        msg = f"resize: an array of shape {tuple(sizes)} has too many elements."
+        raise ShapeError(msg)
+    places = arange(total)
     if not isinstance(length, int):  # there is an element to take even if there are none
         flat = concatenate([flat, zeros(1, flat.dtype)])
         length = math.maximum(length, 1)

@@ -155,7 +155,18 @@ def _widths(pad_width: Any, ndim: int) -> list[tuple[Any, Any]]:
         pairs = _pairs(pad_width, ndim, "pad_width")
     widths = [tuple(fold(as_size(n, "A width of pad")) for n in pair) for pair in pairs]
     check_sizes([n if isinstance(n, int) else None for n in sum(widths, ())], "A width of pad")
-    return [(widths_of[0], widths_of[1]) for widths_of in widths]
+    return [(_bounded(before), _bounded(after)) for before, after in widths]
+
+
+_MOST = 2**61
+"""The sum of two such widths and a length fits into 64 bits, and no array is as long."""
+
+
+def _bounded(width: Any) -> Any:
+    if isinstance(width, int) and width > _MOST:
+        msg = f"A width of pad must be at most {_MOST:,}, got {width:,}."
+        raise ShapeError(msg)
+    return clip_size(width, None, _MOST)
 
 
 def _pairs(given: Any, ndim: int, name: str) -> list[tuple[Any, Any]]:
@@ -347,7 +358,11 @@ def _statistics(
     before = (slice(None),) * axis
     parts = []
     for position, (count, length) in enumerate(zip(widths, lengths, strict=True)):
-        used = size if length is None else clip_size(fold(as_size(length)), None, size)
+        used = size
+        if length is not None:
+            used = fold(as_size(length, "A stat_length of pad"))
+            check_sizes([used if isinstance(used, int) else None], "A stat_length of pad")
+            used = clip_size(used, None, size)
         start = subtract_sizes(size, used) if position else 0
         whole = x[(*before, slice(start, add_sizes(start, used)))]
         value = _STATISTICS[mode](whole, axis, keepdims=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from phintys._base.errors import ArgumentError, DtypeError, ShapeError
-from phintys._base.nests import rebuilt, walk
+from phintys._base.nested_containers import rebuilt, walk
 from phintys.compile import function
 from phintys.graph.variable import Variable
 from phintys.tensor import matrix_transpose, set_subtensor, transpose

@@ -9,8 +9,7 @@ def test_every_rule_is_in_the_module_that_is_imported_for_it():
     rules = LOWERINGS.load()
     homes = {cls: rule.__module__ for cls, rule in rules.items()}
     ours = {cls: home for cls, home in homes.items() if cls.__module__.startswith("phintys.")}
-    late = {name: module.__name__ for name, module in LOWERINGS.late.items()}
-    assert {cls.__name__: home for cls, home in ours.items()} == late
+    assert {cls.__name__: home for cls, home in ours.items()} == dict(LOWERINGS.homes)
 
 
 MOVED = """

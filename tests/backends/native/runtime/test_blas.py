@@ -7,7 +7,7 @@ import pytest
 from phintys.backends.native.runtime.blas import WHEEL
 
 WITHOUT_WHEEL = """
-from phintys._base.once import Once
+from phintys._base.caches import Once
 from phintys.backends.native.runtime import blas
 blas.WHEEL = Once(lambda: None)
 """

@@ -354,3 +354,60 @@ def test_random_mixtures_agree_with_the_reference(python_op, program, length, bo
     for one, other in zip(*results, strict=True):
         np.testing.assert_array_equal(one, other)
     gc.collect()
+
+
+def _at_most(limit):
+    def slope(inputs, grads):
+        return [_at_most(5)(inputs[0] * grads[0])]
+
+    @phintys.wrap_py([pt.dscalar], [pt.dscalar], grad=slope)
+    def checked(value):
+        if value > limit:
+            raise ValueError("It is too large.")
+        return value
+
+    return checked
+
+
+def _total(row, start):
+    return phintys.scan(
+        lambda v, before: _at_most(5)(v + before / 64),
+        sequences=[row],
+        outputs_info=[start],
+        return_updates=False,
+    )[-1]
+
+
+def halves(x):
+    """Return two rows, of numbers that are known at run time only, so that no loop is unrolled."""
+    return x.reshape((x.shape[0] // 4, x.shape[0] // 2))
+
+
+_LOOPS = {
+    "steps": lambda x: phintys.scan(_at_most(5), sequences=[x], return_updates=False),
+    "some steps": lambda x: phintys.scan(
+        lambda v: phintys.ifelse(v > 3, _at_most(5)(v), v * 2), sequences=[x], return_updates=False
+    ),
+    "steps in steps": lambda x: phintys.scan(
+        _total, sequences=[halves(x)], outputs_info=[x[0]], return_updates=False
+    ),
+    "until": lambda x: phintys.scan(
+        lambda v: (_at_most(5)(v), phintys.until(v > 7)), sequences=[x], return_updates=False
+    ),
+    "rows": lambda x: phintys.gradient.jacobian(
+        phintys.scan(_at_most(50), sequences=[x * x / 2], return_updates=False), x, vectorize=False
+    ),
+}
+
+
+@pytest.mark.parametrize("name", _LOOPS)
+def test_errors_of_python_code_in_loops_name_the_steps(x, name):
+    graph = _LOOPS[name](x)
+    found = []
+    for mode in (MODE, "reference"):
+        f = phintys.function([x], graph, mode=mode)
+        with pytest.raises(ValueError, match="It is too large") as error:
+            f(np.arange(8.0))
+        found.append([note.splitlines()[0] for note in error.value.__notes__])
+    assert found[0] == found[1]
+    assert any(note.startswith("In ") for note in found[0])

@@ -9,6 +9,8 @@ import pytest
 import phintys
 import phintys.tensor as pt
 from phintys import config
+from phintys.backends.native.assembler.target import Target
+from phintys.backends.native.routines.library import has_loops, library
 from phintys.backends.native.runtime import engine
 from phintys.backends.native.runtime.background import chores
 from phintys.backends.native.runtime.cache import object_cache
@@ -94,6 +96,32 @@ def test_what_is_in_the_cache_is_not_on_trial():
     again = compiled(pt.cosh)
     assert program_of(g).is_on_trial
     assert not program_of(again).is_on_trial
+
+
+def test_functions_with_loops_are_taken_from_the_cache_as_well_as_possible(monkeypatch):
+    target = Target.host()
+    factors, power = "phintys_lu_float64_x1", "phintys_exp_float64_x1"
+    assert has_loops(factors)
+    assert not has_loops(power)
+    text = str(library(target, [factors]))
+    well = engine.compile_object(text, target, 1)
+    levels = []
+    compile_here = engine._object_file
+
+    def noted(text, target, level):
+        levels.append(level)
+        return compile_here(text, target, level)
+
+    monkeypatch.setattr(engine, "_object_file", noted)
+    functions = engine._MathLibrary(target, 0)
+    assert functions._objects([power, factors])[0].files == well.files
+    assert levels == [0], "vector math alone"
+
+
+def test_all_is_compiled_well_before_the_first_call_if_that_is_asked_for():
+    with config.change_flags(native_level="high"):
+        f = compiled(pt.arcsinh)
+    assert not program_of(f).is_on_trial
 
 
 def test_quick_code_is_kept_on_disk(monkeypatch):

@@ -16,6 +16,10 @@ from phintys.backends.native.runtime import engine
 from phintys.backends.native.runtime.threads import POOL, emit_threads
 from tests.budget import budget
 
+MS = 1_000_000
+STAKE, SAVINGS = 2 * MS, 30 * MS
+FAR = 2**62  # a time that does not come
+
 
 class Pool:
     """A pool of its own, and a kernel that adds 1 to the elements of its range."""
@@ -34,9 +38,15 @@ class Pool:
         self.stop = self._function("phintys_pool_stop")
         number, pointer = ctypes.c_int64, ctypes.c_void_p
         self.run = self._function("phintys_run_parallel", *[pointer] * 3, *[number] * 3)
+        self.judge = self._function("phintys_pool_judge", number, number)
         self.reset()
-        POOL.write(self.address, "wanted", workers)
-        POOL.write(self.address, "patience", patience)
+        self["wanted"], self["patience"] = workers, patience
+
+    def __getitem__(self, name):
+        return POOL.read(self.address, name)
+
+    def __setitem__(self, name, number):
+        POOL.write(self.address, name, number)
 
     def _function(self, name, *types):
         return ctypes.CFUNCTYPE(None, *types)(self.code.address(name))
@@ -80,7 +90,7 @@ class Pool:
 
     @property
     def workers(self):
-        return POOL.read(self.address, "workers")
+        return self["workers"]
 
 
 @pytest.fixture(params=[0, 1, 3], scope="module")
@@ -120,26 +130,156 @@ def test_jobs_are_done_alone_where_workers_are_late():
     pool = Pool(1, 10_000)
     name = np.array([threading.get_ident()])
     for _ in range(100):
-        if POOL.read(pool.address, "distrust"):
+        if pool["until"]:
             break
         pool.run(None, pool.late, name.ctypes.data, 2, 1, 2)
-    late = POOL.read(pool.address, "distrust")
-    assert late > 0
-    assert POOL.read(pool.address, "skipped") == late
-    for left in reversed(range(late)):
-        assert (pool.count(1000, 10, 2) == 1).all()
-        assert POOL.read(pool.address, "skipped") == left
-        assert POOL.read(pool.address, "distrust") == late
+    # The worker took 50 ms, a chunk of the caller 2 ms or a little more.
+    assert pool["until"] > 0
+    assert pool["alone"] >= 4 * STAKE
+    assert pool["account"] == STAKE
     pool.stop()
 
 
 def test_workers_are_not_started_for_jobs_that_are_done_alone():
     pool = Pool(2)
-    POOL.write(pool.address, "skipped", 2)
-    for workers in (0, 0, 2):
+    pool["until"] = FAR
+    for _ in range(2):
         assert (pool.count(1000, 10, 8) == 1).all()
-        assert pool.workers == workers
+        assert (pool.workers, pool["until"]) == (0, FAR)
+    pool["until"] = 1  # long past
+    assert (pool.count(1000, 10, 8) == 1).all()
+    assert pool.workers == 2
     pool.stop()
+
+
+@pytest.fixture(scope="module")
+def accounts():
+    """A pool without workers, of which only the account is used: with times that tests choose."""
+    return Pool(0)
+
+
+@pytest.fixture
+def account(accounts):
+    accounts.reset()
+    return accounts
+
+
+def test_a_long_wait_is_paid_by_working_alone(account):
+    account.judge(-8 * MS, 100 * MS)
+    assert account["alone"] == 4 * 8 * MS
+    assert account["until"] == 132 * MS
+    assert account["account"] == STAKE
+
+
+def test_callers_work_alone_for_longer_while_sharing_does_not_pay(account):
+    times = []
+    for _ in range(8):
+        account.judge(-8 * MS, FAR)
+        times.append((account["until"] - FAR) // MS)
+    assert times == [32, 64, 128, 256, 512, 1000, 1000, 1000]
+
+
+def test_what_was_gained_pays_for_waiting(account):
+    for _ in range(1000):
+        account.judge(MS // 10, FAR)
+    assert account["account"] == SAVINGS
+    for _ in range(3):
+        account.judge(-8 * MS, FAR)
+        assert account["until"] == 0
+    account.judge(-8 * MS, FAR)
+    assert account["until"] == FAR + 4 * (2 * MS + STAKE)
+
+
+def test_a_quiet_machine_is_trusted_again(account):
+    for _ in range(6):
+        account.judge(-8 * MS, FAR)
+    assert account["alone"] == 1000 * MS
+    for _ in range(300):
+        account.judge(MS // 10, FAR)
+    assert (account["alone"], account["until"]) == (0, 0)
+    account["account"] = STAKE
+    account.judge(-8 * MS, FAR)
+    assert account["alone"] == 32 * MS
+
+
+def test_losses_of_short_jobs_do_not_matter_beside_gains_of_long_ones(account):
+    for _ in range(1000):
+        for _ in range(20):
+            account.judge(-5_000, FAR)
+        account.judge(MS, FAR)
+        assert account["until"] == 0
+
+
+def test_jobs_that_always_lose_are_soon_done_alone(account):
+    jobs = 0
+    while account["until"] == 0:
+        account.judge(-5_000, FAR)
+        jobs += 1
+    assert jobs == STAKE // 5_000 + 1
+
+
+@given(st.lists(st.integers(-(10**12), 10**12), max_size=30), st.integers(1, 10**15))
+@budget(100)
+def test_callers_never_work_alone_for_more_than_a_second(accounts, gains, time):
+    accounts.reset()
+    for gain in gains:
+        accounts.judge(gain, time)
+        until = accounts["until"]
+        assert 0 <= accounts["account"] <= SAVINGS
+        assert until == 0 or time + 4 * STAKE <= until <= time + 1000 * MS
+
+
+def test_workers_watch_for_jobs_only_where_jobs_follow_soon():
+    pool = Pool(1)
+    pool["ended"] = FAR
+    pool.count(100, 1, 2)
+    for _ in range(8):
+        assert pool["watch"] == pool["patience"]
+        pool["ended"] = 0  # long ago
+        pool.count(100, 1, 2)
+    assert pool["watch"] == 0
+    pool["ended"] = FAR
+    pool.count(100, 1, 2)
+    assert pool["watch"] == pool["patience"]
+    pool.stop()
+
+
+BUSY = """
+    import subprocess, sys, time
+    import numpy as np
+    import phintys, phintys.tensor as pt
+
+    seconds = float(sys.argv[1])
+    x, y = pt.dmatrices("x", "y")
+    distance = ((x[:, None] - y[None]) ** 2).sum(axis=2)
+    cost = (pt.exp(-distance) * pt.sin(distance)).sum()
+    f = phintys.function([x, y], [cost, phintys.grad(cost, x)])
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(300, 3)), rng.normal(size=(300, 3))
+
+    def bits():
+        return [result.tobytes() for result in f(*values)]
+
+    with phintys.config.change_flags(num_threads=1):
+        expected = bits()
+    others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(4)]
+    try:
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            for threads in (2, 3, 0):
+                with phintys.config.change_flags(num_threads=threads):
+                    assert bits() == expected, threads
+    finally:
+        for other in others:
+            other.kill()
+            other.wait()
+    print("fine")
+"""
+
+
+@pytest.mark.stress
+def test_bits_are_the_same_beside_busy_processes(run_python):
+    assert run_python(BUSY, "20") == "fine\n"
 
 
 @pytest.mark.parametrize("patience", [0, 1, 10_000])

@@ -11,9 +11,9 @@ import sys
 from functools import cache
 from typing import Any
 
-from phintys._base.apart import import_whole
 from phintys._base.errors import MethodNotDefinedError
 from phintys._base.records import record
+from phintys._base.uninterrupted import import_whole
 from phintys.scalar.row_kinds import FloatRow
 from phintys.scalar.table import SCALAR_OPS
 

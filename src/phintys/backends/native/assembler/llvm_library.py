@@ -18,11 +18,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from phintys._base.apart import finished_before_forks, import_whole
+from phintys._base.caches import Once
 from phintys._base.dropped import cancel, when_dropped
 from phintys._base.errors import IntegrityError
 from phintys._base.locks import ProcessLock
-from phintys._base.once import Once
+from phintys._base.uninterrupted import finished_before_forks, import_whole
 
 if TYPE_CHECKING:
     from collections.abc import Generator

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from phintys._base import index
 from phintys._base.errors import DtypeError
-from phintys._base.late import LateModule
 from phintys.backends.native.assembler.builder import Builder
 from phintys.backends.native.assembler.casting import cast
 from phintys.backends.native.assembler.operations import emit, supports
@@ -27,11 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = ["CODE", "can_emit", "emit_formula", "emit_literal", "emit_scalar_op"]
 
-_random = LateModule("phintys.backends.native.assembler.random")
-
 CODE: OpRules[Callable[[Builder, Any, Sequence[Any]], Value]] = OpRules(
-    "native code of scalar ops",
-    late={_random: "FloatBits FloatOfBits RandomHalf RandomQuarter RandomWord Rejection RareCase"},
+    "native code of scalar ops", index.SCALAR_CODE
 )
 """``(b, op, values)`` writes a scalar op of a class; other ops have code by their names."""
 

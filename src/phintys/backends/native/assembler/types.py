@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from phintys._base.caches import Interned
 from phintys._base.errors import DtypeError
-from phintys._base.once import Interned
 
 __all__ = [
     "BOOL",

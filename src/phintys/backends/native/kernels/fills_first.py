@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from phintys.backends.native.dependence import arrays_read, needs_of
+from phintys.backends.native.dependence import Accesses, arrays_read, needs_of
 from phintys.backends.native.expressions import Statement
 from phintys.backends.native.values import Array, Place
 
@@ -45,17 +45,15 @@ def _ordered(run: Sequence[Statement]) -> list[Statement]:
         return list(run)
     starts: list[Statement] = []
     others: list[Statement] = []
-    read: set[Array] = set()
-    written: set[Array] = set()
+    before = Accesses()
     for statement in run:
         memory = statement.target.memory
-        is_free = memory not in read and memory not in written
-        if memory in scattered and is_free and _is_fill(statement, written):
+        is_free = memory not in before
+        if memory in scattered and is_free and _is_fill(statement, before.written):
             starts.append(statement)
         else:
             others.append(statement)
-        read.update(arrays_read(statement))
-        written.add(memory)
+        before.add(statement)
     return [*starts, *others]
 
 

@@ -37,7 +37,6 @@ from phintys.backends.native.dependence import (
     needs_of,
     reads_of,
     renamed,
-    same_index,
     same_indices,
 )
 from phintys.backends.native.expressions import Load, Statement
@@ -53,7 +52,7 @@ if TYPE_CHECKING:
 
     from phintys.backends.native.sizes import Size, Sizes
 
-__all__ = ["MOST_NESTS", "MOST_STATEMENTS", "fuse", "is_loop", "reads_of", "same_index"]
+__all__ = ["MOST_NESTS", "MOST_STATEMENTS", "fuse", "is_loop", "reads_of"]
 
 MOST_STATEMENTS = 48
 """Maximum number of statements in a kernel. It has many divisors: repeated parts of a program are

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from phintys._base.errors import IntegrityError
 from phintys._base.records import record
 from phintys.backends.native.assembler.types import type_of
-from phintys.backends.native.dependence import has_order
+from phintys.backends.native.dependence import has_order, is_loop, same_index
 from phintys.backends.native.expressions import (
     Cast,
     Expression,
@@ -28,7 +28,6 @@ from phintys.backends.native.expressions import (
     parts_of,
 )
 from phintys.backends.native.kernels.access import Access, Addressing, Affine
-from phintys.backends.native.kernels.fusion import is_loop, same_index
 from phintys.backends.native.kernels.plans import (
     SHORTEST_CHUNK,
     SMALLEST_CHUNK,

@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from phintys.backends.native.dependence import (
+    Accesses,
     Meeting,
     arrays_read,
     arrays_written,
@@ -24,7 +25,7 @@ from phintys.backends.native.dependence import (
     reads_of,
 )
 from phintys.backends.native.expressions import Load
-from phintys.backends.native.lower.commit import allocates, is_short
+from phintys.backends.native.lower.steps_of_commit import allocates, is_short
 from phintys.backends.native.steps.claim import Claim
 from phintys.backends.native.steps.kernel import Kernel, Nest
 from phintys.backends.native.values import Array, Place
@@ -72,8 +73,8 @@ def updates_last(
     updates = {new: old for new, old in updates.items() if writers[new] == 1}
     counted = sizes.arrays()
     # Memory that the rest of the commit reads must not change.
-    late = {array for step in commit for array in arrays_read(step)}
-    after = _Needs()
+    kept = {array for step in commit for array in arrays_read(step)}
+    after = Accesses()
     moved: set[int] = set()
     claims: list[Claim] = []
     waiting: list[Kernel] = []  # kernels that can move with what they read, the last one first
@@ -83,7 +84,7 @@ def updates_last(
             not isinstance(step, Kernel)
             or step.may_fail
             or not counted.isdisjoint(arrays_written(step))
-            or not after.can_wait(step)
+            or not after.is_apart_from(Accesses(step))
         ):
             after.add(step)
             continue
@@ -92,13 +93,13 @@ def updates_last(
         sources = {claim.source for claim in _claims_in([*claims, *commit])}
         loaded = set().union(*map(_loaded, group))
         own = {claim.source for claim in found}
-        is_kept = any(own & arrays for arrays in [late, *map(_loaded, group[1:])])
+        is_kept = any(own & arrays for arrays in [kept, *map(_loaded, group[1:])])
         if not found or is_kept or sources & loaded or not _fits(group, sizes):
             waiting.append(step)
             continue
         moved.update(map(id, group))
         claims += found
-        late |= loaded
+        kept |= loaded
         waiting = [kernel for kernel in waiting if id(kernel) not in moved]
     first = len(_claims_in(commit))
     before = [step for step in steps if id(step) not in moved]
@@ -170,11 +171,10 @@ def _with_followers(kernel: Kernel, later: Sequence[Kernel]) -> list[Kernel]:
         Later kernels, the last one first.
     """
     found = [kernel]
-    needs = _Needs()
-    needs.add(kernel)
+    accesses = Accesses(kernel)
     for other in reversed(later):
-        if not needs.can_wait(other):
-            needs.add(other)
+        if not accesses.is_apart_from(Accesses(other)):
+            accesses.add(other)
             found.append(other)
     return found
 
@@ -187,26 +187,6 @@ def _fits(kernels: Sequence[Kernel], sizes: Sizes) -> bool:
 
 def _claims_in(steps: Sequence[Step]) -> list[Claim]:
     return [step for step in steps if isinstance(step, Claim)]
-
-
-class _Needs:
-    """The memory that steps read and write."""
-
-    def __init__(self) -> None:
-        self.read: set[Array] = set()
-        self.written: set[Array] = set()
-
-    def add(self, step: Step) -> None:
-        """Add a step."""
-        self.read.update(arrays_read(step))
-        self.written.update(arrays_written(step))
-
-    def can_wait(self, kernel: Kernel) -> bool:
-        """Return whether a kernel can run after all of the steps."""
-        written = set(arrays_written(kernel))
-        return self.read.isdisjoint(written) and self.written.isdisjoint(
-            [*written, *arrays_read(kernel)]
-        )
 
 
 def _loaded(kernel: Kernel) -> set[Array]:

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from phintys._base.errors import IntegrityError
 from phintys.backends.native.dependence import arrays_read
 from phintys.backends.native.kernels.fusion import fuse
-from phintys.backends.native.lower.commit import commit_steps
 from phintys.backends.native.lower.deferred_updates import updates_last
 from phintys.backends.native.lower.lowering import Lowering
 from phintys.backends.native.lower.nodes import lower_nodes
-from phintys.backends.native.lower.overwriting import CommitReads, NotInCommit, handed_on
-from phintys.backends.native.lower.pruning import prune
-from phintys.backends.native.lower.reshaped import make_reshaped_products_results
+from phintys.backends.native.lower.overwriting import handed_on
+from phintys.backends.native.lower.reshaped_products import make_reshaped_products_results
+from phintys.backends.native.lower.steps_of_commit import commit_last
+from phintys.backends.native.lower.values_in_memory import is_separate
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.program import Program
 from phintys.backends.native.values import Array, Place, Value
-from phintys.graph.alias_map import memory_of, root_of
+from phintys.graph.alias_map import memory_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,31 +43,16 @@ def lower_program(fgraph: FunctionGraph, *, keep_shapes: bool = False) -> Progra
         An array that is a result has its own memory, which the rest of the program does not use
         afterwards, unless the output is an input, a constant, or made by an Op's Python code.
     """
-    for reads in sorted(CommitReads, reverse=True):
-        try:
-            return _program(fgraph, reads, keep_shapes=keep_shapes)
-        except NotInCommit:
-            continue
-    msg = "A graph whose shared values are not overwritten has a commit: a bug in Phintys."
-    raise IntegrityError(msg)
-
-
-def _program(fgraph: FunctionGraph, reads: CommitReads, *, keep_shapes: bool) -> Program:
-    """Return a graph as a Program, in which some reads of next values are in the commit."""
-    lowering = _lowered(fgraph, reads)
+    lowering = _lowered(fgraph)
     leaving: dict[Value, list[Variable]] = {}
     make_reshaped_products_results(fgraph, lowering)
     results = [_result(variable, lowering, leaving) for variable in fgraph.outputs]
     returned = {value.memory for value in results if isinstance(value, Array)}
-    commit = commit_steps(lowering, returned)
+    before, commit = commit_last(lowering, returned)
     kept = returned.union(array for step in commit for array in arrays_read(step))
     sizes = lowering.sizes
     steps, last = updates_last(
-        fuse(prune(lowering.steps, kept), sizes, kept),
-        commit,
-        _updates(fgraph, results, lowering),
-        results,
-        sizes,
+        fuse(before, sizes, kept), commit, _updates(fgraph, results, lowering), results, sizes
     )
     shapes = lowering.shapes() if keep_shapes else {}
     return Program(lowering.arguments, results, [*steps, *last], sizes, shapes)
@@ -89,9 +73,9 @@ def _updates(
     return found
 
 
-def _lowered(fgraph: FunctionGraph, reads: CommitReads) -> Lowering:
+def _lowered(fgraph: FunctionGraph) -> Lowering:
     """Lower all nodes, in an order in which every value is read before it is overwritten."""
-    lowering = Lowering(reads)
+    lowering = Lowering()
     for variable in fgraph.inputs:
         lowering.arguments.append(lowering.foreign(variable, Place.ARGUMENT))
     lowering.bases.look_at(fgraph)
@@ -121,16 +105,16 @@ def _result(variable: Variable, lowering: Lowering, leaving: dict[Value, list[Va
     array = view.array
     is_own = array.place in {Place.BUFFER, Place.RESULT}
     is_handed_on = is_own or array.variable is not None
-    lent = lowering.bases.lent.get(array)
-    if lent is not None and memory_of(variable).keys().isdisjoint(memory_of(lent)):
+    claimed = lowering.bases.claimed_from.get(array)
+    if claimed is not None and memory_of(variable).keys().isdisjoint(memory_of(claimed)):
         is_handed_on = False
     if is_handed_on and view.is_whole(lowering.sizes) and array.alias is None:
-        others = [other for one in lowering.memory_of(array) for other in leaving.get(one, ())]
+        memory = lowering.bases.values.memory_of(array)
+        others = [other for one in memory for other in leaving.get(one, ())]
         if not is_own:
             others.append(cast("Variable", array.variable))
-        roots = set(root_of(variable)) if others else set()
-        if not any(roots.isdisjoint(root_of(other)) for other in others):
-            for one in lowering.memory_of(array):
+        if not is_separate(variable, others):
+            for one in memory:
                 leaving.setdefault(one, []).append(variable)
             if array.place == Place.BUFFER:
                 array.place = Place.RESULT

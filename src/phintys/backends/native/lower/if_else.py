@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from phintys import scalar as ps
+from phintys._base.caches import kept_property
 from phintys._base.late import LateModule
-from phintys._base.once import kept_property
 from phintys.backends.native.dependence import arrays_written, varies
 from phintys.backends.native.expressions import Expression, Literal, Operation
 from phintys.backends.native.kernels.fusion import fuse

@@ -10,11 +10,19 @@ from phintys import scalar as ps
 from phintys._base.errors import IndexingError
 from phintys._base.late import LateModule
 from phintys._base.records import record
-from phintys.backends.native.expressions import Cast, Expression, Index, IndexCheck, Load, Operation
+from phintys.backends.native.expressions import (
+    Cast,
+    Expression,
+    Index,
+    IndexCheck,
+    Load,
+    Operation,
+    SizeValue,
+)
 from phintys.backends.native.failures import Failure
 from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.lowering import Loops, Lowering, NotLowered
-from phintys.backends.native.lower.overwriting import Base, base_of
+from phintys.backends.native.lower.overwriting import Base, WrittenRow, base_of
 from phintys.backends.native.lower.slices import (
     basic_view,
     entries_with_sizes,
@@ -30,6 +38,7 @@ from phintys.graph.variable import Constant
 from phintys.tensor.indexing.advanced import AdvancedSubtensor
 from phintys.tensor.indexing.basic import Subtensor
 from phintys.tensor.indexing.template import (
+    ARRAY,
     NEWAXIS,
     SEPARATOR,
     Kept,
@@ -71,8 +80,15 @@ def lower_inc_subtensor(op: IncSubtensor, node: Apply, lowering: Lowering) -> No
     y = _fitted(node, read.sizes, lowering)
     target = base_of(node, node.inputs[0], lowering)
     place = basic_view(target.view, entries, node, lowering)
+    y = target.settled(y, lowering)
     loops = lowering.loops(read.sizes)
-    value = lowering.load(target.settled(y, lowering), loops)
+    value = lowering.load(y, loops)
+    is_row = target.is_late and len(entries) == 1 and isinstance(entries[0], Size)
+    if is_row and not lowering.bases.is_late([y.array.memory]):
+        position = place.maps[0].offset or lowering.sizes.fixed(0)
+        source = lowering.view(lowering.bases.chained[node])
+        row = WrittenRow(source, position, y, op.set_instead_of_inc)
+        lowering.bases.rows.setdefault(target.view.array, row)
     if not target.is_copy:
         read = place
     if not op.set_instead_of_inc:
@@ -303,13 +319,23 @@ class _IndexArray:
     def checked(
         self, shape: Sequence[Size], axis: int, size: Size, lowering: Lowering
     ) -> _IndexArray:
-        """Return the indices in their own memory, checked whether they are used or not."""
+        """Return the indices in their own memory, checked whether they are used or not.
+
+        The same indices into axes of one size share it.
+        """
         if self.is_safe:
             return self
-        loops = lowering.loops(shape)
-        view = View.of(lowering.array(_INT64, shape), lowering.sizes)
-        value = self.at(loops, shape, axis, size, lowering)
-        lowering.store(view, value, loops, nodes=(self.node,))
+        sizes = lowering.sizes
+        maps = tuple([(map_.terms, map_.offset) for map_ in self.view.maps])
+        lengths = tuple(map(sizes.canonical, (size, *shape, *self.view.sizes)))
+        key = self.view.array, maps, lengths
+        view = lowering.checked_indices.get(key)
+        if view is None:
+            loops = lowering.loops(shape)
+            view = View.of(lowering.array(_INT64, shape), sizes)
+            value = self.at(loops, shape, axis, size, lowering)
+            lowering.store(view, value, loops, nodes=(self.node,))
+            lowering.checked_indices[key] = view
         static = [length.known for length in shape]
         return _IndexArray(view, static, self.node, is_safe=True)
 
@@ -408,9 +434,37 @@ def _check_masks(template: Any) -> None:
 def lower_advanced_subtensor(op: AdvancedSubtensor, node: Apply, lowering: Lowering) -> None:
     """``out[i, j] = x[index[i], j]``."""
     _check_masks(op.idx_list)
-    gather = _gather(lowering.view(node.inputs[0]), op.idx_list, node, 1, lowering)
+    x = lowering.view(node.inputs[0])
+    row = lowering.bases.rows.get(x.array) if x.is_whole(lowering.sizes) else None
+    if row is not None and op.idx_list == (ARRAY,):
+        _read_beside_row(row, op, node, lowering)
+        return
+    is_late = lowering.bases.is_late([x.array.memory])
+    gather = _gather(x, op.idx_list, node, 1, lowering, is_late=is_late)
     target, _ = lowering.compute(node.outputs[0], gather.sizes)
     lowering.store(target, gather.load(lowering), gather.loops, nodes=(node,))
+
+
+def _read_beside_row(
+    row: WrittenRow, op: AdvancedSubtensor, node: Apply, lowering: Lowering
+) -> None:
+    """``out[i, j] = where(index[i] == position, row[j], x[index[i], j])``, with the old x.
+
+    So what is computed from the result need not wait until the row has been written.
+    """
+    gather = _gather(row.source, op.idx_list, node, 1, lowering, is_late=True)
+    target, _ = lowering.compute(node.outputs[0], gather.sizes)
+    index = gather.positions[0].dynamic
+    assert index is not None
+    old = gather.load(lowering)
+    new = lowering.load(row.value, gather.loops[len(gather.loops) - row.value.ndim :])
+    if not row.is_set:
+        new = _sum(old, new, target, gather.loops, node, lowering)
+    elif new.dtype != old.dtype:
+        new = Cast(new, old.dtype)
+    is_there = Operation(ps.eq, (index, SizeValue(row.position)), np.dtype("bool"))
+    value = Operation(ps.switch, (is_there, new, old), old.dtype)
+    lowering.store(target, value, gather.loops, nodes=(node,))
 
 
 @lowers(AdvancedIncSubtensor)

@@ -16,10 +16,10 @@ from phintys.backends.native.expressions import (
     Position,
 )
 from phintys.backends.native.failures import Failure, RoundedFailure
+from phintys.backends.native.lower.blas_views import MatrixView
 from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.lowering import Lowering
 from phintys.backends.native.lower.small_matrices import SmallMatrices, is_small
-from phintys.backends.native.lower.strided import MatrixView
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.routines.cholesky_adjoint import CHOLESKY_ADJOINT
 from phintys.backends.native.routines.cholesky_update import CHOLESKY_UPDATE

@@ -26,7 +26,7 @@ from phintys.backends.native.expressions import (
     Statement,
 )
 from phintys.backends.native.failures import Failure
-from phintys.backends.native.lower.overwriting import Bases, CommitReads, NotInCommit
+from phintys.backends.native.lower.overwriting import Bases
 from phintys.backends.native.lower.promised_shapes import use_promised_shapes
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.program import Step
@@ -34,7 +34,7 @@ from phintys.backends.native.sizes import Element, Extent, Sizes, is_length
 from phintys.backends.native.steps.callback import Callback
 from phintys.backends.native.steps.check import Check
 from phintys.backends.native.values import Array, Handle, LoopVariable, Place, Value
-from phintys.graph.alias_map import AliasMap, destroyed_inputs, root_of, shared_inputs
+from phintys.graph.alias_map import destroyed_inputs
 from phintys.graph.variable import Constant
 
 if TYPE_CHECKING:
@@ -77,20 +77,21 @@ class Lowering:
         The sizes of the program.
     steps
         The steps so far, in order, with statements not yet grouped in kernels.
-    commit
-        The steps that overwrite shared values, and those that read them then, after all others.
     bases
         Tracks what may be overwritten.
+    checked_indices
+        Arrays of indices that have been checked, by the indices, the size of the axis and the shape
+        to which they were broadcast.
     sides
-        The :class:`~.sides.Sides` of the graph that is being lowered.
+        The :class:`~.branch_sides.Sides` of the graph that is being lowered.
     """
 
-    def __init__(self, reads: CommitReads = CommitReads.VALUES) -> None:
+    def __init__(self) -> None:
         self.sizes = Sizes()
         self.steps: list[Step | Statement] = []
-        self.commit: list[Step | Statement] = []
-        self.bases = Bases(reads)
+        self.bases = Bases()
         self.arguments: list[Value] = []
+        self.checked_indices: dict[tuple[Any, ...], View] = {}
         self._views: dict[Variable, View] = {}
         self._handles: dict[Variable, Handle] = {}
         self._loops: dict[tuple[Size, ...], Loops] = {}
@@ -101,9 +102,6 @@ class Lowering:
         self._is_inside = False
         self._loops_around: list[tuple[list[Step | Statement], set[Array]]] = []
         self._checked: set[tuple[Size, Size]] = set()
-        self._aliases: AliasMap[Value] = AliasMap()
-        self._seen_in: dict[Value, list[Value]] = {}
-        self._lent: dict[Value, list[Variable]] = {}
 
     # ---- values --------------------------------------------------------------------------------
 
@@ -169,10 +167,7 @@ class Lowering:
                     self.require_equal(size, self.sizes.fixed(known), failure)
         sizes = tuple([self.sizes.canonical(size) for size in view.sizes])
         self._views[variable] = View(view.array, view.maps, sizes)
-        memory = view.array.memory
-        if node is not None and self.bases.is_shown(memory) and not _named(variable, node):
-            self._lent.setdefault(memory, []).append(variable)
-        self.bases.bound(variable, memory)
+        self.bases.values.add(variable, view.array.memory)
 
     def bind_same(self, variable: Variable, other: Variable) -> None:
         """Set the value of a variable, of any Type, to that of another."""
@@ -267,18 +262,10 @@ class Lowering:
         return self.element(self.view(variable), ())
 
     def element(self, view: View, position: Sequence[int]) -> Size:
-        """Return an element of an array of integers, at a known position, as a size.
-
-        Raises
-        ------
-        NotInCommit
-            If it is known only during the commit.
-        """
+        """Return an element of an array of integers, at a known position, as a size."""
         known = self.known_element(view, position)
         if known is not None:
             return known
-        if self.bases.is_late([view.array.memory]):
-            raise NotInCommit
         array, flat = view.array, _flat(view, position)
         source = self._sources.get((array, flat))
         if source is not None:
@@ -416,6 +403,7 @@ class Lowering:
         Facts checked there do not hold outside, and variables bound there are unbound afterwards.
         """
         before = self.steps, dict(self._views), set(self._checked), self._is_inside
+        indices = dict(self.checked_indices)
         inside: list[Step | Statement] = []
         self.steps, self._is_inside = inside, True
         try:
@@ -423,6 +411,7 @@ class Lowering:
                 yield inside
         finally:
             self.steps, self._views, self._checked, self._is_inside = before
+            self.checked_indices = indices
 
     @contextmanager
     def steps_of_loop(self, captured: Iterable[View]) -> Generator[list[Step | Statement]]:
@@ -490,8 +479,7 @@ class Lowering:
         """Add the statement ``target[...] = value``.
 
         ``positions`` gives the place in the target's array, if it is not given by the loops. A
-        value of another dtype is cast, except if it is reduced. Shared values are overwritten
-        during the commit.
+        value of another dtype is cast, except if it is reduced.
         """
         indices = target.indices(loops) if positions is None else tuple(positions)
         reduced = tuple([loop for loop in reduction if loop is not None])
@@ -515,24 +503,14 @@ class Lowering:
         )
 
     def add(self, step: Step | Statement) -> None:
-        """Add a step that cannot fail: to the commit, if what it accesses is known only there.
-
-        Raises
-        ------
-        NotInCommit
-            If it must run during the commit, but cannot.
-        """
+        """Add a step that cannot fail; it may run during the commit."""
         bases = self.bases
         if bases.late:
             if isinstance(step, Statement):
                 reads = [load.array.memory for load in reads_of(step)]
             else:
                 reads = [array.memory for array in step.reads()]
-            writes = list(arrays_written(step))
-            if bases.is_late([*reads, *writes]):
-                bases.defer(reads, writes)  # sizes are known, and stay in the frame
-                self.commit.append(step)
-                return
+            bases.note(reads, arrays_written(step))  # sizes are known, and stay in the frame
         self.steps.append(step)
 
     def compute(self, variable: Variable, lengths: Sequence[Size]) -> tuple[View, Loops]:
@@ -545,49 +523,26 @@ class Lowering:
     # ---- callbacks -----------------------------------------------------------------------------
 
     def callback(self, node: Apply, why: str) -> None:
-        """Run the Op's Python code for a node.
-
-        Raises
-        ------
-        NotInCommit
-            If an input is known only during the commit.
-        """
-        tensors = [one for one in node.inputs if one.type.holds_arrays]
-        if self.bases.is_late(self.view(one).array.memory for one in tensors):
-            raise NotInCommit
+        """Run the Op's Python code for a node."""
         positions = destroyed_inputs(node)
         viewed = {at for found in node.op.view_map.values() for at in found}
         inputs = tuple(
             self._own_value(variable, node)
             if position in positions
-            else self._seen_value(variable, node)
+            else self._viewed_value(variable, node)
             if position in viewed
             else self.value(variable)
             for position, variable in enumerate(node.inputs)
         )
         destroyed = [inputs[position] for position in sorted(positions)]
-        own = [memory for value in destroyed for memory in self.memory_of(value)]
-        destroyed += [one for memory in own for one in (memory, *self._seen_in.get(memory, ()))]
+        destroyed += [one for value in destroyed for one in self.bases.values.sharing(value)]
         outputs = tuple(self.foreign(variable, Place.CALLBACK) for variable in node.outputs)
         self.steps.append(Callback(node, inputs, outputs, why, tuple(dict.fromkeys(destroyed))))
         # The Op may keep its inputs, or return views of them.
-        self.bases.held.update(value.memory for value in inputs if isinstance(value, Array))
-        self._note_views(node, inputs, outputs)
+        self.bases.kept.update(value.memory for value in inputs if isinstance(value, Array))
+        self.bases.values.add_views(node.op, inputs, outputs)
         if self._is_inside:
             use_promised_shapes(node, outputs, self)
-
-    def memory_of(self, value: Value) -> tuple[Value, ...]:
-        """Return the memory that a value may share, as an Op may have returned it as a view."""
-        return self._aliases.memory(value.memory if isinstance(value, Array) else value)
-
-    def _note_views(self, node: Apply, inputs: Sequence[Value], outputs: Sequence[Value]) -> None:
-        """Record whose memory the outputs of an Op may share."""
-        given = [one.memory if isinstance(one, Array) else one for one in inputs]
-        self._aliases.add(node.op, given, outputs)
-        for output in outputs:
-            for memory in self._aliases.memory(output):
-                if memory is not output:
-                    self._seen_in.setdefault(memory, []).append(output)
 
     def _own_value(self, variable: Variable, node: Apply) -> Value:
         """Return a value that an Op may overwrite.
@@ -601,33 +556,16 @@ class Lowering:
         view = self.view(variable)
         is_foreign = view.array.place in {Place.ARGUMENT, Place.CALLBACK}
         is_all = view.array.alias is None and view.is_whole(self.sizes)
-        if is_foreign and is_all and self.is_alone(variable, view.array):
+        if is_foreign and is_all and self.bases.values.is_alone(variable, view.array):
             return view.array
         return self.copied(view, node).array
 
-    def _seen_value(self, variable: Variable, node: Apply) -> Value:
+    def _viewed_value(self, variable: Variable, node: Apply) -> Value:
         """Return a value of which an Op may return a view."""
         value = self.value(variable)
-        if isinstance(value, Array) and not self.is_alone(variable, value):
+        if isinstance(value, Array) and not self.bases.values.is_alone(variable, value):
             return self.copied(self.view(variable), node).array
         return value
-
-    def is_alone(self, variable: Variable, array: Array) -> bool:
-        """Return whether an array holds no value that the graph assumes to be in other memory.
-
-        A program may place a value in the memory of another although its Op says that it creates
-        new memory: ``alloc(x, 1, n)[0]`` is x itself. That is valid as long as both are only read.
-        """
-        for memory in self.memory_of(array):
-            for one in (memory, *self._seen_in.get(memory, ())):
-                lent = self._lent.get(one)
-                if lent is None:
-                    continue
-                roots = set(root_of(variable))
-                others = [*self.bases.shown_by(one), *lent]
-                if any(roots.isdisjoint(root_of(other)) for other in others):
-                    return False
-        return True
 
 
 def _is_fixed(view: View) -> bool:
@@ -638,11 +576,6 @@ def _is_fixed(view: View) -> bool:
     return all(
         isinstance(leaf, Extent | Element) and leaf.array.place == Place.ARGUMENT for leaf in leaves
     )
-
-
-def _named(variable: Variable, node: Apply) -> bool:
-    """Return whether an Op says that an output may share the memory of an input."""
-    return any(shared_inputs(node.op, at) for at, one in enumerate(node.outputs) if one is variable)
 
 
 def _flat(view: View, position: Sequence[int] | None) -> int | None:

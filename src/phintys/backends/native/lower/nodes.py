@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from phintys.backends.base import is_copy
-from phintys.backends.native.lower.copying import lower_copy
+from phintys.backends.native.lower.branch_sides import Sides
 from phintys.backends.native.lower.families import LOWERINGS
 from phintys.backends.native.lower.lowering import Lowering, NotLowered
-from phintys.backends.native.lower.sides import Sides
 from phintys.graph.aliasing import execution_order
 
 if TYPE_CHECKING:
@@ -62,9 +60,18 @@ def lower_each(nodes: Iterable[Apply], lowering: Lowering) -> None:
 
 def _lower(node: Apply, lowering: Lowering) -> None:
     try:
-        if is_copy(node.op):
-            lower_copy(node, lowering)
+        if node.op.is_copy:
+            _lower_copy(node, lowering)
         else:
             lower_node(node.op, node, lowering)
     except NotLowered as reason:
         lowering.callback(node, str(reason))
+
+
+def _lower_copy(node: Apply, lowering: Lowering) -> None:
+    """``out = x``, in new memory."""
+    if not node.inputs[0].type.holds_arrays:
+        msg = f"a value of type {node.inputs[0].type}"
+        raise NotLowered(msg)
+    view = lowering.view(node.inputs[0])
+    lowering.bind(node.outputs[0], lowering.copied(view, node))

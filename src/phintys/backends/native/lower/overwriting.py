@@ -3,33 +3,32 @@
 Their result begins as a copy of their base. No copy is needed if the base is not read afterwards:
 if it is memory of the program itself, an argument that the caller declared mutable, or a shared
 value whose next value this is. The latter is overwritten when a call commits, after everything that
-could fail, so that a call that fails leaves it unchanged; this module finds the updates for which
-that is possible.
+could fail, so that a call that fails leaves it unchanged. This module finds the updates that may be
+made so by the graph, and lowers them as if they were; which of them are is decided by the steps
+(:mod:`~phintys.backends.native.lower.steps_of_commit`).
 """
 
 from __future__ import annotations
 
 from contextlib import contextmanager
-from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
-from phintys._base.late import LateModule, is_instance_of_late
+from phintys._base.late import LateModule, is_imported
 from phintys._base.records import record
-from phintys.backends.base import is_copy
+from phintys.backends.native.lower.values_in_memory import ValuesInMemory
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.steps.claim import Claim
-from phintys.backends.native.values import Array, Place, Value
+from phintys.backends.native.values import Array, Place
 from phintys.graph.alias_map import root_of, shared_inputs
 from phintys.graph.aliasing import mutable_inputs
 from phintys.graph.inner import HasInnerGraph
-from phintys.tensor.dim_shuffle import DimShuffle
-from phintys.tensor.indexing.basic import Subtensor
 from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable
 
     from phintys.backends.native.lower.lowering import Lowering
+    from phintys.backends.native.sizes import Size
     from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.variable import Variable
@@ -42,8 +41,7 @@ else:
 __all__ = [
     "Base",
     "Bases",
-    "CommitReads",
-    "NotInCommit",
+    "WrittenRow",
     "base_of",
     "handed_on",
     "update_chains",
@@ -54,22 +52,26 @@ _FREE_KINDS = "fc"
 """Kinds of dtypes whose values cannot be part of sizes; sizes can depend on integers."""
 
 
-class NotInCommit(Exception):  # noqa: N818 - a signal to the caller, not an error
-    """Raised for a step that reads an overwritten shared value, and cannot run during the commit.
+@record()
+class WrittenRow:
+    """The only row that differs between the next value of a shared variable and the old one.
 
-    Python code cannot, nor anything that may fail, nor what determines sizes. The graph is then
-    lowered again, with fewer :class:`CommitReads`.
+    Attributes
+    ----------
+    source
+        The old value.
+    position
+        The number of the row.
+    value
+        What is written there.
+    is_set
+        Whether it is the new row, or is added to the old one.
     """
 
-
-class CommitReads(IntEnum):
-    """What may be read of a shared value's next value, for it to be written in place."""
-
-    NOTHING = 0
-    PARTS = 1
-    """Copies of parts that integers and slices select."""
-    VALUES = 2
-    """Values that are computed from it, too."""
+    source: View
+    position: Size
+    value: View
+    is_set: bool
 
 
 @record()
@@ -97,7 +99,7 @@ class Base:
             return view
         if memory.place != Place.BUFFER:
             return lowering.copied(view)
-        bases.held.add(memory)
+        bases.kept.add(memory)
         return view
 
 
@@ -109,6 +111,7 @@ def base_of(node: Apply, variable: Variable, lowering: Lowering) -> Base:
     target: Base | None = None
     is_chained = node in bases.chained
     if is_chained and memory in bases.claimed:
+        bases.rows[memory] = None
         target = Base(x, is_late=True)
     elif x.is_whole(sizes) and memory.alias is None:
         is_free = memory.dtype.kind in _FREE_KINDS and bases.is_free(variable, memory)
@@ -116,13 +119,12 @@ def base_of(node: Apply, variable: Variable, lowering: Lowering) -> Base:
         if memory.place == Place.ARGUMENT and (is_chained or may_claim):
             made = lowering.array(memory.dtype, x.sizes, Place.RESULT)
             if is_chained:
-                bases.claimed.add(made)
+                bases.claimed[made] = node
                 bases.late.add(made)
             else:
-                bases.lent[made] = variable
-            steps = lowering.commit if is_chained else lowering.steps
+                bases.claimed_from[made] = variable
             is_long = _is_gemm(node.op)
-            steps.append(Claim(memory, made, is_shared=is_chained, is_long=is_long))
+            lowering.steps.append(Claim(memory, made, is_shared=is_chained, is_long=is_long))
             target = Base(View.of(made, sizes), is_late=is_chained)
         elif is_free and (
             memory.place == Place.BUFFER
@@ -147,47 +149,49 @@ class Bases:
     mutable
         Inputs of the graph that may be overwritten.
     claimed
-        Results whose initial memory is a shared value.
+        Results whose initial memory may be a shared value, each with the first node that writes it.
+    rows
+        Those of which one row has been written; ``None`` for those with other changes as well.
     late
-        Memory that has its value only during the commit: these results, and what is computed from
-        them.
-    reads
-        What may be read during the commit.
-    lent
-        Results that are in the memory of an argument, each with its variable.
+        Memory that may have its value only during the commit: these results, and what is computed
+        from them.
+    claimed_from
+        Results that are in the memory of a mutable argument, each with its variable.
     sources
         Those shared values.
-    held
-        Memory that must not change: it is read during the commit, or was passed to Ops in Python.
+    kept
+        Memory that must not change: it may be read during the commit, or was passed to Ops in
+        Python.
+    values
+        Which values are in which memory.
     depth
         Number of bodies of branches and loops around the node that is being lowered.
     """
 
-    def __init__(self, reads: CommitReads = CommitReads.VALUES) -> None:
-        self.reads = reads
+    def __init__(self) -> None:
         self.chained: dict[Apply, Variable] = {}
         self.mutable: frozenset[Variable] = frozenset()
-        self.claimed: set[Array] = set()
+        self.claimed: dict[Array, Apply] = {}
+        self.rows: dict[Array, WrittenRow | None] = {}
         self.late: set[Array] = set()
-        self.lent: dict[Array, Variable] = {}
+        self.claimed_from: dict[Array, Variable] = {}
         self.sources: set[Array] = set()
-        self.held: set[Array] = set()
+        self.kept: set[Array] = set()
+        self.values = ValuesInMemory()
         self.depth = 0
         self._readers: dict[Variable, int] = {}
-        self._shown_by: dict[Value, list[Variable]] = {}
-        self._given: dict[Value, Variable] = {}
         self._body: object = None
         self._own: dict[Array, object] = {}
 
     def look_at(self, fgraph: FunctionGraph) -> None:
         """Find which values of a whole graph may be overwritten; its inputs have been bound."""
-        self.chained = update_chains(fgraph, self.reads)
+        self.chained = update_chains(fgraph)
         self.mutable = frozenset(mutable_inputs(fgraph))
         updated = set(self.chained.values())
         self.sources = {
             array
-            for array, variables in self._shown_by.items()
-            if isinstance(array, Array) and not updated.isdisjoint(variables)
+            for array in self.values
+            if isinstance(array, Array) and not updated.isdisjoint(self.values.variables(array))
         }
 
     @contextmanager
@@ -217,24 +221,6 @@ class Bases:
             if variable in readers:
                 readers[variable] -= 1
 
-    def bound(self, variable: Variable, memory: Array) -> None:
-        """Record the memory of a variable's value."""
-        self._shown_by.setdefault(memory, []).append(variable)
-        if memory.place == Place.ARGUMENT:
-            self._given.setdefault(memory, variable)
-
-    def is_shown(self, memory: Array) -> bool:
-        """Return whether an array holds the value of a variable."""
-        return memory in self._shown_by
-
-    def shown_by(self, memory: Value) -> list[Variable]:
-        """Return the variables whose value is in an array, and may still be read.
-
-        An argument is among them even if the graph no longer reads it: its caller does.
-        """
-        shown = self._shown_by.get(memory, [])
-        return [self._given[memory], *shown] if memory in self._given else shown
-
     def is_free(self, variable: Variable, memory: Array) -> bool:
         """Return whether the node that is being lowered is the last to read an array.
 
@@ -245,45 +231,41 @@ class Bases:
         memory
             The memory.
         """
-        if memory in self.claimed or memory in self.held:
+        if memory in self.claimed or memory in self.kept:
             return False
         if self.depth and self._own.get(memory) is not self._body:
             return False
         readers = self._readers
-        shown = self._shown_by.get(memory, [])
-        is_shown = False
-        while shown:
-            last = shown[-1]
+        variables = self.values.variables(memory)
+        is_there = False
+        while variables:
+            last = variables[-1]
             if last is variable:
-                is_shown = True
+                is_there = True
             elif readers.get(last, 1):
                 break
-            shown.pop()  # variables without readers are not checked again
-        is_last = not shown
-        if is_shown:
-            shown.append(variable)
-        return is_last and (not is_shown or readers.get(variable, 1) == 1)
+            variables.pop()  # variables without readers are not checked again
+        is_last = not variables
+        if is_there:
+            variables.append(variable)
+        return is_last and (not is_there or readers.get(variable, 1) == 1)
 
     def is_late(self, arrays: Iterable[Array]) -> bool:
         """Return whether some memory has its value only during the commit."""
         return bool(self.late) and not self.late.isdisjoint(arrays)
 
-    def defer(self, reads: Iterable[Array], writes: Iterable[Array]) -> None:
-        """Let a step run during the commit: what it reads must not change until then.
+    def note(self, reads: Iterable[Array], writes: Iterable[Array]) -> None:
+        """Record that a step may run during the commit: what it reads must not change until then.
 
-        Raises
-        ------
-        NotInCommit
-            If it may change, or if the step is part of a branch or loop.
+        That is so if it reads, or writes, what has its value only there. Steps in the bodies of
+        branches and loops never do.
         """
-        if self.depth:
-            raise NotInCommit
-        for memory in reads:
-            if memory in self.late or self.stays(memory):
-                continue
-            if memory.place not in {Place.BUFFER, Place.RESULT}:
-                raise NotInCommit
-            self.held.add(memory)
+        if not self.late or self.depth:
+            return
+        reads, writes = list(reads), list(writes)
+        if not self.is_late([*reads, *writes]):
+            return
+        self.kept.update(memory for memory in reads if memory not in self.late)
         self.late.update(writes)
 
     def stays(self, memory: Array) -> bool:
@@ -294,7 +276,7 @@ class Bases:
         return is_argument and memory not in self.sources and not self.mutable
 
 
-def update_chains(fgraph: FunctionGraph, reads: CommitReads) -> dict[Apply, Variable]:
+def update_chains(fgraph: FunctionGraph) -> dict[Apply, Variable]:
     """Return the nodes that lead from a shared value to its next one, each with its variable.
 
     These nodes write to indexed elements, or add a product, one after the other, and the values in
@@ -305,11 +287,7 @@ def update_chains(fgraph: FunctionGraph, reads: CommitReads) -> dict[Apply, Vari
     ----------
     fgraph
         The graph; it knows which input each update belongs to.
-    reads
-        What these nodes may be.
     """
-    if reads == CommitReads.NOTHING:
-        return {}
     found: dict[Apply, Variable] = {}
     kept = handed_on(fgraph)
     for output, position in fgraph.update_mapping.items():
@@ -317,7 +295,7 @@ def update_chains(fgraph: FunctionGraph, reads: CommitReads) -> dict[Apply, Vari
         if type(source.type) is not TensorType or source in kept:
             continue
         chain: list[Apply] = []
-        if not _is_read_in_commit(fgraph, variable, reads):
+        if not _is_read_in_commit(fgraph, variable):
             continue
         while (node := _updating(fgraph, variable, is_last=not chain)) is not None:
             base = _base_input(node)
@@ -338,11 +316,11 @@ def handed_on(fgraph: FunctionGraph) -> set[Variable]:
     return {root for output in fgraph.outputs for root in root_of(output) if root in inputs}
 
 
-def _is_read_in_commit(fgraph: FunctionGraph, variable: Variable, reads: CommitReads) -> bool:
+def _is_read_in_commit(fgraph: FunctionGraph, variable: Variable) -> bool:
     """Return whether all readers of the next value of a shared variable may run in the commit.
 
-    These are the update itself, and outputs that do not share its memory. Whether what is computed
-    from it really can run there turns out when it is lowered.
+    These are the update itself, and outputs that do not share its memory. Whether the steps of what
+    is computed from it can run there is known when it has been lowered.
     """
     waiting = [variable]
     updates = 0
@@ -355,35 +333,18 @@ def _is_read_in_commit(fgraph: FunctionGraph, variable: Variable, reads: CommitR
                     return False
             elif client.op.view_map:
                 shared = {at: shared_inputs(client.op, at) for at in range(len(client.outputs))}
-                is_plain = isinstance(client.op, Subtensor | DimShuffle) and position == 0
-                if reads == CommitReads.PARTS and not is_plain:
-                    return False
                 waiting += [client.outputs[at] for at, found in shared.items() if position in found]
-            elif not _may_read(fgraph, client, reads):
+            elif client.op.destroy_map or isinstance(client.op, HasInnerGraph):
                 return False
     return updates == 1
 
 
-def _may_read(fgraph: FunctionGraph, node: Apply, reads: CommitReads) -> bool:
-    """Return whether a node that makes new memory may read the next value of a shared variable."""
-    if node.op.destroy_map or isinstance(node.op, HasInnerGraph):
-        return False
-    return reads == CommitReads.VALUES or _is_returned_copy(fgraph, node)
-
-
-def _is_returned_copy(fgraph: FunctionGraph, node: Apply) -> bool:
-    """Return whether a node copies a value that is then returned, and not used otherwise."""
-    if not is_copy(node.op):
-        return False
-    return all(isinstance(reader, str) for reader, _ in fgraph.clients[node.outputs[0]])
-
-
 def _is_gemm(op: object) -> bool:
-    return is_instance_of_late(op, blas, "Gemm")
+    return is_imported(blas) and isinstance(op, blas.Gemm)
 
 
 def _is_update(op: object) -> bool:
-    return is_instance_of_late(op, update, "IncSubtensor", "AdvancedIncSubtensor")
+    return is_imported(update) and isinstance(op, update.IncSubtensor | update.AdvancedIncSubtensor)
 
 
 def _updating(fgraph: FunctionGraph, variable: Variable, *, is_last: bool) -> Apply | None:
@@ -410,7 +371,8 @@ def _reads_all_first(node: Apply) -> bool:
     """Return whether a node reads all that it adds to before it writes anything."""
     op: Any = node.op
     return (
-        is_instance_of_late(op, update, "AdvancedIncSubtensor")
+        is_imported(update)
+        and isinstance(op, update.AdvancedIncSubtensor)
         and op.ignore_duplicates
         and not op.set_instead_of_inc
     )

@@ -9,10 +9,11 @@ import numpy as np
 from phintys import scalar as ps
 from phintys.backends.native.expressions import Cast, Expression, Literal, Operation
 from phintys.backends.native.failures import Failure
+from phintys.backends.native.lower.blas_views import MatrixView, Strided
 from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.lowering import Lowering
-from phintys.backends.native.lower.overwriting import Base, NotInCommit, base_of
-from phintys.backends.native.lower.strided import MatrixView, Strided
+from phintys.backends.native.lower.overwriting import Base, base_of
+from phintys.backends.native.lower.shape_rules import NativeShapes
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.routines.products import GEMM, GEMV, Product
 from phintys.backends.native.routines.products_by_columns import MOST_BY_COLUMNS
@@ -59,13 +60,15 @@ def _operands(node: Apply, lowering: Lowering) -> tuple[View, View]:
 @lowers(Dot)
 def lower_dot(op: Dot, node: Apply, lowering: Lowering) -> None:
     """``out[i, j] = sum(k) x[i, k] y[k, j]``."""
-    x, y = _factors(node, lowering)
+    shapes = NativeShapes(node, lowering)
+    (lengths,) = op.output_shapes(shapes)
+    x, y = shapes.views
     dtype: Any = node.outputs[0].type.numpy_dtype  # pyright: ignore[reportAttributeAccessIssue]
     if dtype.name not in BLAS_LETTERS or x.ndim == y.ndim == 1:
         _sum_of_products(node, x, y, lowering)
         return
     x, y = _operands(node, lowering)
-    target, _ = lowering.compute(node.outputs[0], [*x.sizes[:-1], *y.sizes[1:]])
+    target, _ = lowering.compute(node.outputs[0], lengths)
     _multiply(x, y, target, {}, node, lowering)
 
 
@@ -168,9 +171,6 @@ def _call(
     inputs += tuple(options[name] for name in ("packed",) if name in options)
     if isinstance(alpha, Array):
         inputs = (*inputs, alpha)
-    bases = lowering.bases
-    if routine is not GEMV and target.array not in bases.claimed and bases.is_late(inputs):
-        raise NotInCommit  # it takes much longer than a copy of what it reads
     lowering.add(LibraryCall(routine, inputs, (target.array,), options, node))
 
 
@@ -213,10 +213,8 @@ def _is_transpose(a: MatrixView, b: MatrixView) -> bool:
 def lower_batched_dot(op: BatchedDot, node: Apply, lowering: Lowering) -> None:
     """``out[b, i, j] = sum(k) x[b, i, k] y[b, k, j]``."""
     sizes = lowering.sizes
-    x, y = (lowering.view(variable) for variable in node.inputs)
-    failure = Failure(node, "dot", "{0} columns and {1} rows")
-    lowering.require_equal(x.sizes[-1], y.sizes[-2], failure)
-    lengths = _batch_sizes(node, x, y, lowering)
+    shape = op.output_shapes(NativeShapes(node, lowering))[0]
+    lengths = shape[:-2]
     x, y = (
         view.broadcast([*lengths, *view.sizes[-2:]], sizes) for view in _operands(node, lowering)
     )
@@ -224,7 +222,7 @@ def lower_batched_dot(op: BatchedDot, node: Apply, lowering: Lowering) -> None:
     if dtype.name not in BLAS_LETTERS:
         _sum_of_products(node, x, y, lowering)
         return
-    target, _ = lowering.compute(node.outputs[0], [*lengths, x.sizes[-2], y.sizes[-1]])
+    target, _ = lowering.compute(node.outputs[0], shape)
     a, b = MatrixView.of(x, lowering), MatrixView.of(y, lowering)
     zero = sizes.fixed(0)
     batch: list[tuple[Size, Size, Size, Size]] = []
@@ -254,21 +252,6 @@ def _merged(batch: Sequence[tuple[Size, ...]], sizes: Sizes) -> tuple[tuple[Size
                 continue
         merged.append(entry)
     return tuple(merged)
-
-
-def _batch_sizes(node: Apply, x: View, y: View, lowering: Lowering) -> list[Size]:
-    """Return the sizes of the stack; where both operands have a size, they must be equal."""
-    lengths: list[Size] = []
-    static: list[Any] = [variable.type.shape for variable in node.inputs]  # pyright: ignore[reportAttributeAccessIssue]
-    for axis in range(x.ndim - 2):
-        if static[0][axis] == 1:
-            lengths.append(y.sizes[axis])
-            continue
-        if static[1][axis] != 1:
-            failure = Failure(node, "broadcast", f"dimension {axis}: {{0}} and {{1}}")
-            lowering.require_equal(x.sizes[axis], y.sizes[axis], failure)
-        lengths.append(lowering.sizes.canonical(x.sizes[axis]))
-    return lengths
 
 
 def _sum_of_products(node: Apply, x: View, y: View, lowering: Lowering) -> None:

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from phintys._base.records import record
 from phintys.backends.native.dependence import (
-    arrays_read,
-    arrays_written,
+    Accesses,
     moved_into,
     varies,
 )
@@ -89,8 +88,8 @@ def written_in_place(
     wanted = [copy for copy in copies if copy.value.array in made - set(kept)]
     if not wanted:
         return list(steps)
-    found = [_Touched(step, set(arrays_read(step)), set(arrays_written(step))) for step in steps]
-    written = set[Array]().union(*(one.writes for one in found))
+    found = [_Touched(step, Accesses(step)) for step in steps]
+    written = set[Array]().union(*(one.accesses.written for one in found))
     for copy in wanted:
         array = copy.value.array
         if array not in made or not _is_alike(copy, written, sizes) or not _is_free(found, copy):
@@ -106,8 +105,7 @@ class _Touched(NamedTuple):
     """A step, with the memory that it reads and writes."""
 
     step: Step | Statement
-    reads: set[Array]
-    writes: set[Array]
+    accesses: Accesses
 
 
 def _is_alike(copy: RowCopy, written: Collection[Array], sizes: Sizes) -> bool:
@@ -130,9 +128,9 @@ def _is_free(steps: Sequence[_Touched], copy: RowCopy) -> bool:
     if copy.place is not None:
         return True
     array, state = copy.value.array, copy.target
-    first = next(at for at, one in enumerate(steps) if array in one.writes)
+    first = next(at for at, one in enumerate(steps) if array in one.accesses.written)
     later = (one for one in steps[first:] if one.step is not copy.statement)
-    return not any(state in one.reads or state in one.writes for one in later)
+    return not any(state in one.accesses for one in later)
 
 
 def _moved(steps: Sequence[_Touched], copy: RowCopy, sizes: Sizes) -> list[_Touched] | None:
@@ -143,10 +141,10 @@ def _moved(steps: Sequence[_Touched], copy: RowCopy, sizes: Sizes) -> list[_Touc
     for one in steps:
         if one.step is copy.statement:
             continue
-        if array not in one.reads and array not in one.writes:
+        if array not in one.accesses:
             found.append(one)
             continue
-        if array in one.reads and not is_written:  # it is made outside
+        if array in one.accesses.read and not is_written:  # it is made outside
             return None
         is_written = True
         changed = _in_row(one.step, copy, sizes)
@@ -166,8 +164,8 @@ def _in_row(step: Step | Statement, copy: RowCopy, sizes: Sizes) -> _Touched | N
         changed = _product_in_row(step, copy, sizes)
     else:
         return None
-    found = _Touched(changed, set(arrays_read(changed)), set(arrays_written(changed)))
-    return None if array in found.reads or array in found.writes else found
+    found = _Touched(changed, Accesses(changed))
+    return None if array in found.accesses else found
 
 
 def _product_in_row(call: LibraryCall[Any], copy: RowCopy, sizes: Sizes) -> LibraryCall[Any]:

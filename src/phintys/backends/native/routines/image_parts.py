@@ -63,7 +63,12 @@ def write_sums(module: Module, key: MathSymbol) -> None:
     panels = divide_up(b, fields.volume("m"), panel_width(type.itemsize))
     CALL.store(b, call, "panels", panels)
     count = fields["images"] * fields["groups"] * panels
-    b.ret(_shared(b, kernel, fields, count))
+    b.ret(_shared(b, kernel, fields, _if_any(b, fields["filters"], count)))
+
+
+def _if_any(b: Builder, size: Value, count: Value) -> Value:
+    """Return a number of items, zero if they are empty: there may be any number of these."""
+    return b.select(b.eq(size, 0), b.constant(INT64, 0), count)
 
 
 def _shared(b: Builder, kernel: str, fields: Fields, count: Value) -> Value:
@@ -211,14 +216,15 @@ def write_filters(module: Module, key: MathSymbol) -> None:
     fields = Fields(b, call)
     CALL.store(b, call, "panels", divide_up(b, fields.volume("m"), panel_width(type.itemsize)))
     groups = fields["groups"]
-    status = _shared(b, parts, fields, groups * fields["parts"])
+    rows, filters = fields["channels"] * fields.volume("k"), fields["filters"]
+    items = _if_any(b, rows * filters, groups * fields["parts"])
+    status = _shared(b, parts, fields, items)
     stopped, summed = b.new_block("stopped"), b.new_block("summed")
     b.branch(b.ne(status, 0), stopped, summed)
     b.begin(stopped)
     b.ret(status)
     b.begin(summed)
-    count = groups * fields["channels"] * fields.volume("k")
-    b.ret(_shared(b, total, fields, count))
+    b.ret(_shared(b, total, fields, _if_any(b, filters, groups * rows)))
 
 
 def _wide(b: Builder, type: Type, filters: Value) -> Value:

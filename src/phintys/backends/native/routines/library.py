@@ -59,7 +59,7 @@ else:
     small_systems = LateModule("phintys.backends.native.routines.small_systems")
     tiled_factors = LateModule("phintys.backends.native.routines.tiled_factors")
 
-__all__ = ["is_outlined", "library"]
+__all__ = ["has_loops", "is_outlined", "library"]
 
 _OTHERS = {
     BLOCKED_CHOLESKY: (blocked_factors, "write_blocked_factor"),
@@ -91,6 +91,11 @@ def is_outlined(symbol: str) -> bool:
     except ValueError:
         return False
     return name in _OTHERS or name in FLOAT_FUNCTIONS
+
+
+def has_loops(symbol: str) -> bool:
+    """Return whether an outlined function is more than vector math: it spends its time in loops."""
+    return MathSymbol.parse(symbol).name in _OTHERS
 
 
 def library(target: Target, symbols: Iterable[str]) -> Module:

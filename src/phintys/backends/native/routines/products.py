@@ -102,5 +102,11 @@ class MatrixProduct(Product):
         return f"{line}, in tiles" + f" up to {most} multiplications" * (None in lengths)
 
 
+class VectorProduct(Product):
+    """``gemv``, a matrix times a vector."""
+
+    reads_once: ClassVar[bool] = True
+
+
 GEMM = MatrixProduct("gemm", GemmCall)
-GEMV = Product("gemv", GemvCall)
+GEMV = VectorProduct("gemv", GemvCall)

@@ -44,6 +44,9 @@ class Routine:
     That is so if it is passed strides among its options, not those of the array.
     """
 
+    reads_once: ClassVar[bool] = False
+    """Whether it reads no element of its largest input twice: it takes no longer than a copy."""
+
     def updates(self, call: LibraryCall[Any]) -> Sequence[Array]:
         """Return the outputs whose former values it reads."""
         return ()

@@ -12,8 +12,8 @@ from contextvars import Context, copy_context
 from functools import partial
 from typing import Any, Generic, TypeVar
 
-from phintys._base.apart import start_thread
 from phintys._base.locks import ProcessLock
+from phintys._base.uninterrupted import start_thread
 
 __all__ = ["Background", "Chores", "chores", "wait_for_all"]
 

@@ -28,9 +28,9 @@ from dataclasses import fields
 from functools import cache
 from pathlib import Path
 
+from phintys._base.caches import Interned
 from phintys._base.config import config
 from phintys._base.locks import ProcessLock
-from phintys._base.once import Interned
 from phintys._base.records import record
 from phintys.backends.native.assembler.llvm_library import llvm
 from phintys.backends.native.assembler.target import Target

@@ -18,7 +18,7 @@ from phintys.backends.inner import InnerPrograms
 from phintys.graph.variable import Constant
 
 if TYPE_CHECKING:
-    from phintys.backends.base import Program
+    from phintys.backends.base import LinkedProgram
     from phintys.backends.reference import diagnosis, ownership, thunks
     from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph
@@ -146,6 +146,7 @@ class Machine:
                     compute_map[variable] = [1]
         self.steps = [_Step(node, storage_map, compute_map, programs) for node in nodes]
         self.done: set[int] = set()
+        self.call = 0
 
 
 class Callbacks:
@@ -157,27 +158,41 @@ class Callbacks:
         The nodes, in the order of their numbers.
     link
         Returns the program of an inner graph.
+    explain
+        Called with the address of the call, the number of the node and its error, which gets notes.
     """
 
-    def __init__(self, nodes: Sequence[Apply], link: Callable[[FunctionGraph], Program]) -> None:
+    def __init__(
+        self,
+        nodes: Sequence[Apply],
+        link: Callable[[FunctionGraph], LinkedProgram],
+        explain: Callable[[int, int, Exception], None] | None = None,
+    ) -> None:
         self.nodes = list(nodes)
+        self._explain = explain
         self.programs = InnerPrograms(lambda node, op: link(op.fgraph))
         # Created now, so that an Op whose make_thunk fails is reported when the function is
         # compiled.
         self._idle = [Machine(self.nodes, self.programs)] if self.nodes else []
 
-    def start(self) -> Machine:
-        """Return a machine for one call."""
+    def start(self, call: int = 0) -> Machine:
+        """Return a machine for one call, given the address of its record."""
         # Taking from a list is atomic, so no lock is needed.
         try:
-            return self._idle.pop()
+            machine = self._idle.pop()
         except IndexError:
-            return Machine(self.nodes, self.programs)
+            machine = Machine(self.nodes, self.programs)
+        machine.call = call
+        return machine
 
-    @staticmethod
-    def run(machine: Machine, number: int, *values: Any) -> tuple[Any, ...]:
+    def run(self, machine: Machine, number: int, *values: Any) -> tuple[Any, ...]:
         """Execute one node."""
-        results = machine.steps[number].run(values)
+        try:
+            results = machine.steps[number].run(values)
+        except Exception as error:
+            if self._explain is not None:
+                self._explain(machine.call, number, error)
+            raise
         machine.done.add(number)
         return results
 

@@ -25,6 +25,7 @@ __all__ = [
     "Unsupported",
     "c_api",
     "check_objects",
+    "function_of",
     "new_builtin",
     "number_types",
     "redirect_builtins",
@@ -33,6 +34,9 @@ __all__ = [
 # Indices into NumPy's table, which never change (numpy/_core/code_generators/numpy_api.py).
 _NUMPY_FUNCTIONS = {"PyArray_NewFromDescr": 94, "PyArray_Empty": 184}
 _NUMPY_ARRAY_TYPE = 2
+
+# methodobject.h
+_VARARGS, _KEYWORDS = 1, 2
 
 _PYTHON_FUNCTIONS = (
     "PyErr_CheckSignals",
@@ -50,6 +54,7 @@ _PYTHON_FUNCTIONS = (
     "PyList_SetItem",
     "PyLong_AsLongLong",
     "PyLong_FromLongLong",
+    "PyObject_Call",
     "PyObject_Vectorcall",
     "PyThreadState_Next",
     "PyThread_get_thread_ident",
@@ -99,6 +104,21 @@ class CApi:
 
 def _address(function: Any) -> int:
     return int(ctypes.cast(function, ctypes.c_void_p).value or 0)
+
+
+def function_of(builtin: Any) -> int:
+    """Return the address of the C function of a builtin method that takes ``(self, args, kwargs)``.
+
+    Zero if it has another form, as may be in other versions of Python.
+    """
+    flags, function = (
+        ctypes.PYFUNCTYPE(result, ctypes.py_object)((name, ctypes.pythonapi))
+        for name, result in (
+            ("PyCFunction_GetFlags", ctypes.c_int),
+            ("PyCFunction_GetFunction", ctypes.c_void_p),
+        )
+    )
+    return int(function(builtin) or 0) if flags(builtin) == _VARARGS | _KEYWORDS else 0
 
 
 def _numpy_table() -> Any:

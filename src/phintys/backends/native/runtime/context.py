@@ -10,10 +10,10 @@ import numpy as np
 
 from phintys._base.cores import thread_limit
 from phintys._base.errors import IntegrityError
-from phintys._base.locks import ProcessLock
+from phintys._base.locks import AT_ONCE, SOON, ProcessLock
 from phintys._base.records import record
 from phintys.backends.native.runtime.background import chores
-from phintys.backends.native.runtime.capi import number_types
+from phintys.backends.native.runtime.capi import function_of, number_types
 from phintys.backends.native.runtime.entry import FRAME_ON_STACK
 from phintys.backends.native.runtime.protocol import (
     AXIS,
@@ -260,6 +260,14 @@ class ProgramCode:
             "locks": len(shape.locks),
             "acquire": tables.words([tables.object(lock.acquire) for lock in shape.locks]),
             "release": tables.words([tables.object(lock.release) for lock in shape.locks]),
+            "acquire_directly": function_of(shape.locks[0].acquire) if shape.locks else 0,
+            "lock_objects": tables.words(
+                [tables.object(lock.acquire.__self__) for lock in shape.locks]
+            ),
+            "at_once": tables.object(AT_ONCE),
+            "soon": tables.object(SOON),
+            "check": tables.words([tables.object(lock.check) for lock in shape.locks]),
+            "true": tables.object(True),
             "callbacks": self._callback_records(tables),
             "claims": self._claim_records(tables, shape),
             "slow": tables.object(shape.slow),

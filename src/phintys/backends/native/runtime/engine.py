@@ -16,17 +16,18 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
+from phintys._base.caches import Interned
+from phintys._base.config import config
 from phintys._base.cores import thread_limit
 from phintys._base.errors import ConfigError, IntegrityError, MethodNotDefinedError
 from phintys._base.locks import ProcessLock
-from phintys._base.once import Interned
 from phintys._base.records import record
 from phintys.backends.native.assembler.externals import EXTERNALS, address_of
 from phintys.backends.native.assembler.llvm_library import Engine, Machine, llvm
 from phintys.backends.native.assembler.module import Module
 from phintys.backends.native.assembler.target import Target
 from phintys.backends.native.routines.blas_threads import BLAS_THREADS_SYMBOL
-from phintys.backends.native.routines.library import is_outlined, library
+from phintys.backends.native.routines.library import has_loops, is_outlined, library
 from phintys.backends.native.routines.numpy_functions import is_numpy_function, numpy_function
 from phintys.backends.native.runtime.background import Background
 from phintys.backends.native.runtime.blas import (
@@ -171,6 +172,19 @@ def cached_object(text: str, target: Target, level: int) -> CompiledObject | Non
     return None if packed is None else CompiledObject.unpack(packed)
 
 
+def _best_cached(text: str, target: Target) -> tuple[int, CompiledObject] | None:
+    """Return the best machine code of a module that the object cache has, and its level."""
+    levels = (_WELL, _QUICK)
+    found = object_cache().first_of([CacheKey.of(text, target, str(level)) for level in levels])
+    return None if found is None else (levels[found[0]], CompiledObject.unpack(found[1]))
+
+
+def _best_object(text: str, target: Target) -> CompiledObject:
+    """Return that machine code, or compile the module quickly."""
+    found = _best_cached(text, target)
+    return _compile_and_keep(text, [text], target, _QUICK) if found is None else found[1]
+
+
 def _part_count(text: str) -> int:
     """Return into how many parts a module is split, to be compiled by as many threads."""
     return max(1, min(thread_limit(), text.count("\n") // _PART_LINES))
@@ -306,18 +320,16 @@ def load_quickly(module: Module, symbols: Mapping[str, int]) -> tuple[Code, int]
         there is no better code.
     """
     text, target = str(module), module.target
-    best = _best_level(text)
-    if best == _QUICK:
+    if _best_level(text) == _QUICK or config.native_level == "high":
         return load(module, symbols), 0
-    levels = (_WELL, _QUICK)
-    found = object_cache().first_of([CacheKey.of(text, target, str(level)) for level in levels])
-    level = _QUICK if found is None else levels[found[0]]
+    found = _best_cached(text, target)
+    level = _QUICK if found is None else found[0]
     with _needs_meanwhile(module, level):
         if found is None:
             parts = module.parts(_part_count(text))
             compiled = _compile_and_keep(text, parts, target, level)
         else:
-            compiled = CompiledObject.unpack(found[1])
+            compiled = found[1]
     code = load_object(compiled, target, symbols, math_level=level)
     return code, 0 if level == _WELL else _LINE_NANOSECONDS * text.count("\n")
 
@@ -430,10 +442,25 @@ class _MathLibrary:
         return [one for one in symbols if one not in better]
 
     def _objects(self, symbols: Sequence[str]) -> list[CompiledObject]:
-        if self.level == _QUICK:  # fastest as one object
-            return [compile_object(str(library(self.target, symbols)), self.target, _QUICK)]
+        if self.level == _QUICK:
+            return self._quick_objects(symbols)
         texts = [str(library(self.target, [symbol])) for symbol in symbols]
         return [compile_object(text, self.target, self.level) for text in texts]
+
+    def _quick_objects(self, symbols: Sequence[str]) -> list[CompiledObject]:
+        """Return vector math as one object, which is fastest, and each function with loops as one.
+
+        These are several times slower at this level, but programs that were improved before have
+        left better code of them in the cache.
+        """
+        alone = [symbol for symbol in symbols if has_loops(symbol)]
+        together = [symbol for symbol in symbols if symbol not in alone]
+        texts = [str(library(self.target, [symbol])) for symbol in alone]
+        objects = [_best_object(text, self.target) for text in texts]
+        if together:
+            text = str(library(self.target, together))
+            objects.append(compile_object(text, self.target, _QUICK))
+        return objects
 
 
 @Interned

@@ -131,6 +131,16 @@ class Failures:
         add_note(error, f"{note}\n{reason}" if reason else note)
         raise error
 
+    def explain_callback(self, call: int, number: int, error: Exception) -> None:
+        """Add notes to an error of Python code: in which steps of which loops it was raised."""
+        frame = CALL.read(call, "frame")
+        around = self.layout.loops_around.get(self.layout.callbacks[number], [])
+        for node, slot in reversed(around):
+            op: Any = node.op
+            step = ctypes.c_int64.from_address(frame + 8 * slot).value
+            add_note(error, op.note_of_step(step))
+            add_note(error, f"While computing {node}\nmade at\n  {node.origin}")
+
     # ---- the words of the reference backend ----------------------------------------------------
 
     def _known(

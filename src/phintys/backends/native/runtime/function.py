@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from phintys._base.caches import kept_property
 from phintys._base.errors import IntegrityError
 from phintys._base.late import LateModule
-from phintys._base.once import kept_property
 from phintys._base.records import record
 from phintys.backends.base import CallShape
 from phintys.backends.native.assembler.target import Target
@@ -34,7 +34,7 @@ from phintys.backends.native.writer.programs import emit_program
 from phintys.graph.aliasing import overwrites
 
 if TYPE_CHECKING:
-    from phintys.backends.base import Program as Linked
+    from phintys.backends.base import LinkedProgram
     from phintys.backends.native import explain as explaining
     from phintys.backends.native.program import Program
     from phintys.backends.native.runtime import c_entry, saving
@@ -79,7 +79,7 @@ class NativeProgram:
         interface: Interface,
         code: Code,
         support: Support,
-        link: Callable[[FunctionGraph], Linked],
+        link: Callable[[FunctionGraph], LinkedProgram],
         made: tuple[Program, EmittedProgram] | None = None,
         improvement: Improvement | None = None,
     ) -> None:
@@ -88,8 +88,9 @@ class NativeProgram:
         self._made = made
         self._support = support
         layout = interface.layout
-        self._callbacks = Callbacks([one.node for one in layout.callbacks], link)
         failures = Failures(fgraph, layout)
+        nodes = [one.node for one in layout.callbacks]
+        self._callbacks = Callbacks(nodes, link, failures.explain_callback)
         self._code = ProgramCode(interface, code, improvement, self._callbacks, failures, support)
         self._dtypes = [
             value.dtype if isinstance(value, Array) else None for value in interface.arguments
@@ -110,7 +111,7 @@ class NativeProgram:
         program: Program,
         emitted: EmittedProgram,
         support: Support,
-        link: Callable[[FunctionGraph], Linked],
+        link: Callable[[FunctionGraph], LinkedProgram],
     ) -> NativeProgram:
         """Return the program of a graph that has been lowered and emitted as text.
 
@@ -225,7 +226,7 @@ class SavedProgram:
 
     parts: list[Any]
     sealed: bytes
-    link_inner: Callable[[FunctionGraph], Linked]
+    link_inner: Callable[[FunctionGraph], LinkedProgram]
 
     def link(self, fgraph: FunctionGraph) -> NativeProgram | None:
         """Return the program, if its code was made here for the configured CPU.

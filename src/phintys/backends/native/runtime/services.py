@@ -384,7 +384,13 @@ def _emit_callback(module: Module) -> None:
 
     b.begin(deeper)
     with when(b, is_null(b, CALL.load(b, call, "shared"))):
-        made = _call_without_arguments(b, CONTEXT.load(b, context, "start"))
+        address = b.write(INT64, f"ptrtoint {call.typed} to i64")
+        given = b.call("PyLong_FromLongLong", PTR, [address])
+        b.store(given, vector)
+        start = CONTEXT.load(b, context, "start")
+        one = b.constant(INT64, 1)
+        made = b.call("PyObject_Vectorcall", PTR, [start, vector, one, null(b)])
+        b.call("Py_DecRef", VOID, [given])
         CALL.store(b, call, "shared", made)
     b.branch(not_null(b, CALL.load(b, call, "shared")), started, up)
 
@@ -597,10 +603,12 @@ def _emit_lock(module: Module) -> None:
     holds none.
     """
     _emit_release(module)
+    _emit_acquire(module)
+    _emit_wait(module)
     b = Builder(module.function("phintys_lock", BOOL, [PTR]))
     (context,) = b.arguments
     count = CONTEXT.load(b, context, "locks")
-    acquire = CONTEXT.load(b, context, "acquire")
+    at_once, true = (CONTEXT.load(b, context, name) for name in ("at_once", "true"))
     with loop(b, 0, count, carried=[b.constant(INT64, 0)]) as each:
         (held,) = each.carried
         go_on, attempt, after = b.new_block("go_on"), b.new_block("attempt"), b.new_block("after")
@@ -608,9 +616,21 @@ def _emit_lock(module: Module) -> None:
         b.begin(go_on)
         b.branch(b.eq(held, each.index), attempt, after)
         b.begin(attempt)
-        answer = _call_without_arguments(b, b.load(PTR, b.offset(acquire, each.index, PTR)))
-        more = held + b.convert(not_null(b, answer), INT64)
-        _drop(b, answer)
+        answer = b.call("phintys_acquire_lock", PTR, [context, each.index, at_once])
+        b.call("Py_DecRef", VOID, [answer])  # with these arguments, it never raises
+        is_held = b.eq(answer, true)
+        free, busy, done = b.new_block("free"), b.new_block("busy"), b.new_block("done")
+        b.branch(is_held, free, busy)
+        b.begin(free)
+        b.jump(done)
+        b.begin(busy)
+        got = b.call("phintys_wait_for_lock", INT64, [context, each.index])
+        b.jump(done)
+        b.begin(done)
+        one = b.phi(INT64)
+        one.add(b.constant(INT64, 1), free)
+        one.add(got, busy)
+        more = held + one.value
         last = b.block
         b.jump(after)
         b.begin(after)
@@ -630,6 +650,61 @@ def _emit_lock(module: Module) -> None:
     b.ret()
 
 
+def _item(b: Builder, context: Value, table: str, number: Value) -> Value:
+    return b.load(PTR, b.offset(CONTEXT.load(b, context, table), number, PTR))
+
+
+def _emit_acquire(module: Module) -> None:
+    """``acquire_lock(context, number, arguments)``: what ``acquire`` of a lock returns."""
+    parameters = [PTR, INT64, PTR]
+    b = Builder(module.function("phintys_acquire_lock", PTR, parameters, linkage="internal"))
+    context, number, arguments = b.arguments
+    direct = CONTEXT.load(b, context, "acquire_directly")
+    directly, otherwise = b.new_block("directly"), b.new_block("otherwise")
+    b.branch(not_null(b, direct), directly, otherwise)
+    b.begin(directly)
+    lock = _item(b, context, "lock_objects", number)
+    b.ret(call_pointer(b, direct, PTR, [lock, arguments, null(b)]))
+    b.begin(otherwise)
+    acquire = _item(b, context, "acquire", number)
+    b.ret(b.call("PyObject_Call", PTR, [acquire, arguments, null(b)]))
+
+
+def _emit_wait(module: Module) -> None:
+    """``wait_for_lock(context, number)``: acquire a lock that is not free; return 1, else 0.
+
+    Now and then, Python code looks for a deadlock. It raises an error if it finds one.
+    """
+    b = Builder(module.function("phintys_wait_for_lock", INT64, [PTR, INT64], linkage="internal"))
+    context, number = b.arguments
+    check = _item(b, context, "check", number)
+    wait = b.slot(PTR)
+    b.store(null(b), wait)
+    attempt, look, done = b.new_block("attempt"), b.new_block("look"), b.new_block("done")
+    b.jump(attempt)
+    b.begin(attempt)
+    soon = CONTEXT.load(b, context, "soon")
+    answer = b.call("phintys_acquire_lock", PTR, [context, number, soon])
+    _drop(b, answer)
+    is_held = b.eq(answer, CONTEXT.load(b, context, "true"))
+    tried = b.block
+    b.branch(is_held | is_null(b, answer), done, look)
+    b.begin(look)
+    before = b.load(PTR, wait)
+    count = b.convert(not_null(b, before), INT64)
+    record = b.call("PyObject_Vectorcall", PTR, [check, wait, count, null(b)])
+    _drop(b, before)
+    b.store(record, wait)
+    looked = b.block
+    b.branch(not_null(b, record), attempt, done)
+    b.begin(done)
+    got = b.phi(BOOL)
+    got.add(is_held, tried)
+    got.add(b.constant(BOOL, 0), looked)
+    _drop(b, b.load(PTR, wait))
+    b.ret(b.convert(got.value, INT64))
+
+
 def _emit_release(module: Module) -> None:
     """``release_locks(context, count)``: release ``count`` locks, the last one first.
 
@@ -640,13 +715,15 @@ def _emit_release(module: Module) -> None:
     context, count = b.arguments
     release = CONTEXT.load(b, context, "release")
     kind, value, trace = (b.slot(PTR) for _ in range(3))
-    b.call("PyErr_Fetch", VOID, [kind, value, trace])
+    is_pending = not_null(b, b.call("PyErr_Occurred", PTR, []))
+    with when(b, is_pending):
+        b.call("PyErr_Fetch", VOID, [kind, value, trace])
     with loop(b, 0, count) as each:
         function = b.load(PTR, b.offset(release, count - 1 - each.index, PTR))
         answer = _call_without_arguments(b, function)
         with when(b, is_null(b, answer)):  # the lock is not held: nothing can be done about it
             b.call("PyErr_WriteUnraisable", VOID, [function])
         _drop(b, answer)
-    with when(b, not_null(b, b.load(PTR, kind))):
+    with when(b, is_pending):
         b.call("PyErr_Restore", VOID, [b.load(PTR, one) for one in (kind, value, trace)])
     b.ret()

@@ -7,6 +7,13 @@ caller works too, and returns when all chunks are done. Idle workers spin on the
 and then sleep on a condition variable. A second caller, or a kernel inside a kernel, finds the pool
 busy and does its work alone, with bitwise identical results: the result of a chunk does not depend
 on the thread that computes it.
+
+On a machine that other processes keep busy, a worker may be stopped in the middle of a chunk, for
+as long as the others' time slices last, and its caller has to wait. Nobody else can compute the
+chunk, since the worker may still write it. So the pool keeps an account of time: what workers have
+computed is a gain, and what callers have waited for them, and spent on waking them, is a loss. If
+the losses exceed the gains, callers work alone for a while, and for twice as long if that is so
+again as soon as they share their work once more.
 """
 
 from __future__ import annotations
@@ -26,6 +33,7 @@ from phintys.backends.native.assembler.module import Function, Module
 from phintys.backends.native.assembler.records import Record
 from phintys.backends.native.assembler.types import INT32, INT64, PTR, VOID
 from phintys.backends.native.assembler.values import Value
+from phintys.backends.native.writer.clock import write_clock
 
 __all__ = ["MOST_WORKERS", "POOL", "emit_threads"]
 
@@ -49,8 +57,12 @@ POOL = Record(
         "patience": (INT64, 304),  # passes of the spin loops before a thread sleeps
         "workers": (INT64, 312),
         "wanted": (INT64, 320),  # maximum number of workers
-        "skipped": (INT64, 336),  # number of jobs that the caller still does alone
-        "distrust": (INT64, 344),  # and their number after the last job with a long wait
+        "account": (INT64, 336),  # nanoseconds that sharing has gained, at most _MOST_SAVINGS
+        "alone": (INT64, 344),  # nanoseconds for which callers worked alone when they last began to
+        "until": (INT64, 352),  # the time until which they do, or 0
+        "ended": (INT64, 360),  # when the last job ended
+        "gaps": (INT64, 368),  # a bit for each of the last jobs: whether it soon followed another
+        "watch": (INT64, 376),  # like patience, for idle workers
         "poll": (PTR, 328),  # i32 poll(call), not 0 if the call must end; null if none ends early
         # The largest pthread objects take 64 bytes (macOS).
         "mutex": (PTR, 384),
@@ -75,12 +87,26 @@ _WAIT_NANOSECONDS = 50_000_000
 
 _BILLION = 1_000_000_000
 
-_PATIENCE_NANOSECONDS = 30_000
-_MOST_DISTRUST = 255
-"""A job has been waited for too long if the wait exceeded the caller's own share of it by this
-much. Then the machine is busy with other processes: a worker that has begun a chunk is not running.
-The caller does the next job alone, or the next three if this happens again, and so on up to this
-limit."""
+_STAKE = 2_000_000
+_MOST_SAVINGS = 30_000_000
+"""The account in nanoseconds when callers begin to share their work, and its maximum. The stake
+absorbs the losses of jobs that are too short to share, as long as longer ones outweigh them; the
+savings absorb some waits of a few milliseconds each."""
+
+_LEAST_ALONE = 4
+_MOST_ALONE = 1_000_000_000
+"""Callers first work alone for this many times what has been lost, then for up to so many
+nanoseconds."""
+
+_SOON = 50_000
+_GAPS = 255
+"""If none of the last eight jobs began so many nanoseconds after another, idle workers sleep at
+once: spinning would take time from other processes, and from the caller if they share a core."""
+
+_TALLY = Record.packed(
+    chunks=INT64,  # how many chunks a thread has computed
+    shortest=INT64,  # the nanoseconds of the shortest of them: it was not interrupted
+)
 
 _SYMBOL = "phintys_threads"
 
@@ -94,14 +120,17 @@ def emit_threads(module: Module) -> None:
     Chunks are multiples of the grain; if it is 0 there are no more chunks than threads, and if it
     is negative, its absolute value is the length of each chunk.
     ``phintys_pool_reset()`` resets the pool, without workers; ``phintys_pool_stop()`` stops the
-    workers and waits for them.
+    workers and waits for them. ``phintys_pool_judge(gain, time)`` enters the gain of a job that
+    ended at a time into the account.
     """
     module.memory(_SYMBOL, POOL_BYTES)
+    write_clock(module)
     _emit_ask(module)
     _emit_drop(module)
     _emit_drain(module)
     _emit_worker(module)
     _emit_spawn(module)
+    _emit_judge(module)
     _emit_run(module)
     _emit_reset(module)
     _emit_stop(module)
@@ -151,13 +180,15 @@ def _emit_ask(module: Module) -> None:
 
 
 def _emit_drain(module: Module) -> None:
-    """``drain(pool, call)``: take and compute chunks until none is left.
+    """``drain(pool, call, tally)``: take and compute chunks until none is left.
 
     The call is that of the caller, which takes all chunks at once when the call must end; null for
-    workers.
+    workers. The tally says how many this thread has computed.
     """
-    b = Builder(_internal(module, "phintys_drain", 2))
-    pool, call = b.arguments
+    b = Builder(_internal(module, "phintys_drain", 3))
+    pool, call, tally = b.arguments
+    time = b.slot(INT64)
+    b.store(_now(b), time)
     names = ("look", "attempt", "compute", "check", "wake", "ask", "drop", "out")
     look, attempt, compute, check, wake, ask, drop, out = (b.new_block(name) for name in names)
     b.jump(look)
@@ -175,6 +206,7 @@ def _emit_drain(module: Module) -> None:
     start = (chunks - b.convert(remaining, INT64)) * chunk
     stop = b.minimum_number(start + chunk, count)
     call_pointer(b, kernel, VOID, [arguments, start, stop])
+    _count_chunk(b, tally, time)
     done = fetch_add(b, POOL.pointer(b, pool, "done"), b.constant(INT32, 1)) + 1
     b.branch(b.eq(done, b.convert(chunks, INT32)), check, ask)
     b.begin(check)
@@ -192,6 +224,24 @@ def _emit_drain(module: Module) -> None:
     b.jump(out)
     b.begin(out)
     b.ret()
+
+
+def _count_chunk(b: Builder, tally: Value, time: Value) -> None:
+    """Add to a tally a chunk that began at the time in a slot, and store the present time there."""
+    now = _now(b)
+    _TALLY.store(b, tally, "chunks", _TALLY.load(b, tally, "chunks") + 1)
+    spent = now - b.load(INT64, time)
+    shortest = b.minimum_number(_TALLY.load(b, tally, "shortest"), spent)
+    _TALLY.store(b, tally, "shortest", shortest)
+    b.store(now, time)
+
+
+def _new_tally(b: Builder) -> Value:
+    """Return a tally of no chunks."""
+    tally = b.slot(INT64, _TALLY.size // 8)
+    _TALLY.store(b, tally, "chunks", 0)
+    _TALLY.store(b, tally, "shortest", _BILLION)
+    return tally
 
 
 def _emit_drop(module: Module) -> None:
@@ -220,6 +270,7 @@ def _emit_worker(module: Module) -> None:
     (pool,) = b.arguments
     names = ("idle", "watch", "patient", "doze", "check", "sleep", "wake", "job", "join", "quit")
     idle, watch, patient, doze, check, sleep, wake, job, join, quit = map(b.new_block, names)
+    tally = _new_tally(b)  # only that of the caller is read
     before = b.block
     b.jump(idle)
 
@@ -227,7 +278,7 @@ def _emit_worker(module: Module) -> None:
     # The job that this worker has finished, or had no ticket for.
     past = b.phi(INT32)
     past.add(b.constant(INT32, 0), before)
-    limit = POOL.load(b, pool, "patience")
+    limit = POOL.load(b, pool, "watch")
     b.jump(watch)
 
     b.begin(watch)
@@ -266,7 +317,7 @@ def _emit_worker(module: Module) -> None:
     past.add(generation, job)
     b.branch(ticket > 0, join, idle)
     b.begin(join)
-    b.call("phintys_drain", VOID, [pool, null(b)])
+    b.call("phintys_drain", VOID, [pool, null(b), tally])
     past.add(generation, join)
     b.jump(idle)
     b.begin(quit)
@@ -319,12 +370,14 @@ def _emit_run(module: Module) -> None:
     _run_alone(b, call, kernel, arguments, count, grain)
 
     b.begin(several)
-    trusting, alone_again = b.new_block("trusting"), b.new_block("alone_again")
-    skipped = POOL.load(b, pool, "skipped")
-    b.branch(skipped > 0, alone_again, trusting)
-    b.begin(alone_again)
-    POOL.store(b, pool, "skipped", skipped - 1)
-    b.jump(alone)
+    trusting, ask, again = (b.new_block(name) for name in ("trusting", "ask", "again"))
+    until = POOL.load(b, pool, "until")
+    b.branch(until > 0, ask, trusting)
+    b.begin(ask)
+    b.branch(_now(b) < until, alone, again)
+    b.begin(again)
+    POOL.store(b, pool, "until", 0)
+    b.jump(trusting)
     b.begin(trusting)
     free, taken = b.constant(INT32, 0), b.constant(INT32, 1)
     got = compare_exchange(b, POOL.pointer(b, pool, "busy"), free, taken)
@@ -334,29 +387,56 @@ def _emit_run(module: Module) -> None:
     with when(b, POOL.load(b, pool, "workers") < POOL.load(b, pool, "wanted")):
         b.call("phintys_spawn", VOID, [pool])
     begin = _now(b)
+    _choose_watch(b, pool, begin)
     _publish(b, pool, kernel, arguments, count, grain, helpers)
-    b.call("phintys_drain", VOID, [pool, call])
+    published = _now(b)
+    tally = _new_tally(b)
+    b.call("phintys_drain", VOID, [pool, call, tally])
     middle = _now(b)
     _wait(b, pool, call)
-    _judge(b, pool, middle - begin, _now(b) - middle)
+    end = _now(b)
+    POOL.store(b, pool, "ended", end)
+    own = _TALLY.load(b, tally, "chunks")
+    others = (POOL.load(b, pool, "chunks") - own) * _TALLY.load(b, tally, "shortest")
+    # Without chunks of its own, the caller does not know how long one takes.
+    gain = b.select(own > 0, others - (end - middle) - (published - begin), 0)
+    b.call("phintys_pool_judge", VOID, [gain, end])
     atomic_store(b, free, POOL.pointer(b, pool, "busy"))
     b.ret(b.call("phintys_ask", INT32, [call]))
 
 
 def _now(b: Builder) -> Value:
     """Return the time in nanoseconds."""
-    time = b.slot(INT64, 2)
-    b.call("clock_gettime", INT32, [b.constant(INT32, 0), time])  # CLOCK_REALTIME
-    return b.load(INT64, time) * _BILLION + b.load(INT64, b.offset(time, 1, INT64))
+    return b.call("clock", INT64, [])
 
 
-def _judge(b: Builder, pool: Value, own: Value, waited: Value) -> None:
-    """Decide how many of the next jobs the caller does alone, by the time spent waiting."""
-    distrust = POOL.load(b, pool, "distrust")
-    more = b.minimum_number(distrust * 2 + 1, _MOST_DISTRUST)
-    is_late = waited > own + _PATIENCE_NANOSECONDS
-    POOL.store(b, pool, "skipped", b.select(is_late, more, 0))
-    POOL.store(b, pool, "distrust", b.select(is_late, more, distrust >> 1))
+def _choose_watch(b: Builder, pool: Value, begin: Value) -> None:
+    """Decide whether workers watch for another job when this one, which now begins, has ended."""
+    is_soon = begin - POOL.load(b, pool, "ended") < _SOON
+    gaps = POOL.load(b, pool, "gaps") * 2 + b.convert(is_soon, INT64)
+    POOL.store(b, pool, "gaps", gaps)
+    patience = POOL.load(b, pool, "patience")
+    POOL.store(b, pool, "watch", b.select(b.ne(gaps & _GAPS, 0), patience, 0))
+
+
+def _emit_judge(module: Module) -> None:
+    """``pool_judge(gain, time)``: enter a gain into the account.
+
+    If it is overdrawn, callers work alone for some time from then on. That time grows as long as
+    sharing does not pay.
+    """
+    b = Builder(module.function("phintys_pool_judge", VOID, [INT64, INT64]))
+    gain, time = b.arguments
+    pool = _pool(b)
+    account = b.minimum_number(POOL.load(b, pool, "account") + gain, _MOST_SAVINGS)
+    is_overdrawn = account < 0
+    before = b.select(account < _MOST_SAVINGS, POOL.load(b, pool, "alone"), 0)
+    least = (_STAKE - account) * _LEAST_ALONE
+    longer = b.minimum_number(b.maximum_number(before * 2, least), _MOST_ALONE)
+    POOL.store(b, pool, "until", b.select(is_overdrawn, time + longer, 0))
+    POOL.store(b, pool, "alone", b.select(is_overdrawn, longer, before))
+    POOL.store(b, pool, "account", b.select(is_overdrawn, _STAKE, account))
+    b.ret()
 
 
 def _run_alone(
@@ -488,8 +568,9 @@ def _emit_reset(module: Module) -> None:
     pool = _pool(b)
     for name in ("sleepers", "done", "caller_sleeps", "tickets", "stop", "busy"):
         POOL.store(b, pool, name, 0)
-    for name in ("word", "workers", "skipped", "distrust"):
+    for name in ("word", "workers", "alone", "until", "ended", "gaps", "watch"):
         POOL.store(b, pool, name, 0)
+    POOL.store(b, pool, "account", _STAKE)
     b.call("pthread_mutex_init", INT32, [POOL.pointer(b, pool, "mutex"), null(b)])
     for name in ("work_there", "work_done"):
         b.call("pthread_cond_init", INT32, [POOL.pointer(b, pool, name), null(b)])

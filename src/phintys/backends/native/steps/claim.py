@@ -47,8 +47,8 @@ class Claim(Step):
     is_long
         Whether overwriting it may take long: then it is not overwritten while other threads wait.
     is_read
-        Whether the commit computes values from the result: then a large one is not overwritten
-        while other threads wait.
+        Whether the commit computes values from the result that take longer than its update: then a
+        large one is not overwritten while other threads wait.
     """
 
     noun: ClassVar[str] = "claim"

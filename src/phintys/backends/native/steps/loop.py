@@ -11,6 +11,7 @@ from phintys.backends.native.dependence import arrays_written
 from phintys.backends.native.frame import PARALLEL_NANOSECONDS
 from phintys.backends.native.kernels.inlining import touches
 from phintys.backends.native.program import SharedLoop, Step, walk_steps
+from phintys.backends.native.steps.callback import Callback
 from phintys.backends.native.values import Place
 from phintys.backends.native.writer.shared_passes import write_shared_loop
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from phintys.backends.native.assembler.values import Value
     from phintys.backends.native.explain import Explainer
     from phintys.backends.native.kernels.short_vectors import ShortVectors
+    from phintys.backends.native.layout import Layout
     from phintys.backends.native.polynomials import Polynomial
     from phintys.backends.native.sizes import Size
     from phintys.backends.native.values import Array, LoopVariable
@@ -165,6 +167,15 @@ class Loop(Step):
         is_long = writer.takes_long(self._work_of_pass(writer.main), _LONG_PASS)
         return b.select(is_long, b.constant(INT64, 0), _POLLED_PASSES - 1)
 
+    def announce(self, layout: Layout) -> list[Array]:
+        """Make a slot for the number of the pass, if errors of Python code may have to name it."""
+        callbacks = [step for step in walk_steps(self.body) if isinstance(step, Callback)]
+        if self.node is not None and callbacks:
+            slot = layout.counters[self.counter] = layout.room(1)
+            for step in callbacks:
+                layout.loops_around.setdefault(step, []).append((self.node, slot))
+        return []
+
     def lines(self, explainer: Explainer) -> list[str]:
         """Return the steps of its body."""
         how = "shared by threads" if explainer.is_shared(self) else "one after the other"
@@ -227,6 +238,9 @@ class Loop(Step):
             writer.hold(writer.main.program.sizes.counter(self.counter), counter)
             if self in writer.main.shared_loops:  # a failure is that of the first pass that fails
                 b.store(counter, writer.slot(writer.main.atom_slot(self.counter)))
+            slot = writer.main.layout.counters.get(self.counter)
+            if slot is not None:
+                b.store(counter, writer.slot(slot))
             for element in writer.main.carried_into(self):
                 writer.keep_element(element)
             writer.inside(self.body)

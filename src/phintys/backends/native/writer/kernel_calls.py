@@ -366,7 +366,17 @@ class KernelCaller(RegisterPart):
             self._call(function, block, cut.down)
 
     def _cut(self, nest: NestPlan) -> _Cut:
-        """Return the parts of a reduction, which depend on lengths alone."""
+        """Return the parts of a reduction, which depend on lengths alone.
+
+        They are found before the first pass of a loop whose passes do not change these: for a few
+        elements, the divisions take longer than the reduction.
+        """
+        levels = [*nest.reduced, *nest.kept[:1]]
+        atoms = [atom for level in levels for atom in self.atoms_of(level.extent)]
+        with self.before(self.home(atoms)):
+            return self._parts_of(nest)
+
+    def _parts_of(self, nest: NestPlan) -> _Cut:
         b = self.b
         extent = self.polynomial(nest.reduced[0].extent)
         if not nest.kept:

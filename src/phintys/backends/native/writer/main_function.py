@@ -6,8 +6,8 @@ import math
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
+from phintys._base.caches import kept_property
 from phintys._base.errors import IntegrityError
-from phintys._base.once import kept_property
 from phintys.backends.native.dependence import arrays_written, needs_of, varies
 from phintys.backends.native.failures import Failure
 from phintys.backends.native.frame import NOTED_NANOSECONDS

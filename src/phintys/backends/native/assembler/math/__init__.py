@@ -2,7 +2,7 @@
 
 from phintys.backends.native.assembler.math.calls import MathSymbol as MathSymbol
 from phintys.backends.native.assembler.math.calls import float_math as float_math
-from phintys.backends.native.assembler.math.families import COMPLEX_FUNCTIONS as COMPLEX_FUNCTIONS
-from phintys.backends.native.assembler.math.families import FLOAT_FUNCTIONS as FLOAT_FUNCTIONS
-from phintys.backends.native.assembler.math.families import INTEGER_FUNCTIONS as INTEGER_FUNCTIONS
+from phintys.backends.native.assembler.math.registry import COMPLEX_FUNCTIONS as COMPLEX_FUNCTIONS
+from phintys.backends.native.assembler.math.registry import FLOAT_FUNCTIONS as FLOAT_FUNCTIONS
+from phintys.backends.native.assembler.math.registry import INTEGER_FUNCTIONS as INTEGER_FUNCTIONS
 from phintys.backends.native.assembler.math.registry import Emitter as Emitter

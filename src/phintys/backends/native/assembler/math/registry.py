@@ -1,16 +1,27 @@
-"""The code of scalar ops, by name, for each kind of dtype."""
+"""The code of scalar ops, by name, for each kind of dtype.
+
+Modules that define it are imported when one of their functions is first looked up. Functions that
+SciPy computes, lane by lane, are defined here.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from phintys._base.apart import is_imported_again
+from phintys._base import index
 from phintys._base.errors import OpContractError
+from phintys._base.late import Homes, LateModule
 from phintys._base.records import record
+from phintys._base.uninterrupted import is_imported_again
+from phintys.backends.native.assembler.externals import EXTERNALS, External
 
 if TYPE_CHECKING:
-    from phintys._base.late import LateModule
+    from phintys.backends.native.assembler.builder import Builder
+    from phintys.backends.native.assembler.math import lanewise
+    from phintys.backends.native.assembler.values import Value
+else:
+    lanewise = LateModule("phintys.backends.native.assembler.math.lanewise")
 
 __all__ = [
     "COMPLEX_FUNCTIONS",
@@ -56,17 +67,17 @@ class Functions(Mapping[str, _T]):
 
     Modules of the package are imported when one of their functions is first looked up. Other
     modules, such as those of users, register their functions when they are imported.
+
+    Parameters
+    ----------
+    homes
+        The table of the index that names the functions of our modules.
     """
 
-    def __init__(self) -> None:
-        self._late: dict[str, LateModule] = {}
+    def __init__(self, homes: Mapping[str, str]) -> None:
+        self._late = Homes(homes)
         self._there: dict[str, _T] = {}
         self._homes: dict[str, Mapping[str, object]] = {}
-
-    def late(self, homes: Mapping[LateModule, str]) -> None:
-        """Declare modules, with the names, separated by spaces, of the functions they register."""
-        for module, names in homes.items():
-            self._late.update(dict.fromkeys(names.split(), module))
 
     def add(self, name: str, function: _T, home: Mapping[str, object]) -> None:
         """Register a function.
@@ -92,8 +103,8 @@ class Functions(Mapping[str, _T]):
         self._homes[name] = home
 
     def __getitem__(self, name: str) -> _T:
-        if name not in self._there and name in self._late:
-            _ = self._late[name].__all__  # imports it
+        if name not in self._there:
+            self._late.load(name)
         return self._there[name]
 
     def __contains__(self, name: object) -> bool:
@@ -106,13 +117,13 @@ class Functions(Mapping[str, _T]):
         return len({**self._late, **self._there})
 
 
-FLOAT_FUNCTIONS: Functions[FloatFunction] = Functions()
+FLOAT_FUNCTIONS: Functions[FloatFunction] = Functions(index.FLOAT_FUNCTIONS)
 """By name; float16 values go through float32."""
 
-INTEGER_FUNCTIONS: Functions[Emitter] = Functions()
+INTEGER_FUNCTIONS: Functions[Emitter] = Functions(index.INTEGER_FUNCTIONS)
 """Functions of integers of one type."""
 
-COMPLEX_FUNCTIONS: Functions[Emitter] = Functions()
+COMPLEX_FUNCTIONS: Functions[Emitter] = Functions(index.COMPLEX_FUNCTIONS)
 """Functions of complex numbers of one type; the result may be real."""
 
 
@@ -159,3 +170,16 @@ def complex_function(*names: str) -> Callable[[Emitter], Emitter]:
         return emitter
 
     return register
+
+
+def _caller(external: External) -> Emitter:
+    def call(b: Builder, *values: Value) -> Value:
+        return lanewise.call_external(b, external.symbol, *values)
+
+    call.__doc__ = f"scipy.special's {external.name}."
+    return call
+
+
+for _external in EXTERNALS.values():
+    if _external.source == "scipy":
+        float_function(_external.op, _external.nin)(_caller(_external))

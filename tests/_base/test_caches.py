@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import phintys
-from phintys._base.once import Interned, Once, kept_property, remember
+from phintys._base.caches import Interned, Once, kept_property, remember
 
 
 def test_many_threads_get_the_same_value():

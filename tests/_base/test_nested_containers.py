@@ -2,7 +2,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from phintys._base.nests import matched, rebuilt, walk
+from phintys._base.nested_containers import matched, rebuilt, walk
 
 
 class Pair(NamedTuple):

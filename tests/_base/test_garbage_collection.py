@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from phintys._base.collecting import collector_paused
+from phintys._base.garbage_collection import collector_paused
 
 
 @pytest.fixture(autouse=True)

@@ -37,7 +37,7 @@ def make_reshaped_products_results(fgraph: FunctionGraph, lowering: Lowering) ->
         for base, views in shown.items()
         if len(views) == 1 and base not in views and base not in lowering.bases.claimed
     }
-    if not found or lowering.commit:
+    if not found:
         return
     writers: defaultdict[Array, list[Any]] = defaultdict(list)
     for step in lowering.steps:

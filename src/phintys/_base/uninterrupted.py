@@ -21,7 +21,7 @@ from importlib import import_module
 from types import CodeType, FrameType
 from typing import Any, ParamSpec, TypeVar
 
-from phintys._base.collecting import collector_paused, settle
+from phintys._base.garbage_collection import collector_paused, settle
 from phintys._base.locks import ProcessLock
 
 __all__ = [
@@ -194,7 +194,7 @@ def run_whole(
 
     Examples
     --------
-    >>> from phintys._base.apart import run_whole
+    >>> from phintys._base.uninterrupted import run_whole
     >>> run_whole(max, 2, 3)
     3
     """
@@ -213,7 +213,7 @@ def import_whole(name: str) -> Any:
 
     Examples
     --------
-    >>> from phintys._base.apart import import_whole
+    >>> from phintys._base.uninterrupted import import_whole
     >>> import_whole("calendar").isleap(2000)
     True
     """

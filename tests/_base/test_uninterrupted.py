@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from phintys._base.apart import import_whole, is_imported_again, run_whole, start_thread
+from phintys._base.uninterrupted import import_whole, is_imported_again, run_whole, start_thread
 
 
 def test_the_main_thread_lets_another_one_work():
@@ -107,7 +107,7 @@ def test_our_threads_compile_where_threads_are_small():
 
 FORKED_WHILE_WORKING = """
     import os, threading, time, warnings
-    from phintys._base.apart import finished_before_forks
+    from phintys._base.uninterrupted import finished_before_forks
 
     warnings.filterwarnings("ignore", category=DeprecationWarning)  # of forks and threads
     started = threading.Event()

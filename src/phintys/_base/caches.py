@@ -31,7 +31,7 @@ class Once(Generic[_Value]):
 
     Examples
     --------
-    >>> from phintys._base.once import Once
+    >>> from phintys._base.caches import Once
     >>> @Once
     ... def answer():
     ...     print("computed")
@@ -77,7 +77,7 @@ class Interned(Generic[_Parameters, _Value]):
 
     Examples
     --------
-    >>> from phintys._base.once import Interned
+    >>> from phintys._base.caches import Interned
     >>> @Interned
     ... def box(number):
     ...     return [number]
@@ -113,7 +113,7 @@ class kept_property(Generic[_Value]):
 
     Examples
     --------
-    >>> from phintys._base.once import kept_property
+    >>> from phintys._base.caches import kept_property
     >>> class Circle:
     ...     @kept_property
     ...     def points(self):
@@ -156,7 +156,7 @@ def remember(table: dict[_Key, _Value], key: _Key, value: _Value, most: int = 51
 
     Examples
     --------
-    >>> from phintys._base.once import remember
+    >>> from phintys._base.caches import remember
     >>> table = {}
     >>> [remember(table, number, number**2, most=2) for number in range(3)]
     [0, 1, 4]

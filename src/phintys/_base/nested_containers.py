@@ -45,7 +45,7 @@ def walk(nest: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
     Examples
     --------
-    >>> from phintys._base.nests import walk
+    >>> from phintys._base.nested_containers import walk
     >>> list(walk((1, {"a": [2, None]})))
     [('[0]', 1), ("[1]['a'][0]", 2), ("[1]['a'][1]", None)]
     """
@@ -65,7 +65,7 @@ def rebuilt(nest: Any, values: Iterable[Any]) -> Any:
 
     Examples
     --------
-    >>> from phintys._base.nests import rebuilt
+    >>> from phintys._base.nested_containers import rebuilt
     >>> rebuilt((1, {"a": [2, None]}), "xyz")
     ('x', {'a': ['y', 'z']})
     """
@@ -95,7 +95,7 @@ def form_of(nest: Any) -> str:
 
     Examples
     --------
-    >>> from phintys._base.nests import form_of
+    >>> from phintys._base.nested_containers import form_of
     >>> form_of((1, {"a": 2, "b": None}))
     "(*, {'a': *, 'b': None})"
     """
@@ -120,7 +120,7 @@ def matched(given: Any, like: Any, of_arrays: bool = False) -> list[Any] | None:
 
     Examples
     --------
-    >>> from phintys._base.nests import matched
+    >>> from phintys._base.nested_containers import matched
     >>> matched([1, None], ("a", ("b", "c"))), matched(1, ("a",))
     ([1, None, None], None)
     """

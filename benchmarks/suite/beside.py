@@ -1,0 +1,214 @@
+"""Measure programs whose kernels are worth sharing beside processes that keep the cores busy.
+
+python -m benchmarks.suite.beside [--only TEXT] [--variants A;B] [--beside 0;2;4]
+    [--milliseconds MILLISECONDS] [--rounds ROUNDS] [--write FILE]
+
+A row starts a process for each framework, which compiles and warms up. Then these call their
+program in turn, for some milliseconds each, so that whatever else runs disturbs all of them alike:
+first beside no busy process, then beside two, and four. "Phintys alone" uses no other thread:
+no call should take longer. Figures are of all calls together: the median, the mean, the 99th
+percentile, and the processors' time of a call. If all programs are measured, and nothing else is
+asked for, the tables become the chapter "Beside busy processes" of benchmarks/RESULTS.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import importlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from benchmarks.suite.busy import Figures, table
+from benchmarks.suite.results import ROOT, search_path, versions, write_chapter
+from benchmarks.suite.workloads import BESIDE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+CHAPTER = "## Beside busy processes"
+VARIANTS = {
+    "Phintys": ("phintys", ""),
+    "Phintys alone": ("phintys", "num_threads=1"),
+    "JAX": ("jax", ""),
+}
+COUNTS = (0, 2, 4)
+MILLISECONDS = 50.0
+ROUNDS = 40
+WARM_UP = 200
+WARM_UP_SECONDS = 1.5
+TIMEOUT = 300
+FIGURES = {
+    "p50": "Median of a call",
+    "mean": "Mean of a call",
+    "p99": "99th percentile",
+    "busy": "Processors' time of a call",
+}
+
+
+def work(framework: str, name: str) -> None:
+    """Compile, say so, and for each line call for so many seconds, and print the times."""
+    workload = BESIDE[name]
+    module = importlib.import_module(f"benchmarks.suite.in_{framework}")
+    arrays: list[Any] = workload.inputs(np.random.default_rng(0))
+    function = getattr(module, workload.program)(arrays, workload.size)
+    warm = time.process_time() + WARM_UP_SECONDS
+    latest = time.perf_counter() + 5 * WARM_UP_SECONDS
+    while time.process_time() < warm and time.perf_counter() < latest:
+        function(*arrays)
+    if framework == "phintys":
+        importlib.import_module("phintys.backends.native.runtime.background").chores.wait()
+    for _ in range(WARM_UP):
+        function(*arrays)
+    print("ready", flush=True)
+    for line in sys.stdin:
+        times: list[float] = []
+        began = time.process_time()
+        now = time.perf_counter()
+        end = now + float(line)
+        while now < end:
+            before = now
+            function(*arrays)
+            now = time.perf_counter()
+            times.append(now - before)
+        busy = time.process_time() - began
+        print(json.dumps({"busy": busy, "times": times}), flush=True)
+
+
+@contextlib.contextmanager
+def workers(variants: Sequence[str], name: str) -> Iterator[list[subprocess.Popen[str]]]:
+    """Start a process for each variant, all of them warm."""
+    with tempfile.TemporaryDirectory() as folder:
+        started: list[subprocess.Popen[str]] = []
+        try:
+            for variant in variants:
+                framework, flags = VARIANTS[variant]
+                options = [flags] if flags else []
+                environment = os.environ | {
+                    "PHINTYS_FLAGS": ",".join([f"cache_dir={folder}", *options]),
+                    "PYTHONPATH": search_path(),
+                }
+                command = [sys.executable, "-m", "benchmarks.suite.beside"]
+                process = subprocess.Popen(
+                    [*command, "--work", framework, name],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    text=True,
+                    env=environment,
+                    cwd=ROOT,
+                )
+                started.append(process)
+            for process in started:
+                assert process.stdout is not None
+                if process.stdout.readline() != "ready\n":
+                    msg = "a process did not begin"
+                    raise ValueError(msg)
+            yield started
+        finally:
+            _end(started)
+
+
+@contextlib.contextmanager
+def busy_processes(count: int) -> Iterator[None]:
+    """Keep some cores busy."""
+    spin = [sys.executable, "-c", "while True: pass"]
+    started = [subprocess.Popen(spin) for _ in range(count)]
+    try:
+        time.sleep(0.3)
+        yield
+    finally:
+        _end(started)
+
+
+def _end(started: Sequence[subprocess.Popen[Any]]) -> None:
+    for process in started:
+        process.kill()
+        process.wait()
+
+
+def measure(
+    started: Sequence[subprocess.Popen[str]], beside: int, seconds: float, rounds: int
+) -> list[Figures]:
+    """Let processes call their programs in turn, and return the figures of each."""
+    times: list[list[float]] = [[] for _ in started]
+    busy = [0.0] * len(started)
+    with busy_processes(beside):
+        for turn in range(rounds):
+            order = list(enumerate(started))
+            for at, process in order if turn % 2 else reversed(order):
+                assert process.stdin is not None
+                assert process.stdout is not None
+                process.stdin.write(f"{seconds}\n")
+                process.stdin.flush()
+                answer = json.loads(process.stdout.readline())
+                times[at] += answer["times"]
+                busy[at] += answer["busy"]
+    return [
+        {
+            "p50": float(np.median(of_one)),
+            "mean": float(np.mean(of_one)),
+            "p99": float(np.percentile(of_one, 99)),
+            "busy": spent / len(of_one),
+        }
+        for of_one, spent in zip(times, busy, strict=True)
+    ]
+
+
+def main() -> None:
+    """Run all variants that are installed on all programs."""
+    parser = argparse.ArgumentParser(description="Measure programs beside busy processes.")
+    parser.add_argument("--work", nargs=2, help=argparse.SUPPRESS)
+    parser.add_argument("--only", default="", help="only programs whose name contains this")
+    parser.add_argument("--variants", default="", help="only these columns, separated by ';'")
+    parser.add_argument("--beside", default="", help="only these numbers, separated by ';'")
+    parser.add_argument("--milliseconds", type=float, default=MILLISECONDS, help="of a turn")
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help="turns of each program")
+    parser.add_argument("--write", type=Path, help="a Markdown file for the tables")
+    options = parser.parse_args()
+    if options.work:
+        work(*options.work)
+        return
+
+    wanted = [name.strip() for name in options.variants.split(";") if name.strip()]
+    variants = [
+        name
+        for name, (framework, _) in VARIANTS.items()
+        if find_spec(framework) and (not wanted or name in wanted)
+    ]
+    counts = [int(count) for count in options.beside.split(";") if count] or COUNTS
+    results: dict[str, dict[str, list[Figures | None]]] = {}
+    for name in BESIDE:
+        if options.only not in name:
+            continue
+        row = results[name] = {variant: [] for variant in variants}
+        with workers(variants, name) as started:
+            for count in counts:
+                found = measure(started, count, options.milliseconds / 1000, options.rounds)
+                for variant, figures in zip(variants, found, strict=True):
+                    row[variant].append(figures)
+                    shown = " ".join(f"{key} {figures[key] * 1e6:9.1f}" for key in FIGURES)
+                    print(f"{name:<34} {count} {variant:<14} {shown} us", flush=True)
+
+    lines = [CHAPTER, "", versions(), ""]
+    lines += ["Columns: the framework, and how many busy processes run beside it.", ""]
+    for key, title in FIGURES.items():
+        lines += table(title, key, counts, results)
+    text = "\n".join(lines)
+    print(text)
+    if options.write:
+        options.write.write_text(text, encoding="utf-8")
+    elif not (options.only or wanted or options.beside):
+        write_chapter(CHAPTER, text)
+
+
+if __name__ == "__main__":
+    main()

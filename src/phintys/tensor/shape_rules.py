@@ -1,0 +1,277 @@
+"""The shape rule of an Op, which is stated once for sizes of every kind.
+
+A :class:`ShapedOp` has a method ``output_shapes(shapes)``. It is given the sizes of the inputs, and
+computes with them by the methods of :class:`Shapes` alone. So one rule serves
+
+- :class:`StaticShapes`, ints or ``None`` for unknown ones: the types in ``make_node``, and the
+  checks of ``perform``;
+- :class:`SymbolicShapes`, ints or symbolic: ``infer_shape``;
+- the sizes of a backend, which implements :class:`Shapes` for them, as native code does.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, cast
+
+from phintys.graph.op import Op
+from phintys.tensor.convert import constant
+from phintys.tensor.known import known_sizes
+from phintys.tensor.shapes import is_length, vector_elements
+from phintys.tensor.size_check import with_check
+from phintys.tensor.sizes import add_sizes, as_size, fold
+
+if TYPE_CHECKING:
+    from phintys.graph.apply import Apply
+    from phintys.graph.fgraph import FunctionGraph
+
+__all__ = ["Misfit", "S", "ShapedOp", "Shapes", "StaticShapes", "SymbolicShapes"]
+
+S = TypeVar("S")
+
+
+class Misfit(NamedTuple):
+    """What is wrong if sizes are not as an Op needs them; the Op words it.
+
+    Attributes
+    ----------
+    kind
+        The kind of failure, for the tables of native code.
+    detail
+        What differs, with ``{0}`` and ``{1}`` for the two sizes.
+    dim
+        The dimension, or the number of the part.
+    """
+
+    kind: str
+    detail: str
+    dim: int = 0
+
+    @staticmethod
+    @cache
+    def in_dimension(kind: str, dim: int) -> Misfit:
+        """Return the misfit of two sizes of a dimension."""
+        return Misfit(kind, f"dimension {dim}: {{0}} and {{1}}", dim)
+
+
+class Shapes(ABC, Generic[S]):
+    """The sizes of the inputs of a node, and arithmetic on sizes.
+
+    Attributes
+    ----------
+    inputs : sequence of Variable
+        The inputs. Their types are known in any case: a dimension broadcasts if its static size
+        is 1.
+    shapes : sequence of sequences
+        The sizes of each input.
+    """
+
+    inputs: Sequence[Any]
+    shapes: Sequence[Sequence[S]]
+
+    @abstractmethod
+    def number(self, value: int) -> S:
+        """Return a number as a size."""
+
+    @abstractmethod
+    def entries(self, position: int, count: int) -> Sequence[S]:
+        """Return the elements of an input that is a vector of so many integers."""
+
+    @abstractmethod
+    def equal(self, a: S, b: S, misfit: Misfit) -> S:
+        """Return a size that two are equal to, after a check that they are."""
+
+    @abstractmethod
+    def length(self, size: S, misfit: Misfit) -> S:
+        """Return a size, after a check that it is not negative."""
+
+    @abstractmethod
+    def total(self, lengths: Sequence[S]) -> S:
+        """Return the sum of lengths."""
+
+    def broadcasts(self, position: int, dim: int) -> bool:
+        """Return whether a dimension of an input has the static size 1."""
+        return self.inputs[position].type.shape[dim] == 1
+
+
+class StaticShapes(Shapes["int | None"]):
+    """Sizes that are ints, or ``None`` if unknown.
+
+    Parameters
+    ----------
+    op
+        The Op.
+    inputs
+        The inputs of a node.
+    shapes
+        Their shapes; by default those of their types.
+    values
+        Position of an input -> its elements, for vectors of integers of which rules need the
+        elements; by default what is known of them.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> from phintys.tensor.shape_rules import StaticShapes
+    >>> x, y = pt.tensor("x", shape=(2, None)), pt.tensor("y", shape=(3, 4))
+    >>> op = pt.Join(0)
+    >>> op.output_shapes(StaticShapes(op, [x, y]))
+    [(5, 4)]
+    """
+
+    def __init__(
+        self,
+        op: ShapedOp,
+        inputs: Sequence[Any],
+        shapes: Sequence[Sequence[int | None]] | None = None,
+        values: Mapping[int, Sequence[int]] | None = None,
+    ) -> None:
+        self._op = op
+        self.inputs = inputs
+        self.shapes = [x.type.shape for x in inputs] if shapes is None else shapes
+        self._values = values or {}
+
+    def number(self, value: int) -> int | None:
+        return value
+
+    def entries(self, position: int, count: int) -> Sequence[int | None]:
+        if position in self._values:
+            return self._values[position]
+        known = known_sizes(self.inputs[position])
+        return (None,) * count if known is None else known
+
+    def equal(self, a: int | None, b: int | None, misfit: Misfit) -> int | None:
+        if a is None or b is None or a == b:
+            return b if a is None else a
+        raise self._op.misfit_error(misfit, self)
+
+    def length(self, size: int | None, misfit: Misfit) -> int | None:
+        if size is not None and size < 0:
+            raise self._op.misfit_error(misfit, self)
+        return size
+
+    def total(self, lengths: Sequence[int | None]) -> int | None:
+        total = 0
+        for size in lengths:
+            if size is None:
+                return None
+            total += size
+        return total
+
+
+class SymbolicShapes(Shapes[Any]):
+    """Sizes that are ints or symbolic.
+
+    Checks become part of the sizes that a rule returns: see :meth:`infer`.
+
+    Parameters
+    ----------
+    op
+        The Op with the rule.
+    node
+        The node.
+    shapes
+        The symbolic sizes of its inputs.
+    """
+
+    def __init__(self, op: ShapedOp, node: Apply, shapes: Sequence[Any]) -> None:
+        self._op = op
+        self.node = node
+        self.inputs: Sequence[Any] = node.inputs
+        self.shapes = shapes
+        self._checks: list[tuple[Any, Any, Any, str]] = []
+
+    def number(self, value: int) -> Any:
+        return value
+
+    def entries(self, position: int, count: int) -> Sequence[Any]:
+        vector = self.inputs[position]
+        if vector.type.shape[0] is None:
+            return [as_size(vector[at]) for at in range(count)]
+        return [as_size(entry) for entry in vector_elements(vector)]
+
+    def equal(self, a: Any, b: Any, misfit: Misfit) -> Any:
+        self._checks.append(("equal", a, b, self._op.misfit_subject(misfit, self.inputs)))
+        return a
+
+    def length(self, size: Any, misfit: Misfit) -> Any:
+        if not is_length(size):
+            subject = self._op.misfit_subject(misfit, self.inputs)
+            self._checks.append(("at least", size, 0, subject))
+        return size
+
+    def total(self, lengths: Sequence[Any]) -> Any:
+        total: Any = 0
+        for size in lengths:
+            total = add_sizes(total, fold(size))
+        return total
+
+    def infer(self, found: Sequence[Sequence[Any]]) -> list[tuple[Any, ...]]:
+        """Return the shapes that a rule has returned, with the checks; known sizes are constants.
+
+        Parameters
+        ----------
+        found
+            The sizes of each output.
+        """
+        shapes: list[tuple[Any, ...]] = []
+        for sizes, output in zip(found, self.node.outputs, strict=True):
+            type_: Any = output.type
+            shape = tuple(
+                as_size(size) if known is None else constant(known)
+                for size, known in zip(sizes, type_.shape, strict=True)
+            )
+            for relation, a, b, subject in self._checks:
+                shape = with_check(shape, relation, a, b, subject)
+            shapes.append(shape)
+        return shapes
+
+
+class ShapedOp(Op):
+    """An Op with a shape rule, from which ``infer_shape`` follows."""
+
+    @abstractmethod
+    def output_shapes(self, shapes: Shapes[S]) -> list[tuple[S, ...]]:
+        """Return the sizes of each output.
+
+        Parameters
+        ----------
+        shapes
+            The sizes of the inputs, and the arithmetic on them.
+        """
+
+    @abstractmethod
+    def misfit_subject(self, misfit: Misfit, inputs: Sequence[Any]) -> str:
+        """Return what is compared, as the subject of "must be equal" or "must be at least"."""
+
+    @abstractmethod
+    def misfit_error(self, misfit: Misfit, shapes: StaticShapes) -> Exception:
+        """Return the error for sizes that are known."""
+
+    def shapes_of_results(
+        self,
+        inputs: Sequence[Any],
+        shapes: Sequence[tuple[int, ...]],
+        values: Mapping[int, Sequence[int]] | None = None,
+    ) -> list[tuple[int, ...]]:
+        """Return the shapes of the results for values of known shapes; raise if these do not fit.
+
+        Parameters
+        ----------
+        inputs
+            The inputs of the node.
+        shapes
+            The shapes of their values.
+        values
+            As for :class:`StaticShapes`.
+        """
+        return cast("Any", self.output_shapes(StaticShapes(self, inputs, shapes, values)))
+
+    def infer_shape(
+        self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
+    ) -> list[Any]:
+        """Return what the shape rule says."""
+        shapes = SymbolicShapes(self, node, input_shapes)
+        return shapes.infer(self.output_shapes(shapes))
