@@ -12,8 +12,8 @@ from phintys.testing.strategies import arrays_for, broadcastable, same, shapes
 ANYTHING = (Argument(),)
 FLOATS = ("float32", "float64")
 
-# What an array that was not filled holds is nobody's business.
-UNDEFINED = ("storage reuse", "pickling", "batching", "modes", "derivatives")
+# The elements of an array that was not filled are not defined.
+UNDEFINED = ("storage reuse", "repetition", "pickling", "batching", "modes", "derivatives")
 
 
 def _dtype(draw, sizes):

@@ -207,7 +207,7 @@ def moved(value: Any, view: Any, viewed: Any, move: Callable[[Any], Any]) -> Any
         number = _number(x)
         if number is not None:
             operands.append(number)
-        elif all(x.type.broadcastable):
+        elif all(x.type.broadcastable) and not all(value.type.broadcastable):
             operands.append(x.dimshuffle())
         elif x.type.shape == shape and x.type.broadcastable == value.type.broadcastable:
             operands.append(moved(x, view, viewed, move))

@@ -59,7 +59,14 @@ def op_classes():
 
 
 # A copy of any value, and what other classes are derived from.
-NOT_IN_PROGRAMS = {"AnalyticMatrixOp", "DeepCopy", "FailingMatrixOp", "MatrixOp", "OverAxes"}
+NOT_IN_PROGRAMS = {
+    "AnalyticMatrixOp",
+    "DeepCopy",
+    "FailingMatrixOp",
+    "MatrixOp",
+    "OverAxes",
+    "ShapedOp",
+}
 
 
 def without_lowering():

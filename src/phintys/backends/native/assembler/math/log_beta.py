@@ -34,7 +34,8 @@ def betaln(b: Builder, x: Value, y: Value) -> Value:
     if x.type.name == "float32":
         return _in_double(betaln, b, x, y)
     low, high = b.minimum_number(x, y), b.maximum_number(x, y)
-    others = ~((low > 0.0) & b.le(STIRLING_FROM, high) & (high < math.inf))
+    are_positive = (x > 0.0) & (y > 0.0)  # not so for NaN, which the smaller number hides
+    others = ~(are_positive & b.le(STIRLING_FROM, high) & (high < math.inf))
     found = _unless_all(b, others, lambda: _log_beta(b, *_safe(b, others, low, high)))
     return redo_lanes(b, found, others, "phintys_scipy_betaln_float64", [x, y])
 
