@@ -131,12 +131,14 @@ def number_and_tail(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None
     ],
 )
 def log1p_of_tail(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
-    """log1p(-ndtr(x)) -> log(ndtr(-x)), log1p(erf(x)) -> log(erfc(-x)), ..."""
+    """log1p(-ndtr(x)) -> log(ndtr(-x))"""
     (x,) = operands(node)
     found = _with_number(1.0, x) if x.dtype == output_type(node).dtype else None
     if found is None:
         return None
     factor, y = found
+    if factor == 1 and argument(y, ps.ndtr) is None:
+        return None  # log(erfc(x)) rounds to 0 where log1p(-erf(x)) is a small number
     result = log_of_tail(y)
     if result is None:
         return None
