@@ -343,6 +343,20 @@ LOGARITHMS = {
 }
 
 
+@pytest.mark.parametrize(
+    "tail",
+    [pt.special.ndtr, pt.erf, pt.erfc, lambda x: pt.erfc(x) / 2, lambda x: 0.5 * pt.erfc(x)],
+)
+def test_log1p_of_small_tails_keeps_their_digits(evaluate, tail):
+    z = pt.dvector("z")
+    fgraph = FunctionGraph([z], [log1p(-tail(z)), tail(z)], copy_inputs=False)
+    PIPELINES["full"].apply(fgraph)
+    found, tails = evaluate(fgraph.outputs, {z: np.array([-20.0, -1e-20, 1e-300, 8.0, 20.0])})
+    small = abs(tails) < 1e-8
+    assert small.any()
+    np.testing.assert_allclose(found[small], -tails[small], rtol=2e-8)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("tail", HALF_TAILS)
 def test_logarithms_of_normal_tails_do_not_underflow(evaluate, tail, dtype):

@@ -34,14 +34,25 @@ if TYPE_CHECKING:
     from phintys.graph.variable import Variable
     from phintys.rewriting import NodeRewriter
 
-_LOG_2, _ROOT_2 = log(2), sqrt(2)
+_ROOT_2 = sqrt(2)
 
 
 def log_of_tail(variable: Variable) -> Any:
     """Return the logarithm of ndtr(x) or erfc(x), which may underflow; ``None`` for others."""
+    found = _number_and_log(variable)
+    if found is None:
+        return None
+    number, logarithm = found
+    if number == 1:
+        return logarithm
+    return math.add(as_value(log(number), logarithm.type), logarithm)
+
+
+def _number_and_log(variable: Variable) -> tuple[float, Any] | None:
+    """Return c and log(ndtr(y)) where ndtr(x) or erfc(x) is c ndtr(y); ``None`` for others."""
     x = argument(variable, ps.ndtr)
     if x is not None:
-        return math.log_ndtr(x)
+        return 1.0, math.log_ndtr(x)
     x = argument(variable, ps.erfc)
     if x is None:
         return None
@@ -52,7 +63,7 @@ def log_of_tail(variable: Variable) -> Any:
         scaled = y if scale > 0 else math.neg(y)
     else:
         scaled = math.mul(as_value(-_ROOT_2, x.type), x)
-    return math.add(as_value(_LOG_2, x.type), math.log_ndtr(scaled))
+    return 2.0, math.log_ndtr(scaled)
 
 
 # f, a / b -> c, g where a + b f(x) = a c g(x), without cancellation
@@ -125,24 +136,21 @@ def number_and_tail(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None
     depth=4,
     examples=[
         "pt.log1p(-pt.ndtr(x))",
-        "pt.log1p(pt.erf(x))",
-        "pt.log1p(-pt.erf(x))",
         "pt.log1p(-0.5 * pt.erfc(x))",
     ],
 )
 def log1p_of_tail(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
-    """log1p(-ndtr(x)) -> log(ndtr(-x))"""
+    """log1p(-ndtr(x)) -> log_ndtr(-x), log1p(-erfc(x) / 2) -> log_ndtr(sqrt(2) x)"""
     (x,) = operands(node)
     found = _with_number(1.0, x) if x.dtype == output_type(node).dtype else None
     if found is None:
         return None
     factor, y = found
-    if factor == 1 and argument(y, ps.ndtr) is None:
-        return None  # log(erfc(x)) rounds to 0 where log1p(-erf(x)) is a small number
-    result = log_of_tail(y)
-    if result is None:
+    tail = _number_and_log(y)
+    # Other multiples have sums of logarithms, which lose what log1p keeps where they are near 0.
+    if tail is None or factor * tail[0] != 1:
         return None
-    return as_result(fgraph, node, math.add(as_value(log(factor), y.type), result))
+    return as_result(fgraph, node, tail[1])
 
 
 def _squared_in_exp(variable: Variable) -> Any:
