@@ -351,7 +351,9 @@ def test_log1p_of_small_tails_keeps_their_digits(evaluate, tail):
     z = pt.dvector("z")
     fgraph = FunctionGraph([z], [log1p(-tail(z)), tail(z)], copy_inputs=False)
     PIPELINES["full"].apply(fgraph)
-    found, tails = evaluate(fgraph.outputs, {z: np.array([-20.0, -1e-20, 1e-300, 8.0, 20.0])})
+    at = np.array([-20.0, -1e-20, 1e-300, 8.0, 20.0])
+    with np.errstate(all="ignore"):  # of tails of 1 and more
+        found, tails = evaluate(fgraph.outputs, {z: at})
     small = abs(tails) < 1e-8
     assert small.any()
     np.testing.assert_allclose(found[small], -tails[small], rtol=2e-8)
