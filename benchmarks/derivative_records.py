@@ -717,7 +717,7 @@ PLAIN = {
     "nextafter", "pos", "rad2deg", "rint", "round_half_away", "second", "sign", "spacing", "sqr",
     "sub", "switch", "trunc",
     "betainc_by_a", "betainc_by_b", "betaincc", "betainccinv", "betaincinv",
-    "digamma_difference", "exp_of_product",
+    "digamma_difference", "exp_of_product", "exp_of_square",
     "gammaincinv", "gammainccinv", "hyp1f1_by_a", "hyp1f1_by_b", "hyp2f1_by_a", "hyp2f1_by_c",
     "i0e_less_i1e", "log_gamma_bend", "log_gamma_slope",
     "angle", "complex", "complex_from_polar", "conj", "imag", "real",

@@ -48,6 +48,8 @@ class Operators:
     log1p: _Apply
     sqr: _Apply
     sqrt: _Apply
+    sigmoid: _Apply
+    tanh: _Apply
     real: _Apply
     imag: _Apply
     conj: _Apply

@@ -91,24 +91,37 @@ erfcx = FloatRow(
 _LARGEST_TAIL = 30.0  # erfc is 0 from here on
 
 
-def _by_tail(quantile: Any, tail: Any) -> Any:
-    """Return ``exp(quantile**2)``, where ``tail`` is ``erfc(abs(quantile))`` and has its digits.
+def _exp_of_square_values(x: Any, tail: Any) -> Any:
+    nearer = np.minimum(np.abs(x), x.dtype.type(_LARGEST_TAIL))
+    with np.errstate(divide="ignore"):
+        return import_whole("scipy.special").erfcx(nearer) / tail
 
-    Those of the square multiply the error of the quantile.
-    """
-    return erfcx(minimum(abs(quantile), _LARGEST_TAIL)) / tail
+
+exp_of_square = FloatRow(
+    "exp_of_square",
+    _exp_of_square_values,
+    doc="exp(x**2), from tail = erfc(\\|x\\|), which has the digits that the square of x lacks.",
+    parameters=("x", "tail"),
+    nin=2,
+    intervals=((0.1, 2.0), (0.1, 0.9)),
+    expansion=lambda x, tail: erfcx(minimum(abs(x), _LARGEST_TAIL)) / tail,
+    # The tail follows from x. By its own derivative the terms of that of the quotient cancel, and
+    # overflow although their difference does not.
+    derivative=lambda x, tail, out: (2 * x * out, 0),
+    special=False,
+)
 
 
 def _slope_of_erfinv(x: Any, out: Any) -> Any:
     is_near = lt(abs(x), 0.5)
     near = exp(sqr(switch(is_near, out, 0)))
-    return _ROOT_PI_BY_TWO * switch(is_near, near, _by_tail(out, 1 - abs(x)))
+    return _ROOT_PI_BY_TWO * switch(is_near, near, exp_of_square(out, 1 - abs(x)))
 
 
 def _slope_of_erfcinv(x: Any, out: Any) -> Any:
     is_near = lt(abs(x - 1), 0.5)
     near = exp(sqr(switch(is_near, out, 0)))
-    return _ROOT_PI_BY_TWO * switch(is_near, near, _by_tail(out, minimum(x, 2 - x)))
+    return _ROOT_PI_BY_TWO * switch(is_near, near, exp_of_square(out, minimum(x, 2 - x)))
 
 
 erfinv = FloatRow(
@@ -180,9 +193,9 @@ log_ndtr = FloatRow(
 
 def _slope_of_ndtri(x: Any, out: Any) -> Any:
     is_near = lt(abs(x - 0.5), 0.25)
-    near = _ROOT_TWO_PI * exp(0.5 * sqr(switch(is_near, out, 0)))
-    far = _ROOT_HALF_PI * _by_tail(_ROOT_HALF * out, minimum(x, 1 - x))
-    return switch(is_near, near, far)
+    near = exp(0.5 * sqr(switch(is_near, out, 0)))
+    far = exp_of_square(_ROOT_HALF * out, 2 * minimum(x, 1 - x))
+    return _ROOT_TWO_PI * switch(is_near, near, far)
 
 
 ndtri = FloatRow(

@@ -68,6 +68,7 @@ __all__ = [
     "exp1",
     "exp2",
     "exp_of_product",
+    "exp_of_square",
     "expi",
     "expm1",
     "expn",
@@ -272,6 +273,7 @@ exp: Elemwise
 exp1: Elemwise
 exp2: Elemwise
 exp_of_product: Elemwise
+exp_of_square: Elemwise
 expi: Elemwise
 expm1: Elemwise
 expn: Elemwise

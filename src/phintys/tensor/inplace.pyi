@@ -51,6 +51,7 @@ __all__ = [
     "exp2_inplace",
     "exp_inplace",
     "exp_of_product_inplace",
+    "exp_of_square_inplace",
     "expi_inplace",
     "expm1_inplace",
     "expn_inplace",
@@ -216,6 +217,7 @@ exp1_inplace: Elemwise
 exp2_inplace: Elemwise
 exp_inplace: Elemwise
 exp_of_product_inplace: Elemwise
+exp_of_square_inplace: Elemwise
 expi_inplace: Elemwise
 expm1_inplace: Elemwise
 expn_inplace: Elemwise
