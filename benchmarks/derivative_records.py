@@ -352,7 +352,6 @@ ELEMENTARY = [
                 lambda x, y, k=k: logistic((x - y) * k()),
                 lambda x, y, k=k: k() * slope_of_logistic((x - y) * k()),
             ),
-            limits=(1e3, 1e3),
         )
         for name, k in (("logaddexp", lambda: mp.mpf(1)), ("logaddexp2", lambda: mp.log(2)))
     ),
@@ -407,7 +406,7 @@ ELEMENTARY = [
         by=1,
     ),
     *(
-        Slope("pow", POWERS, exact, by, limits=((500, 5e3), (GOAL, 16))[by])
+        Slope("pow", POWERS, exact, by, limits=((GOAL, 5e3), (GOAL, 16))[by])
         for by, exact in enumerate(_POWER)
     ),
     Slope("xlogy", ranges_of("xlogy"), (lambda x, y: mp.log(y), zero)),
@@ -717,9 +716,10 @@ PLAIN = {
     "nextafter", "pos", "rad2deg", "rint", "round_half_away", "second", "sign", "spacing", "sqr",
     "sub", "switch", "trunc",
     "betainc_by_a", "betainc_by_b", "betaincc", "betainccinv", "betaincinv",
-    "digamma_difference", "exp_of_product", "exp_of_square",
+    "digamma_difference", "exp2_share", "exp_of_product", "exp_of_square", "exp_share",
     "gammaincinv", "gammainccinv", "hyp1f1_by_a", "hyp1f1_by_b", "hyp2f1_by_a", "hyp2f1_by_c",
     "i0e_less_i1e", "log_gamma_bend", "log_gamma_slope",
+    "pow_less_one",
     "angle", "complex", "complex_from_polar", "conj", "imag", "real",
 }
 # fmt: on

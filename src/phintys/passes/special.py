@@ -66,7 +66,7 @@ def _number_and_log(variable: Variable) -> tuple[float, Any] | None:
     return 2.0, math.log_ndtr(scaled)
 
 
-def log_of_share(variable: Variable) -> Any:
+def log_of_share(variable: Any) -> Any:
     """Return the logarithm of ``c + c * tanh(x)``, which may underflow; ``None`` for others."""
     node = scalar_node(variable, ps.add, ps.sub)
     if node is None or len(node.inputs) != 2 or kind(variable) != "f":

@@ -112,8 +112,8 @@ def _divides(x: Any, in_parts: bool = False) -> bool:
             waiting.extend(inputs)
         elif op is OPERATORS.neg:
             waiting.append(inputs[0])
-        elif op is OPERATORS.pow:
-            if (number_of(inputs[1]) or 0) < 0:
+        elif op is OPERATORS.pow or op is OPERATORS.pow_less_one:
+            if (_exponent(op, inputs) or 0) < 0:
                 return True
         elif in_parts and op is OPERATORS.switch:
             waiting.extend(inputs[1:])
@@ -200,7 +200,7 @@ def _factor(x: Any, op: Any, sign: int) -> _Factor:
     if op is OPERATORS.switch:
         x, written = unguarded(x), x
         return _Factor(*_power(x, sign), written, sign)
-    if op is OPERATORS.sqr or op is OPERATORS.sqrt or op is OPERATORS.pow:
+    if op in (OPERATORS.sqr, OPERATORS.sqrt, OPERATORS.pow, OPERATORS.pow_less_one):
         return _Factor(*_power(x, sign), x, sign)
     return _Factor(x, sign, x, sign)
 
@@ -218,8 +218,8 @@ def _power(x: Any, sign: int = 1) -> tuple[Any, float]:
         power = 2.0
     elif op is OPERATORS.sqrt:
         power = 0.5
-    elif op is OPERATORS.pow:
-        power = number_of(inputs[1])
+    elif op is OPERATORS.pow or op is OPERATORS.pow_less_one:
+        power = _exponent(op, inputs)
     if not power or not np.isfinite(power) or not _keeps_dtype(x, inputs):
         return x, sign
     base, exponent = _power(inputs[0])
@@ -398,6 +398,12 @@ def _multiple_of(term: Any, of: Any) -> float:
             if factor is not None:
                 return factor * _multiple_of(other, of)
     return 0.0
+
+
+def _exponent(op: Any, inputs: Sequence[Any]) -> float | None:
+    """Return the exponent of a power if it is known."""
+    power = number_of(inputs[1])
+    return power if power is None or op is OPERATORS.pow else power - 1
 
 
 def _raised(base: Any, exponent: float) -> Any:

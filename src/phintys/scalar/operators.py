@@ -24,6 +24,7 @@ class Operators:
     int_div: _Apply
     mod: _Apply
     pow: _Apply
+    pow_less_one: _Apply
     neg: _Apply
     pos: _Apply
     abs: _Apply

@@ -43,6 +43,7 @@ OPERATORS.fill(
     int_div=arithmetic.int_div,
     mod=arithmetic.mod,
     pow=arithmetic.pow,
+    pow_less_one=arithmetic.pow_less_one,
     neg=arithmetic.neg,
     pos=arithmetic.pos,
     abs=arithmetic.abs,

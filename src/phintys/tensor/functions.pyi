@@ -67,8 +67,10 @@ __all__ = [
     "exp",
     "exp1",
     "exp2",
+    "exp2_share",
     "exp_of_product",
     "exp_of_square",
+    "exp_share",
     "expi",
     "expm1",
     "expn",
@@ -164,6 +166,7 @@ __all__ = [
     "pos",
     "positive",
     "pow",
+    "pow_less_one",
     "power",
     "psi",
     "rad2deg",
@@ -272,8 +275,10 @@ erfinv: Elemwise
 exp: Elemwise
 exp1: Elemwise
 exp2: Elemwise
+exp2_share: Elemwise
 exp_of_product: Elemwise
 exp_of_square: Elemwise
+exp_share: Elemwise
 expi: Elemwise
 expm1: Elemwise
 expn: Elemwise
@@ -369,6 +374,7 @@ polygamma: Elemwise
 pos: Elemwise
 positive: Elemwise
 pow: Elemwise
+pow_less_one: Elemwise
 power: Elemwise
 psi: Elemwise
 rad2deg: Elemwise

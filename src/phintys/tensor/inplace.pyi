@@ -49,9 +49,11 @@ __all__ = [
     "erfinv_inplace",
     "exp1_inplace",
     "exp2_inplace",
+    "exp2_share_inplace",
     "exp_inplace",
     "exp_of_product_inplace",
     "exp_of_square_inplace",
+    "exp_share_inplace",
     "expi_inplace",
     "expm1_inplace",
     "expn_inplace",
@@ -134,6 +136,7 @@ __all__ = [
     "polygamma_inplace",
     "pos_inplace",
     "pow_inplace",
+    "pow_less_one_inplace",
     "rad2deg_inplace",
     "real_inplace",
     "reciprocal_inplace",
@@ -215,9 +218,11 @@ erfcx_inplace: Elemwise
 erfinv_inplace: Elemwise
 exp1_inplace: Elemwise
 exp2_inplace: Elemwise
+exp2_share_inplace: Elemwise
 exp_inplace: Elemwise
 exp_of_product_inplace: Elemwise
 exp_of_square_inplace: Elemwise
+exp_share_inplace: Elemwise
 expi_inplace: Elemwise
 expm1_inplace: Elemwise
 expn_inplace: Elemwise
@@ -300,6 +305,7 @@ poch_inplace: Elemwise
 polygamma_inplace: Elemwise
 pos_inplace: Elemwise
 pow_inplace: Elemwise
+pow_less_one_inplace: Elemwise
 rad2deg_inplace: Elemwise
 real_inplace: Elemwise
 reciprocal_inplace: Elemwise
