@@ -75,6 +75,7 @@ from phintys.scalar.hypergeometric import (
     hyp2f1_by_c,
 )
 from phintys.scalar.incomplete_beta import (
+    beta_density,
     betainc,
     betainc_by_a,
     betainc_by_b,
@@ -142,6 +143,7 @@ from phintys.scalar.special import (
     erfinv,
     exp_of_square,
     gamma,
+    gamma_density,
     gammainc,
     gammaincc,
     gammainccinv,
@@ -211,6 +213,7 @@ __all__ = [
     "arctan2",
     "arctanh",
     "beta",
+    "beta_density",
     "betainc",
     "betainc_by_a",
     "betainc_by_b",
@@ -261,6 +264,7 @@ __all__ = [
     "fresnel_cosine",
     "fresnel_sine",
     "gamma",
+    "gamma_density",
     "gammainc",
     "gammaincc",
     "gammainccinv",

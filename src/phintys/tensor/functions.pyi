@@ -22,6 +22,7 @@ __all__ = [
     "atan2",
     "atanh",
     "beta",
+    "beta_density",
     "betainc",
     "betainc_by_a",
     "betainc_by_b",
@@ -86,6 +87,7 @@ __all__ = [
     "fresnel_cosine",
     "fresnel_sine",
     "gamma",
+    "gamma_density",
     "gammainc",
     "gammaincc",
     "gammainccinv",
@@ -230,6 +232,7 @@ atan: Elemwise
 atan2: Elemwise
 atanh: Elemwise
 beta: Elemwise
+beta_density: Elemwise
 betainc: Elemwise
 betainc_by_a: Elemwise
 betainc_by_b: Elemwise
@@ -294,6 +297,7 @@ fmod: Elemwise
 fresnel_cosine: Elemwise
 fresnel_sine: Elemwise
 gamma: Elemwise
+gamma_density: Elemwise
 gammainc: Elemwise
 gammaincc: Elemwise
 gammainccinv: Elemwise

@@ -14,6 +14,7 @@ __all__ = [
     "arctan2_inplace",
     "arctan_inplace",
     "arctanh_inplace",
+    "beta_density_inplace",
     "beta_inplace",
     "betainc_by_a_inplace",
     "betainc_by_b_inplace",
@@ -64,6 +65,7 @@ __all__ = [
     "fmod_inplace",
     "fresnel_cosine_inplace",
     "fresnel_sine_inplace",
+    "gamma_density_inplace",
     "gamma_inplace",
     "gammainc_inplace",
     "gammaincc_inplace",
@@ -183,6 +185,7 @@ arcsinh_inplace: Elemwise
 arctan2_inplace: Elemwise
 arctan_inplace: Elemwise
 arctanh_inplace: Elemwise
+beta_density_inplace: Elemwise
 beta_inplace: Elemwise
 betainc_by_a_inplace: Elemwise
 betainc_by_b_inplace: Elemwise
@@ -233,6 +236,7 @@ fmin_inplace: Elemwise
 fmod_inplace: Elemwise
 fresnel_cosine_inplace: Elemwise
 fresnel_sine_inplace: Elemwise
+gamma_density_inplace: Elemwise
 gamma_inplace: Elemwise
 gammainc_inplace: Elemwise
 gammaincc_inplace: Elemwise

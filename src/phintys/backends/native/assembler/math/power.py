@@ -97,7 +97,7 @@ def _minus_one(b: Builder, z: Value, inverse: Value) -> Value:
     return (upper * inverse - 1.0) + (z - upper) * inverse
 
 
-def _log_pair(b: Builder, x: Value) -> Pair:
+def log_pair(b: Builder, x: Value) -> Pair:
     """log(x) of positive finite x, to 2**-64 of it.
 
     As in Arm's optimized routines (pow.c), with a shorter table and a longer polynomial.
@@ -148,7 +148,7 @@ def pow_less_one(b: Builder, x: Value, y: Value) -> Value:
 def _power(b: Builder, x: Value, y: Value, more: Value | None = None) -> Value:
     """exp((y + more) log|x|) for a small number that is added to the exponent."""
     a = fabs(b, x)
-    hi, lo = _log_pair(b, a)
+    hi, lo = log_pair(b, a)
     limit = b.select(b.eq(a, 0.0), b.constant(x.type, -math.inf), a)
     hi = b.select((a > 0.0) & (a < math.inf), hi, limit)
     product, error = two_prod(b, y, hi)
