@@ -20,6 +20,7 @@ FEW = 20.0
 
 _STIRLING_FROM = 2.5
 _SERIES_FROM = 24
+_CLOSE = 0.01
 # B(2 k) / (2 k (2 k - 1)): Stirling's series (DLMF 5.11.1).
 _STIRLING = ((1, 12), (-1, 360), (1, 1260), (-1, 1680), (1, 1188), (-691, 360360), (1, 156))
 
@@ -38,8 +39,16 @@ def gamma_density(a: Any, x: Any) -> Any:
         is_inside = (a > 0) & (a < LARGEST) & (x > 0) & (x < np.inf)
         shape, place = _wide(is_inside, (a, 1), (x, 1))
         base, rest, scale = _gamma(shape)
-        logarithm = -_log_of_share(base, place, shape, place - shape)
-        exponent = (shape - 1) * logarithm + (shape - place) - rest
+        change, is_known = (place - shape) / shape, base == shape
+        logarithm = _log_near(place / base, change, is_known)
+        exponent = (shape - 1) * logarithm + (shape - place)
+        # (a - 1) log(1 + t) - a t of a small t, whose first terms cancel.
+        is_close = is_known & (np.abs(change) < _CLOSE)
+        t = np.where(is_close, change, 0)
+        series = np.zeros_like(t)
+        for n in range(12, 1, -1):
+            series = np.longdouble((-1) ** (n + 1)) / n + t * series
+        exponent = np.where(is_close, shape * t * t * series - logarithm, exponent) - rest
         result = np.where(is_inside, np.exp(exponent) / (scale * base), np.nan)
         is_zero = (a >= 0) & (a < np.inf) & ((x == np.inf) | ((a == 0) & (x > 0)))
         result = np.where(is_zero, 0, result)
@@ -61,8 +70,11 @@ def beta_density(a: Any, b: Any, x: Any) -> Any:
         is_inside = are_positive & (x > 0) & (x < 1)
         first, second, place = _wide(is_inside, (a, 1), (b, 1), (x, 0.5))
         whole, one, other = (_gamma(p) for p in (first + second, first, second))
-        exponent = (first - 1) * np.log(place * (whole[0] / one[0]))
-        exponent += (second - 1) * np.log((1 - place) * (whole[0] / other[0]))
+        change, is_large = second * place - first * (1 - place), whole[0] == first + second
+        left = _log_near(place * whole[0] / one[0], change / first, is_large & (one[0] == first))
+        right = (1 - place) * whole[0] / other[0]
+        right = _log_near(right, -change / second, is_large & (other[0] == second))
+        exponent = (first - 1) * left + (second - 1) * right
         exponent += whole[1] - one[1] - other[1]
         scale = whole[2] * whole[0] ** 2 / (one[2] * one[0] * other[2] * other[0])
         result = np.where(is_inside, np.exp(exponent) * scale, np.nan)
@@ -145,9 +157,14 @@ def poch(z: Any, m: Any) -> Any:
 
 def _log_of_share(part: Any, whole: Any, p: Any, rest: Any) -> Any:
     """Return log(part / whole), of p and p + rest or, instead of small ones, 1."""
-    is_close = (part == p) & (whole != 1) & (np.abs(rest) < 0.5 * whole)
-    near = np.log1p(np.where(is_close, -rest / whole, 0))
-    return np.where(is_close, near, np.log(part / whole))
+    return _log_near(part / whole, -rest / whole, (part == p) & (whole != 1))
+
+
+def _log_near(ratio: Any, change: Any, is_known: Any) -> Any:
+    """Return log(ratio), by the ratio less 1 where that is known and small."""
+    is_close = is_known & (np.abs(change) < 0.5)
+    near = np.log1p(np.where(is_close, change, 0))
+    return np.where(is_close, near, np.log(ratio))
 
 
 def _few_or(x: Any, most: float) -> Any:
