@@ -3,8 +3,8 @@
 A :class:`ShapedOp` has a method ``output_shapes(shapes)``. It is given the sizes of the inputs, and
 computes with them by the methods of :class:`Shapes` alone. So one rule serves
 
-- :class:`StaticShapes`, ints or ``None`` for unknown ones: the types in ``make_node``, and the
-  checks of ``perform``;
+- :class:`StaticShapes`, ints or ``None`` for unknown ones: the types in ``make_node``;
+- :class:`ExactShapes`, ints: the checks of ``perform``;
 - :class:`SymbolicShapes`, ints or symbolic: ``infer_shape``;
 - the sizes of a backend, which implements :class:`Shapes` for them, as native code does.
 """
@@ -103,11 +103,6 @@ class StaticShapes(Shapes["int | None"]):
         The Op.
     inputs
         The inputs of a node.
-    shapes
-        Their shapes; by default those of their types.
-    values
-        Position of an input -> its elements, for vectors of integers of which rules need the
-        elements; by default what is known of them.
 
     Examples
     --------
@@ -119,24 +114,15 @@ class StaticShapes(Shapes["int | None"]):
     [(5, 4)]
     """
 
-    def __init__(
-        self,
-        op: ShapedOp,
-        inputs: Sequence[Any],
-        shapes: Sequence[Sequence[int | None]] | None = None,
-        values: Mapping[int, Sequence[int]] | None = None,
-    ) -> None:
+    def __init__(self, op: ShapedOp, inputs: Sequence[Any]) -> None:
         self._op = op
         self.inputs = inputs
-        self.shapes = [x.type.shape for x in inputs] if shapes is None else shapes
-        self._values = values or {}
+        self.shapes = [x.type.shape for x in inputs]
 
     def number(self, value: int) -> int | None:
         return value
 
     def entries(self, position: int, count: int) -> Sequence[int | None]:
-        if position in self._values:
-            return self._values[position]
         known = known_sizes(self.inputs[position])
         return (None,) * count if known is None else known
 
@@ -151,12 +137,56 @@ class StaticShapes(Shapes["int | None"]):
         return size
 
     def total(self, lengths: Sequence[int | None]) -> int | None:
-        total = 0
-        for size in lengths:
-            if size is None:
-                return None
-            total += size
-        return total
+        return None if None in lengths else sum(cast("Sequence[int]", lengths))
+
+
+class ExactShapes(Shapes[int]):
+    """Sizes of values: ints.
+
+    Parameters
+    ----------
+    op
+        The Op.
+    inputs
+        The inputs of a node.
+    shapes
+        The shapes of their values.
+    values
+        Position of an input -> its elements, for vectors of integers of which rules need the
+        elements.
+    """
+
+    def __init__(
+        self,
+        op: ShapedOp,
+        inputs: Sequence[Any],
+        shapes: Sequence[Sequence[int]],
+        values: Mapping[int, Sequence[int]] | None = None,
+    ) -> None:
+        self._op = op
+        self.inputs = inputs
+        self.shapes = shapes
+        self._values = values
+
+    def number(self, value: int) -> int:
+        return value
+
+    def entries(self, position: int, count: int) -> Sequence[int]:
+        assert self._values is not None
+        return self._values[position]
+
+    def equal(self, a: int, b: int, misfit: Misfit) -> int:
+        if a == b:
+            return a
+        raise self._op.misfit_error(misfit, self)
+
+    def length(self, size: int, misfit: Misfit) -> int:
+        if size < 0:
+            raise self._op.misfit_error(misfit, self)
+        return size
+
+    def total(self, lengths: Sequence[int]) -> int:
+        return sum(lengths)
 
 
 class SymbolicShapes(Shapes[Any]):
@@ -245,8 +275,8 @@ class ShapedOp(Op):
         """Name the sizes compared, as the subject of "must be equal" or "must be at least"."""
 
     @abstractmethod
-    def misfit_error(self, misfit: Misfit, shapes: StaticShapes) -> Exception:
-        """Return the error for sizes that are known."""
+    def misfit_error(self, misfit: Misfit, shapes: Shapes[Any]) -> Exception:
+        """Return the error for sizes that are known: those of types, or those of values."""
 
     def shapes_of_results(
         self,
@@ -263,9 +293,9 @@ class ShapedOp(Op):
         shapes
             The shapes of their values.
         values
-            As for :class:`StaticShapes`.
+            As for :class:`ExactShapes`.
         """
-        return cast("Any", self.output_shapes(StaticShapes(self, inputs, shapes, values)))
+        return self.output_shapes(ExactShapes(self, inputs, shapes, values))
 
     def infer_shape(
         self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
