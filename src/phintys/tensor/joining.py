@@ -235,7 +235,7 @@ class Split(ShapedOp):
     ) -> None:
         value, given = inputs
         sizes = given.tolist()
-        self.shapes_of_results(node.inputs, [value.shape, given.shape], {1: sizes})
+        self.shapes_of_results(node.inputs, [value.shape, given.shape], (value, sizes))
         before = (slice(None),) * self.axis
         ends = list(accumulate(sizes))
         for cell, size, end in zip(output_storage, sizes, ends, strict=True):

@@ -12,13 +12,13 @@ computes with them by the methods of :class:`Shapes` alone. So one rule serves
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, cast
 
 from phintys.graph.op import Op
 from phintys.tensor.convert import constant
-from phintys.tensor.known import known_sizes
+from phintys.tensor.known import known_int, known_sizes
 from phintys.tensor.shapes import is_length, vector_elements
 from phintys.tensor.size_check import with_check
 from phintys.tensor.sizes import add_sizes, as_size, fold
@@ -74,6 +74,10 @@ class Shapes(ABC, Generic[S]):
         """Return a number as a size."""
 
     @abstractmethod
+    def value(self, position: int) -> S:
+        """Return the value of an input that is an integer without dimensions."""
+
+    @abstractmethod
     def entries(self, position: int, count: int) -> Sequence[S]:
         """Return the elements of an input that is a vector of so many integers."""
 
@@ -122,6 +126,9 @@ class StaticShapes(Shapes["int | None"]):
     def number(self, value: int) -> int | None:
         return value
 
+    def value(self, position: int) -> int | None:
+        return known_int(self.inputs[position])
+
     def entries(self, position: int, count: int) -> Sequence[int | None]:
         known = known_sizes(self.inputs[position])
         return (None,) * count if known is None else known
@@ -152,8 +159,7 @@ class ExactShapes(Shapes[int]):
     shapes
         The shapes of their values.
     values
-        Position of an input -> its elements, for vectors of integers of which rules need the
-        elements.
+        By the position of an input: the int, or the ints of a vector, where a rule needs them.
     """
 
     def __init__(
@@ -161,7 +167,7 @@ class ExactShapes(Shapes[int]):
         op: ShapedOp,
         inputs: Sequence[Any],
         shapes: Sequence[Sequence[int]],
-        values: Mapping[int, Sequence[int]] | None = None,
+        values: Sequence[Any] = (),
     ) -> None:
         self._op = op
         self.inputs = inputs
@@ -171,8 +177,10 @@ class ExactShapes(Shapes[int]):
     def number(self, value: int) -> int:
         return value
 
+    def value(self, position: int) -> int:
+        return self._values[position]
+
     def entries(self, position: int, count: int) -> Sequence[int]:
-        assert self._values is not None
         return self._values[position]
 
     def equal(self, a: int, b: int, misfit: Misfit) -> int:
@@ -213,6 +221,9 @@ class SymbolicShapes(Shapes[Any]):
 
     def number(self, value: int) -> Any:
         return value
+
+    def value(self, position: int) -> Any:
+        return self.inputs[position]
 
     def entries(self, position: int, count: int) -> Sequence[Any]:
         vector = self.inputs[position]
@@ -282,7 +293,7 @@ class ShapedOp(Op):
         self,
         inputs: Sequence[Any],
         shapes: Sequence[tuple[int, ...]],
-        values: Mapping[int, Sequence[int]] | None = None,
+        values: Sequence[Any] = (),
     ) -> list[tuple[int, ...]]:
         """Return the shapes of the results for values of known shapes; raise if these do not fit.
 
