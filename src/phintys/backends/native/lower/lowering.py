@@ -26,6 +26,7 @@ from phintys.backends.native.expressions import (
     Statement,
 )
 from phintys.backends.native.failures import Failure
+from phintys.backends.native.limits import LONGEST_FORMULA
 from phintys.backends.native.lower.overwriting import Bases
 from phintys.backends.native.lower.promised_shapes import use_promised_shapes
 from phintys.backends.native.lower.view import View
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
     from phintys.graph.variable import Variable
 
 _LEAST, _MOST = -(2**63), 2**63 - 1
-_LONGEST_FORMULA = 8
 
 Loops = tuple[LoopVariable | None, ...]
 """One loop for each axis of an array; ``None`` for an axis of size 1."""
@@ -321,7 +321,7 @@ class Lowering:
 
         A size that has become a long formula is read back nevertheless.
         """
-        if size.terms <= _LONGEST_FORMULA:
+        if size.terms <= LONGEST_FORMULA:
             self._elements.setdefault(array, {})[flat] = size
 
     def remember_source(self, array: Array, flat: int, source: View) -> None:
