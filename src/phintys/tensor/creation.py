@@ -14,11 +14,16 @@ from phintys.graph.null_type import disconnected_type
 from phintys.graph.op import Op
 from phintys.graph.sources import note_sources
 from phintys.graph.variable import Variable
+from phintys.scalar.cancelling import without_root
+from phintys.scalar.casting import Cast
+from phintys.scalar.selection import second
 from phintys.tensor import math
 from phintys.tensor._operators import operators
 from phintys.tensor._rules import is_discrete, is_missing, zero_gradient
 from phintys.tensor.convert import as_tensor_variable, constant
 from phintys.tensor.devices import takes_device
+from phintys.tensor.dim_shuffle import DimShuffle, SelectsElements, moved
+from phintys.tensor.elemwise import Elemwise
 from phintys.tensor.known import known_int
 from phintys.tensor.shapes import is_length, sizes_of, vector_elements
 from phintys.tensor.size_check import with_check
@@ -100,7 +105,7 @@ def given_lengths(op: Op, values: Iterable[Any], dtype: Any = "int8") -> tuple[i
     return lengths
 
 
-class Alloc(Op):
+class Alloc(SelectsElements, Op):
     """Return a new array of a given shape, filled with a value broadcast to that shape.
 
     Takes the value and one size for each dimension.
@@ -195,7 +200,15 @@ class Alloc(Op):
         disconnected = [disconnected_type() for _ in inputs[1:]]
         if is_discrete(value):
             return [zero_gradient(value), *disconnected]
-        return [sum_to(output_grads[0], value), *disconnected]
+        (gradient,) = output_grads
+        parts = without_root(gradient, outputs[0], or_divisors=True)
+        if parts is None:
+            return [sum_to(gradient, value), *disconnected]
+        # In the sum, the root could not cancel a divisor of its own derivative.
+        inside, outside = parts
+        total = sum_to(operators.fill(gradient, inside), value)
+        root = moved(outside, outputs[0], value, lambda y: sum_to(y, value))
+        return [total * root, *disconnected]
 
     def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
         point = eval_points[0]
@@ -578,3 +591,28 @@ def empty_like(x: Any, dtype: Any = None, *, shape: Any = None) -> TensorVariabl
     if shape is not None:
         return empty(shape, x.dtype if dtype is None else dtype)
     return AllocEmpty(x.dtype if dtype is None else dtype)(*sizes_of(x))
+
+
+_MOST_STEPS = 8  # fill, cast, a change of rank: the constant is a few steps away
+
+
+def is_known_zero(variable: Any) -> bool:
+    """Return whether a tensor is zero by construction, like the result of ``zeros_like``."""
+    for _ in range(_MOST_STEPS):
+        if isinstance(variable, TensorConstant):
+            return not variable.data.any()
+        node = variable.owner
+        if node is None:
+            return False
+        op = node.op
+        if isinstance(op, Elemwise) and (op.scalar_op is second or _is_cast(op)):
+            variable = node.inputs[-1]
+        elif isinstance(op, DimShuffle | Alloc):
+            variable = node.inputs[0]
+        else:
+            return False
+    return False
+
+
+def _is_cast(op: Elemwise) -> bool:
+    return isinstance(op.scalar_op, Cast) and not op.inplace_pattern

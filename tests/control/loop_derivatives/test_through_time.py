@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import phintys
+import phintys.scalar as ps
 import phintys.tensor as pt
 from phintys._base.errors import ArgumentError, DisconnectedInputError, NullGradientError
 from phintys.control import (
@@ -669,6 +670,14 @@ def test_gradients_through_an_index_of_all_rows(whole, mode):
     f = phintys.function([x], [phintys.grad(cost, x) for cost in costs], mode=mode)
     expected, found = f([0.0, 1.0, 2.0, 3.0])
     np.testing.assert_array_equal(found, expected)
+
+
+def test_a_number_that_is_computed_anew_in_each_step_has_a_gradient():
+    """A state that is not a tensor, and that no step reads."""
+    t, h, c, x = pt.lscalar("t"), ps.float64("h"), ps.float64("c"), pt.dscalar("x")
+    op = Scan(FunctionGraph([t, h, c], [ps.sin(c)]), LoopArguments(untraced=1, captured=1))
+    y = pt.tensor_from_scalar(op(3, ps.constant(1.0), pt.scalar_from_tensor(x)))
+    np.testing.assert_allclose(phintys.grad(y, x).eval({x: 0.3}), np.cos(0.3))
 
 
 def markov(transition, emission, start):

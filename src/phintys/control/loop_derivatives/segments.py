@@ -97,7 +97,9 @@ def plan_memory(
     text = f"{_text(steps * row)} for {steps} steps"
     if known is None:
         text += " (their number is unknown)"
-    if kept.needs_segments and (op.checkpoint or 1) == 1:
+    each = op.checkpoint or 1
+    is_whole = each > 1 and known is not None and known <= each
+    if kept.needs_segments and (each == 1 or is_whole):
         return CheckpointPlan(
             1, True, "keeps the states before all steps, to draw random numbers again"
         )
@@ -110,7 +112,6 @@ def plan_memory(
                 None, True, f"keeps everything, {text}, as checkpoint=False demands"
             )
         reason = f"keeps the states before every {op.checkpoint} steps"
-        is_whole = op.checkpoint > 1 and known is not None and known <= op.checkpoint
         return CheckpointPlan(None if is_whole else op.checkpoint, True, reason)
     budget = config.loop_megabytes * MEGABYTE
     most = row if known is None else sum(bytes_of(one, LARGE) for one in rows)

@@ -32,6 +32,7 @@ from phintys.graph.fgraph import FunctionGraph
 from phintys.graph.null_type import DisconnectedType, disconnected_type
 from phintys.graph.traversal import general_toposort
 from phintys.graph.variable import Constant, Variable
+from phintys.scalar.type import ScalarType
 from phintys.tensor import math
 from phintys.tensor.dim_shuffle import expand_dims
 from phintys.tensor.indexing import set_subtensor
@@ -316,7 +317,7 @@ class _Backward:
         rule: Pending | None = None
         terms: list[Variable] = []
         is_wanted = state.null is None and (state.is_live or state.given.last is not None)
-        if is_wanted and isinstance(state.new.type, TensorType):
+        if is_wanted and isinstance(state.new.type, TensorType | ScalarType):
             rule = pending_gradients(state, self._loop)
             terms += rule.terms
         if state.given.rows is not None and state.null is None:
