@@ -555,7 +555,6 @@ SPECIAL = [
             {**same((-9, 9)), **TINY, **same((-1000, 1000))},
             value=of_order(mp.besselj, v),
             scales=(amplitude, amplitude),
-            limits=(1e3, 1e3),
         )
         for v, name in enumerate(("j0", "j1"))
     ),

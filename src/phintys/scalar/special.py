@@ -427,17 +427,25 @@ gammainccinv = FloatRow(
 
 j0 = FloatRow(
     "j0",
-    "scipy.special:j0",
+    "phintys.scalar.bessel:j0",
     doc="Bessel function of the first kind, order 0.",
     derivative=lambda x, out: (-j1(x),),
 )
 
 j1 = FloatRow(
     "j1",
-    "scipy.special:j1",
+    "phintys.scalar.bessel:j1",
     doc="Bessel function of the first kind, order 1.",
-    derivative=lambda x, out: (0.5 * (j0(x) - jv(2, x)),),
+    derivative=lambda x, out: (_slope_of_j1(x),),
 )
+
+
+def _slope_of_j1(x: Any) -> Any:
+    """Return ``(j0 - j2) / 2``, and ``j0 - j1 / x`` where derivatives of that do not cancel."""
+    is_near = lt(abs(x), 1)
+    inner, outer = switch(is_near, x, 0), switch(is_near, 1, x)
+    return switch(is_near, 0.5 * (j0(inner) - jv(2, inner)), j0(outer) - j1(outer) / outer)
+
 
 jv = FloatRow(
     "jv",
