@@ -542,6 +542,7 @@ SPECIAL = [
         {**same((0.1, 10), (0.01, 20)), **same((100, 1000), (100, 1000))},
         (density_of_gamma,),
         by=1,
+        limits=(GOAL, 1e3),
     ),
     Slope(
         "gammaincc",
