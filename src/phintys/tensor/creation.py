@@ -175,7 +175,8 @@ class Alloc(ShapedOp):
         sizes = tuple(shapes.value(at) for at in range(1, len(shapes.inputs)))
         return ShapeError(
             f"{self}: {value} does not broadcast to {sizes}. A dimension broadcasts only "
-            "if its size is known to be 1 when the graph is built: state it with pt.specify_broadcastable(x, axis)."
+            "if its size is known to be 1 when the graph is built: state it with "
+            "pt.specify_broadcastable(x, axis)."
         )
 
     def perform(
