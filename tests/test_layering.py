@@ -104,7 +104,6 @@ MUTUAL = (
         "backends.native.routines.range_function backends.native.writer.shared_passes",
         "backends.native.writer.step_writer",
     ),
-    ("backends.native.routines.routine", "backends.native.steps.call"),
     # What the runtime knows of a program lists its callbacks and claims.
     (
         "backends.native.layout",

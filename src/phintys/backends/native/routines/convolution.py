@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from phintys.backends.native.assembler.control import divide_up, loop, when
 from phintys.backends.native.assembler.types import type_of
 from phintys.backends.native.routines.range_function import RangeFunction
-from phintys.backends.native.routines.routine import Routine
+from phintys.backends.native.steps.call import LibraryCall, Routine
 
 if TYPE_CHECKING:
     from phintys.backends.native.assembler.values import Value
     from phintys.backends.native.polynomials import Polynomial
-    from phintys.backends.native.steps.call import LibraryCall
     from phintys.backends.native.writer.main_function import MainFunction
     from phintys.backends.native.writer.step_writer import StepWriter
 

@@ -18,7 +18,7 @@ from phintys.backends.native.assembler.types import INT64, type_of
 from phintys.backends.native.routines.image_panels import CALL
 from phintys.backends.native.routines.image_parts import image_symbol
 from phintys.backends.native.routines.pool_parts import POOL, pool_symbol
-from phintys.backends.native.routines.routine import Routine
+from phintys.backends.native.steps.call import LibraryCall, Routine
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.assembler.records import Record
     from phintys.backends.native.explain import Explainer
     from phintys.backends.native.polynomials import Polynomial
-    from phintys.backends.native.steps.call import LibraryCall
     from phintys.backends.native.values import Array
     from phintys.backends.native.writer.main_function import MainFunction
     from phintys.backends.native.writer.step_writer import StepWriter

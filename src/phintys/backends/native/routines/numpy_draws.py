@@ -24,11 +24,10 @@ from phintys.backends.native.assembler.types import (
 )
 from phintys.backends.native.assembler.values import Value
 from phintys.backends.native.routines.numpy_functions import numpy_symbol
-from phintys.backends.native.routines.routine import Routine
+from phintys.backends.native.steps.call import LibraryCall, Routine
 
 if TYPE_CHECKING:
     from phintys.backends.native.polynomials import Polynomial
-    from phintys.backends.native.steps.call import LibraryCall
     from phintys.backends.native.values import Array
     from phintys.backends.native.writer.main_function import MainFunction
     from phintys.backends.native.writer.step_writer import StepWriter

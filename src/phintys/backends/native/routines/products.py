@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 from phintys.backends.native.assembler.types import type_of
 from phintys.backends.native.routines.blas_calls import FLOPS, BlasCall, GemmCall, GemvCall
 from phintys.backends.native.routines.outlined_products import most_in_tiles
-from phintys.backends.native.routines.routine import Routine
+from phintys.backends.native.steps.call import LibraryCall, Routine
 from phintys.backends.native.values import Array
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.explain import Explainer
     from phintys.backends.native.polynomials import Polynomial
     from phintys.backends.native.sizes import Size
-    from phintys.backends.native.steps.call import LibraryCall
     from phintys.backends.native.writer.main_function import MainFunction
     from phintys.backends.native.writer.step_writer import StepWriter
 

@@ -8,12 +8,11 @@ from phintys.backends.native.assembler.control import loop
 from phintys.backends.native.assembler.elements import gather
 from phintys.backends.native.assembler.types import BOOL, INT64, type_of
 from phintys.backends.native.routines.range_function import RangeFunction
-from phintys.backends.native.routines.routine import Routine
+from phintys.backends.native.steps.call import LibraryCall, Routine
 
 if TYPE_CHECKING:
     from phintys.backends.native.assembler.values import Value
     from phintys.backends.native.polynomials import Polynomial
-    from phintys.backends.native.steps.call import LibraryCall
     from phintys.backends.native.writer.main_function import MainFunction
     from phintys.backends.native.writer.step_writer import StepWriter
 

@@ -17,8 +17,8 @@ from phintys.backends.native.routines.blas_threads import one_thread
 from phintys.backends.native.routines.lanes import LARGEST, UNROLLED, Lanes
 from phintys.backends.native.routines.lapack import Arguments
 from phintys.backends.native.routines.range_function import OneIteration, RangeFunction
-from phintys.backends.native.routines.routine import Routine
 from phintys.backends.native.routines.small_systems import LARGEST_SYSTEM
+from phintys.backends.native.steps.call import LibraryCall, Routine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.polynomials import Polynomial
     from phintys.backends.native.routines.lanes import LaneMatrix, Length
     from phintys.backends.native.sizes import Size
-    from phintys.backends.native.steps.call import LibraryCall
     from phintys.backends.native.values import Array
     from phintys.backends.native.writer.main_function import MainFunction
     from phintys.backends.native.writer.step_writer import StepWriter
