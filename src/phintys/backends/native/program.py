@@ -16,6 +16,7 @@ from phintys._base.records import record
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from phintys.backends.native.costs import Costs
     from phintys.backends.native.explain import Explainer
     from phintys.backends.native.expressions import Statement
     from phintys.backends.native.layout import Layout
@@ -108,20 +109,20 @@ class Step:
         """Return the nodes with their shares of its time, given the work of a statement."""
         return {node: 1 / len(self.nodes()) for node in self.nodes()}
 
-    def work(self, main: MainFunction) -> Polynomial | None:
-        """Return a rough estimate of its time, in units of the main function, if there is one."""
+    def work(self, costs: Costs) -> Polynomial | None:
+        """Return a rough estimate of its time, from :meth:`Costs.scaled`, if there is one."""
         return None
 
-    def typical_work(self, main: MainFunction) -> Polynomial:
+    def typical_work(self, costs: Costs) -> Polynomial:
         """Estimate the usual time, including the parts that :meth:`work` leaves out."""
-        work = self.work(main)
-        return main.ring.zero if work is None else work
+        work = self.work(costs)
+        return costs.ring.zero if work is None else work
 
     def shared(self, main: MainFunction) -> SharedLoop | None:
         """Return how threads share its passes; ``None`` if they run one after the other."""
         return None
 
-    def is_divisible(self, main: MainFunction) -> bool:
+    def is_divisible(self, costs: Costs) -> bool:
         """Return whether several threads can share it, if it takes long."""
         return False
 

@@ -52,8 +52,8 @@ class Fill(Step):
     def nodes(self):
         return (self.node,)
 
-    def work(self, main):
-        return main.scaled(main.ring.product(self.target.sizes), 0.1)
+    def work(self, costs):
+        return costs.scaled(costs.ring.product(self.target.sizes), 0.1)
 
     def lines(self, explainer):
         return [f"fill {explainer.name(self.target)} with {explainer.name(self.number)}"]

@@ -14,14 +14,12 @@ from phintys.backends.native.steps.call import LibraryCall, Routine
 
 if TYPE_CHECKING:
     from phintys.backends.native.assembler.values import Value
+    from phintys.backends.native.costs import Costs
     from phintys.backends.native.polynomials import Polynomial
-    from phintys.backends.native.writer.main_function import MainFunction
     from phintys.backends.native.writer.step_writer import StepWriter
 
 _PRODUCT = 0.03
 """Nanoseconds for a product."""
-
-_WORK_SHIFT = 6
 
 _VECTORS = 8
 """Vectors of a tile: enough sums for the processor not to wait for the last product."""
@@ -36,10 +34,10 @@ class _Convolve(Routine):
     name = "convolve"
     shares_work: ClassVar[bool] = True
 
-    def work(self, call: LibraryCall[Any], main: MainFunction) -> Polynomial:
+    def work(self, call: LibraryCall[Any], costs: Costs) -> Polynomial:
         """Return a rough estimate of its time."""
         factors = [call.options["n"], call.options["m"]]
-        return main.scaled(main.ring.product(factors), _PRODUCT)
+        return costs.scaled(costs.ring.product(factors), _PRODUCT)
 
     def emit(self, call: LibraryCall[Any], writer: StepWriter) -> None:
         """Write a function for a range of the tiles, and its call."""
@@ -47,7 +45,7 @@ class _Convolve(Routine):
         tiles = _Tiles(call, ranges)
         with loop(ranges.b, ranges.begin, ranges.end) as each:
             tiles.write(each.index * tiles.length)
-        nanoseconds = writer.estimate(self.work(call, writer.main)) >> _WORK_SHIFT
+        nanoseconds = writer.nanoseconds(self.work(call, writer.costs))
         total = writer.size(call.options["n"]) + writer.size(call.options["m"]) - 1
         count = divide_up(writer.b, total, tiles.length)
         ranges.call(count, nanoseconds, is_serial=False)

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from phintys.backends.native.assembler.records import Record
+    from phintys.backends.native.costs import Costs
     from phintys.backends.native.explain import Explainer
     from phintys.backends.native.polynomials import Polynomial
     from phintys.backends.native.values import Array
-    from phintys.backends.native.writer.main_function import MainFunction
     from phintys.backends.native.writer.step_writer import StepWriter
 
 _PRODUCT = 0.015
@@ -51,7 +51,7 @@ class _Images(Routine):
         self.name = name
         self._function = function
 
-    def work(self, call: LibraryCall[Any], main: MainFunction) -> Polynomial:
+    def work(self, call: LibraryCall[Any], costs: Costs) -> Polynomial:
         """Return the time of the products."""
         names = (
             "images",
@@ -61,7 +61,7 @@ class _Images(Routine):
             *(f"{x}{at}" for x in "km" for at in range(3)),
         )
         factors = [call.options[name] for name in names]
-        return main.scaled(main.ring.product(factors), _PRODUCT)
+        return costs.scaled(costs.ring.product(factors), _PRODUCT)
 
     def line(self, call: LibraryCall[Any], explainer: Explainer) -> str:
         """Return the arrays, and the sizes of filters."""
@@ -89,11 +89,11 @@ class _MaxPool(Routine):
     name = "max_pool"
     shares_work: ClassVar[bool] = True
 
-    def work(self, call: LibraryCall[Any], main: MainFunction) -> Polynomial:
+    def work(self, call: LibraryCall[Any], costs: Costs) -> Polynomial:
         """Return the time of the comparisons."""
         names = ("images", *(f"{letter}{axis}" for letter in "wm" for axis in range(3)))
         factors = [call.options[name] for name in names]
-        return main.scaled(main.ring.product(factors), _COMPARISON)
+        return costs.scaled(costs.ring.product(factors), _COMPARISON)
 
     def line(self, call: LibraryCall[Any], explainer: Explainer) -> str:
         """Return the arrays, and the size of windows."""

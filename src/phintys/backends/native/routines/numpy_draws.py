@@ -27,9 +27,9 @@ from phintys.backends.native.routines.numpy_functions import numpy_symbol
 from phintys.backends.native.steps.call import LibraryCall, Routine
 
 if TYPE_CHECKING:
+    from phintys.backends.native.costs import Costs
     from phintys.backends.native.polynomials import Polynomial
     from phintys.backends.native.values import Array
-    from phintys.backends.native.writer.main_function import MainFunction
     from phintys.backends.native.writer.step_writer import StepWriter
 
 _EACH = 10.0
@@ -226,9 +226,9 @@ class _NumpyDraw(Routine):
     name = "draw of NumPy"
     shares_work: ClassVar[bool] = True  # it needs no BLAS, whose threads would be stopped
 
-    def work(self, call: LibraryCall[Any], main: MainFunction) -> Polynomial:
+    def work(self, call: LibraryCall[Any], costs: Costs) -> Polynomial:
         """Return a rough estimate of its time."""
-        return main.scaled(main.ring.of(call.options["count"]), _EACH)
+        return costs.scaled(costs.ring.of(call.options["count"]), _EACH)
 
     def emit(self, call: LibraryCall[Any], writer: StepWriter) -> Value:
         """Check all parameters, and then draw."""
@@ -282,9 +282,9 @@ class _NumpyBounded(Routine):
     name = "integers of NumPy"
     shares_work: ClassVar[bool] = True
 
-    def work(self, call: LibraryCall[Any], main: MainFunction) -> Polynomial:
+    def work(self, call: LibraryCall[Any], costs: Costs) -> Polynomial:
         """Return a rough estimate of its time."""
-        return main.scaled(main.ring.of(call.options["count"]), _EACH)
+        return costs.scaled(costs.ring.of(call.options["count"]), _EACH)
 
     def emit(self, call: LibraryCall[Any], writer: StepWriter) -> Value:
         """Let NumPy fill the array, unless there is no such integer."""

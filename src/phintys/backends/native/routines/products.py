@@ -16,10 +16,10 @@ from phintys.backends.native.values import Array
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from phintys.backends.native.costs import Costs
     from phintys.backends.native.explain import Explainer
     from phintys.backends.native.polynomials import Polynomial
     from phintys.backends.native.sizes import Size
-    from phintys.backends.native.writer.main_function import MainFunction
     from phintys.backends.native.writer.step_writer import StepWriter
 
 
@@ -54,11 +54,11 @@ class Product(Routine):
             if (size := call.lengths.get(f"{letter}_{kind}")) is not None
         }
 
-    def work(self, call: LibraryCall[Product], main: MainFunction) -> Polynomial:
+    def work(self, call: LibraryCall[Product], costs: Costs) -> Polynomial:
         """Return the time of the multiplications."""
         factors = [call.options[name] for name in "mnk" if name in call.options]
         factors += [entry[0] for entry in call.options.get("batch", ())]
-        return main.scaled(main.ring.product(factors), 1 / FLOPS)
+        return costs.scaled(costs.ring.product(factors), 1 / FLOPS)
 
     def line(self, call: LibraryCall[Product], explainer: Explainer) -> str:
         """Return the operands, as passed, and the lengths of the loops."""

@@ -12,14 +12,12 @@ from phintys.backends.native.steps.call import LibraryCall, Routine
 
 if TYPE_CHECKING:
     from phintys.backends.native.assembler.values import Value
+    from phintys.backends.native.costs import Costs
     from phintys.backends.native.polynomials import Polynomial
-    from phintys.backends.native.writer.main_function import MainFunction
     from phintys.backends.native.writer.step_writer import StepWriter
 
 _EACH = 10.0
 """Nanoseconds for a value: the length of the vector is known only when the call runs."""
-
-_WORK_SHIFT = 6
 
 _ABREAST = 4
 """Vectors of values that are searched at once, so that one need not wait for memory."""
@@ -34,15 +32,15 @@ class _SearchSorted(Routine):
     name = "search_sorted"
     shares_work: ClassVar[bool] = True
 
-    def work(self, call: LibraryCall[Any], main: MainFunction) -> Polynomial:
+    def work(self, call: LibraryCall[Any], costs: Costs) -> Polynomial:
         """Return a rough estimate of its time."""
-        return main.scaled(main.ring.of(call.options["count"]), _EACH)
+        return costs.scaled(costs.ring.of(call.options["count"]), _EACH)
 
     def emit(self, call: LibraryCall[Any], writer: StepWriter) -> None:
         """Write a function for a range of the values, and its call."""
         ranges = RangeFunction(writer)
         _Search(call, ranges).write()
-        nanoseconds = writer.estimate(self.work(call, writer.main)) >> _WORK_SHIFT
+        nanoseconds = writer.nanoseconds(self.work(call, writer.costs))
         ranges.call(writer.size(call.options["count"]), nanoseconds, is_serial=False)
 
 

@@ -23,19 +23,17 @@ from phintys.backends.native.steps.call import LibraryCall, Routine
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 
+    from phintys.backends.native.costs import Costs
     from phintys.backends.native.explain import Explainer
     from phintys.backends.native.polynomials import Polynomial
     from phintys.backends.native.routines.lanes import LaneMatrix, Length
     from phintys.backends.native.sizes import Size
     from phintys.backends.native.values import Array
-    from phintys.backends.native.writer.main_function import MainFunction
     from phintys.backends.native.writer.step_writer import StepWriter
 
 _NO_FAILURE = 2**63 - 1
 _STATUS_BITS = 31
 """A failure is a position and a status in one number, so that the first one is the least."""
-
-_WORK_SHIFT = 6
 
 _WRITTEN_OUT = (3, 2)
 """Sizes for which code without loops is written if the size is not known."""
@@ -238,12 +236,12 @@ class StackRoutine(Routine):
         names = {"n": "n", "k": "k", "a_stride": "the stride of a"}
         return {text: call.lengths[name] for name, text in names.items() if name in call.lengths}
 
-    def work(self, call: LibraryCall[Any], main: MainFunction) -> Polynomial:
+    def work(self, call: LibraryCall[Any], costs: Costs) -> Polynomial:
         """Return a rough estimate of its time."""
         n, count = call.options["n"], call.options["count"]
         factors = [count, n, n, call.options.get("k", n)]
-        steps = main.scaled(main.ring.product(factors), self.nanoseconds)
-        return main.ring.add(steps, main.scaled(main.ring.of(count), _EACH))
+        steps = costs.scaled(costs.ring.product(factors), self.nanoseconds)
+        return costs.ring.add(steps, costs.scaled(costs.ring.of(count), _EACH))
 
     def line(self, call: LibraryCall[Any], explainer: Explainer) -> str:
         """Return whether small matrices are computed in lanes, as well."""
@@ -264,7 +262,7 @@ class StackRoutine(Routine):
         else:
             ranges = RangeFunction(writer)
             self._write(MatrixCall(call, ranges, failures))
-            nanoseconds = writer.estimate(self.work(call, writer.main)) >> _WORK_SHIFT
+            nanoseconds = writer.nanoseconds(self.work(call, writer.costs))
             # There is one workspace, not one for each thread.
             is_serial = bool(call.workspace)
             ranges.call(writer.size(call.options["count"]), nanoseconds, is_serial=is_serial)

@@ -8,11 +8,11 @@ from phintys._base.records import record
 from phintys.backends.native.program import Step
 
 if TYPE_CHECKING:
+    from phintys.backends.native.costs import Costs
     from phintys.backends.native.explain import Explainer
     from phintys.backends.native.polynomials import Polynomial
     from phintys.backends.native.values import Array
     from phintys.backends.native.verify import Verifier
-    from phintys.backends.native.writer.main_function import MainFunction
     from phintys.backends.native.writer.step_writer import StepWriter
     from phintys.graph.apply import Apply
 
@@ -48,10 +48,10 @@ class Branch(Step):
         """Return the steps of both cases."""
         return self.then, self.otherwise
 
-    def typical_work(self, main: MainFunction) -> Polynomial:
+    def typical_work(self, costs: Costs) -> Polynomial:
         """Return the work of both cases, one of which runs."""
-        inside = [step.typical_work(main) for body in self.bodies() for step in body]
-        return main.ring.total(inside)
+        inside = [step.typical_work(costs) for body in self.bodies() for step in body]
+        return costs.ring.total(inside)
 
     def nodes(self) -> tuple[Apply, ...]:
         """Return the node, if there is one."""

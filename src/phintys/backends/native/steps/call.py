@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from phintys.backends.native.assembler.values import Value
+    from phintys.backends.native.costs import Costs
     from phintys.backends.native.explain import Explainer
     from phintys.backends.native.failures import Failure
     from phintys.backends.native.polynomials import Polynomial
     from phintys.backends.native.values import Array
-    from phintys.backends.native.writer.main_function import MainFunction
     from phintys.backends.native.writer.step_writer import StepWriter
     from phintys.graph.apply import Apply
 
@@ -90,8 +90,8 @@ class Routine:
         """Return whether it hands parts of a call to the thread pool."""
         return self.shares_work
 
-    def work(self, call: LibraryCall[Any], main: MainFunction) -> Polynomial | None:
-        """Return a rough estimate of its time, from :meth:`MainFunction.scaled`."""
+    def work(self, call: LibraryCall[Any], costs: Costs) -> Polynomial | None:
+        """Return a rough estimate of its time, from :meth:`Costs.scaled`."""
         return None
 
     def line(self, call: LibraryCall[Any], explainer: Explainer) -> str:
@@ -180,15 +180,15 @@ class LibraryCall(Step, Generic[Called]):
         """Return the node."""
         return (self.node,)
 
-    def work(self, main: MainFunction) -> Polynomial | None:
+    def work(self, costs: Costs) -> Polynomial | None:
         """Return the routine's estimate of its time."""
-        return self.routine.work(self, main)
+        return self.routine.work(self, costs)
 
-    def typical_work(self, main: MainFunction) -> Polynomial:
+    def typical_work(self, costs: Costs) -> Polynomial:
         """Return the routine's estimate of its time, or a guess."""
-        return self.work(main) or main.scaled(main.ring.one, _GUESS)
+        return self.work(costs) or costs.scaled(costs.ring.one, _GUESS)
 
-    def is_divisible(self, main: MainFunction) -> bool:
+    def is_divisible(self, costs: Costs) -> bool:
         """Return whether the routine shares this call among threads."""
         return self.routine.divides(self)
 

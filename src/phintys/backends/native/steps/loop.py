@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from phintys._base.records import record
 from phintys.backends.native.assembler.control import when
 from phintys.backends.native.assembler.types import INT64
-from phintys.backends.native.dependence import arrays_written
+from phintys.backends.native.dependence import arrays_written, varies
 from phintys.backends.native.frame import PARALLEL_NANOSECONDS
 from phintys.backends.native.kernels.inlining import touches
 from phintys.backends.native.program import SharedLoop, Step, walk_steps
@@ -17,6 +17,7 @@ from phintys.backends.native.writer.shared_passes import write_shared_loop
 
 if TYPE_CHECKING:
     from phintys.backends.native.assembler.values import Value
+    from phintys.backends.native.costs import Costs
     from phintys.backends.native.explain import Explainer
     from phintys.backends.native.kernels.short_vectors import ShortVectors
     from phintys.backends.native.layout import Layout
@@ -99,28 +100,28 @@ class Loop(Step):
         """Return the node, if there is one."""
         return () if self.node is None else (self.node,)
 
-    def work(self, main: MainFunction) -> Polynomial:
+    def work(self, costs: Costs) -> Polynomial:
         """Return the work of all passes, without that which differs between them."""
-        return main.ring.mul(main.ring.of(self.count), self._work_of_pass(main))
+        return costs.ring.mul(costs.ring.of(self.count), self._work_of_pass(costs))
 
-    def typical_work(self, main: MainFunction) -> Polynomial:
+    def typical_work(self, costs: Costs) -> Polynomial:
         """Return the work of all passes; of a few, if a condition ends them."""
         passes = self.count
         if self.until is not None:
-            sizes = main.program.sizes
+            sizes = costs.ring.sizes
             passes = sizes.arithmetic("min", passes, sizes.fixed(_USUAL_PASSES))
-        return main.ring.mul(main.ring.of(passes), main.ring.total(self.work_of_pass(main)))
+        return costs.ring.mul(costs.ring.of(passes), costs.ring.total(self.work_of_pass(costs)))
 
-    def work_of_pass(self, main: MainFunction) -> tuple[Polynomial, Polynomial]:
+    def work_of_pass(self, costs: Costs) -> tuple[Polynomial, Polynomial]:
         """Return the usual work of a pass: what several threads could share, and the rest."""
-        ring, written = main.ring, set(arrays_written(self))
+        ring, written = costs.ring, set(arrays_written(self))
         divisible: list[Polynomial] = []
-        alone = [main.scaled(ring.one, _EACH_PASS)]
+        alone = [costs.scaled(ring.one, _EACH_PASS)]
         for step in self.body:
-            work = step.typical_work(main)
-            if main.varies(work, written):
-                work = main.scaled(ring.one, _UNKNOWN)
-            (divisible if step.is_divisible(main) else alone).append(work)
+            work = step.typical_work(costs)
+            if _varies(costs, work, written):
+                work = costs.scaled(ring.one, _UNKNOWN)
+            (divisible if step.is_divisible(costs) else alone).append(work)
         return ring.total(divisible), ring.total(alone)
 
     def shared(self, main: MainFunction) -> SharedLoop | None:
@@ -136,20 +137,20 @@ class Loop(Step):
         short = main.short_vectors.get(self)
         if short is not None and short.latest.get(self):
             return None
-        divisible, alone = self.work_of_pass(main)
+        divisible, alone = self.work_of_pass(main.costs)
         work = main.ring.mul(main.ring.of(self.count), main.ring.add(divisible, alone))
-        least = main.scaled(main.ring.one, PARALLEL_NANOSECONDS)
+        least = main.costs.scaled(main.ring.one, PARALLEL_NANOSECONDS)
         if work.known is not None and work.known < (least.known or 0):
             return None
         calls = any(step.calls_library for step in inside)
         sums = list(self.sums)
         return SharedLoop(self.count, self.counter, private, sums, divisible, alone, calls)
 
-    def _work_of_pass(self, main: MainFunction) -> Polynomial:
+    def _work_of_pass(self, costs: Costs) -> Polynomial:
         written = set(arrays_written(self))
-        inside = [step.work(main) for step in self.body]
-        same = [one for one in inside if one is not None and not main.varies(one, written)]
-        return main.ring.total(same)
+        inside = [step.work(costs) for step in self.body]
+        same = [one for one in inside if one is not None and not _varies(costs, one, written)]
+        return costs.ring.total(same)
 
     def _last_of_some(self, writer: StepWriter) -> Value | None:
         """Return the number of passes between two signal checks, less one.
@@ -162,7 +163,7 @@ class Loop(Step):
             if known is not None and known < _QUICK_PASSES:
                 return None
             return b.constant(INT64, _QUICK_PASSES - 1)
-        is_long = writer.takes_long(self._work_of_pass(writer.main), _LONG_PASS)
+        is_long = writer.takes_long(self._work_of_pass(writer.costs), _LONG_PASS)
         return b.select(is_long, b.constant(INT64, 0), _POLLED_PASSES - 1)
 
     def announce(self, layout: Layout) -> list[Array]:
@@ -248,3 +249,9 @@ class Loop(Step):
                     writer.poll()
             if self.until is not None:
                 passes.until = writer.truth(self.until)
+
+
+def _varies(costs: Costs, work: Polynomial, written: set[Array]) -> bool:
+    """Return whether an amount of work can differ between passes of a loop that writes this."""
+    atoms = costs.ring.atoms
+    return any(varies(atoms[at], written) for some, _ in work.terms for at in some)

@@ -22,6 +22,7 @@ from phintys.backends.native.assembler.types import (
     type_of,
 )
 from phintys.backends.native.assembler.values import Complex, Value
+from phintys.backends.native.costs import WORK_SHIFT
 from phintys.backends.native.dependence import arrays_in_size
 from phintys.backends.native.frame import (
     CONSTANTS,
@@ -322,6 +323,10 @@ class Part:
             if False not in sums:
                 return added
             return self.b.select(self.b.eq(added, MOST), added, added - taken)
+
+    def nanoseconds(self, work: Polynomial) -> Value:
+        """Return an amount of work in nanoseconds."""
+        return self.estimate(work) >> WORK_SHIFT
 
     def saturating(self, operation: str, left: Value, right: Value) -> Value:
         """Return a sum or product of lengths, or the largest int64 if it is out of range."""

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from phintys._base.caches import kept_property
 from phintys._base.errors import IntegrityError
-from phintys.backends.native.dependence import arrays_written, needs_of, varies
+from phintys.backends.native.costs import WORK_SHIFT, Costs
+from phintys.backends.native.dependence import arrays_written, needs_of
 from phintys.backends.native.failures import Failure
 from phintys.backends.native.frame import NOTED_NANOSECONDS
 from phintys.backends.native.kernels.inlining import touches
@@ -20,7 +21,7 @@ from phintys.backends.native.steps.kernel import Kernel
 from phintys.backends.native.values import Array, Place
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from phintys.backends.native.assembler.module import Module
     from phintys.backends.native.kernels.kernel_code import KernelCode
@@ -32,9 +33,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.steps.claim import Claim
     from phintys.backends.native.values import Value
     from phintys.graph.apply import Apply
-
-WORK_UNIT = 64
-"""Units of work per nanosecond: work is counted in fractions of it."""
 
 BEFORE_COMMIT = -2
 """The number under which memory for the commit is allocated in advance, as it must not fail."""
@@ -79,6 +77,8 @@ class MainFunction:
 
     Attributes
     ----------
+    costs
+        What steps ask when they estimate their time.
     layout
         The frame's layout.
     end
@@ -109,6 +109,7 @@ class MainFunction:
         self.ring = polynomials
         self.as_given = Polynomials(_AsGiven())
         self.kernels = kernels
+        self.costs = Costs(polynomials, {kernel: code.plan for kernel, code in kernels.items()})
         self.memory = memory
         self.short_vectors = short_vectors
         self.layout = Layout(groups=len(memory.groups))
@@ -267,23 +268,17 @@ class MainFunction:
         """Return the amount of work, by the step after which it is known."""
         found: dict[int, list[Polynomial]] = defaultdict(list)
         for step in self.program.steps:
-            work = step.work(self)
+            work = step.work(self.costs)
             if work is not None:
                 found[self.memory.known_after(work)].append(work)
         return {ready: self.ring.total(work) for ready, work in found.items()}
 
-    def scaled(self, count: Polynomial, nanoseconds: float) -> Polynomial:
-        """Return the work of a number of operations, given the time of each."""
-        return self.ring.scale(count, max(1, int(nanoseconds * WORK_UNIT)))
-
-    def varies(self, work: Polynomial, written: Collection[Array]) -> bool:
-        """Return whether an amount of work can differ between passes of a loop that writes this."""
-        return any(varies(self.ring.atoms[at], written) for atoms, _ in work.terms for at in atoms)
-
     def work_after(self, step: int) -> Polynomial | None:
         """Return the work that is known after a step, if it is worth reporting."""
         work = self._work.get(step)
-        if work is None or (work.known is not None and work.known < NOTED_NANOSECONDS * WORK_UNIT):
+        if work is None or (
+            work.known is not None and work.known < NOTED_NANOSECONDS << WORK_SHIFT
+        ):
             return None
         return work
 

@@ -52,8 +52,6 @@ _FAILURE = Record.packed(
 _NONE = 2**63 - 1
 _STATUS = ("status", "first", "second")
 
-_WORK_SHIFT = 6
-
 _MOST_PRIVATE = 1 << 26
 """Bytes that each thread may take for its own passes. Where passes need more, the arrays in them
 are so large that threads share each kernel."""
@@ -179,7 +177,7 @@ class _SharedPasses:
         """Return the nanoseconds of a pass, and whether threads should share the passes."""
         b, writer = self.b, self.writer
         divisible, alone = (
-            b.minimum_number(writer.estimate(work) >> _WORK_SHIFT, _MOST)
+            b.minimum_number(writer.nanoseconds(work), _MOST)
             for work in (self.shared.divisible, self.shared.alone)
         )
         each = b.minimum_number(b.maximum_number(divisible + alone, 1), _MOST)

@@ -9,6 +9,7 @@ from phintys.backends.native.assembler.control import when
 from phintys.backends.native.assembler.module import signature
 from phintys.backends.native.assembler.types import INT32, INT64, PTR, VOID
 from phintys.backends.native.assembler.values import Complex, Value, components, joined
+from phintys.backends.native.costs import WORK_SHIFT
 from phintys.backends.native.dependence import arrays_written
 from phintys.backends.native.frame import NOTED_NANOSECONDS
 from phintys.backends.native.kernels.inlining import carried_numbers, numbers_in_registers, touches
@@ -25,10 +26,9 @@ if TYPE_CHECKING:
 
     from phintys.backends.native.assembler.builder import Builder
     from phintys.backends.native.assembler.module import Block, Function, Phi
+    from phintys.backends.native.costs import Costs
     from phintys.backends.native.polynomials import Polynomial
     from phintys.backends.native.values import LoopVariable
-
-_WORK_SHIFT = 6
 
 _LONG_CALL = 1_000_000
 """Nanoseconds of a library call after which signals are checked."""
@@ -90,9 +90,14 @@ class StepWriter(KernelCaller):
                 self.fill_record(value)
 
     def _note_work(self, work: Polynomial) -> None:
-        nanoseconds = self.estimate(work) >> _WORK_SHIFT
+        nanoseconds = self.nanoseconds(work)
         with when(self.b, self.b.le(NOTED_NANOSECONDS, nanoseconds)):
             self.b.call("phintys_work", VOID, [self.state(), nanoseconds])
+
+    @property
+    def costs(self) -> Costs:
+        """What steps ask when they estimate their time."""
+        return self.main.costs
 
     # ---- for kinds of steps ----------------------------------------------------------------
 
@@ -135,7 +140,7 @@ class StepWriter(KernelCaller):
         """Return whether some work takes longer than a given time, by a rough estimate."""
         value = self.estimate(work)
         with self.before(self.home(self.atoms_of(work)) if self.open_loops else None):
-            return self.b.lt(nanoseconds, value >> _WORK_SHIFT)
+            return self.b.lt(nanoseconds, value >> WORK_SHIFT)
 
     @contextmanager
     def passes(
@@ -278,8 +283,8 @@ class StepWriter(KernelCaller):
 
     def poll_after(self, step: Step) -> None:
         """Check for signals after a step that takes long, and does not do so itself."""
-        work = step.work(self.main)
-        if work is None or (work.known is not None and work.known < _LONG_CALL << _WORK_SHIFT):
+        work = step.work(self.costs)
+        if work is None or (work.known is not None and work.known < _LONG_CALL << WORK_SHIFT):
             return
-        with when(self.b, self.b.le(_LONG_CALL, self.estimate(work) >> _WORK_SHIFT)):
+        with when(self.b, self.b.le(_LONG_CALL, self.nanoseconds(work))):
             self.poll()
