@@ -18,10 +18,9 @@ from phintys.backends.native.lower.graph import lower_program
 from phintys.backends.native.program import walk_steps
 from phintys.backends.native.runtime.support import support
 from phintys.backends.native.runtime.threads import POOL
-from phintys.backends.native.steps import loop as loops
 from phintys.backends.native.steps.loop import Loop
 from phintys.backends.native.verify import verify_program
-from phintys.backends.native.writer import main_writer, shared_passes
+from phintys.backends.native.writer import main_function, programs, shared_passes
 from phintys.control import fori_loop, while_loop
 from phintys.gradient import jacobian
 from phintys.graph.fgraph import FunctionGraph
@@ -89,7 +88,7 @@ def draw(variable, passes, seed=0):
 @pytest.fixture(autouse=True)
 def every_loop_is_worth_it(monkeypatch):
     """Share all loops that can be shared, each pass for itself."""
-    monkeypatch.setattr(loops, "PARALLEL_NANOSECONDS", 0)
+    monkeypatch.setattr(main_function, "PARALLEL_NANOSECONDS", 0)
     monkeypatch.setattr(shared_passes, "PARALLEL_NANOSECONDS", 0)
     monkeypatch.setattr(shared_passes, "GRAIN_NANOSECONDS", 0)
 
@@ -224,7 +223,7 @@ def test_sums_over_steps(name):
 @pytest.mark.parametrize("steps", [1, 2, 3])
 def test_sums_are_read_after_the_loop(monkeypatch, steps):
     """Addresses that only the code of shared passes reads are read again."""
-    monkeypatch.setattr(main_writer, "_STEPS_IN_A_PART", steps)
+    monkeypatch.setattr(programs, "_STEPS_IN_A_PART", steps)
 
     def step(a, s, numbers):
         root = newton(a, v)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from phintys.backends.native.assembler.values import Value
     from phintys.backends.native.costs import Costs
     from phintys.backends.native.polynomials import Polynomial
-    from phintys.backends.native.writer.step_writer import StepWriter
+    from phintys.backends.native.steps.call import CallWriter
 
 _PRODUCT = 0.03
 """Nanoseconds for a product."""
@@ -39,7 +39,7 @@ class _Convolve(Routine):
         factors = [call.options["n"], call.options["m"]]
         return costs.scaled(costs.ring.product(factors), _PRODUCT)
 
-    def emit(self, call: LibraryCall[Any], writer: StepWriter) -> None:
+    def emit(self, call: LibraryCall[Any], writer: CallWriter) -> None:
         """Write a function for a range of the tiles, and its call."""
         ranges = RangeFunction(writer)
         tiles = _Tiles(call, ranges)

@@ -25,10 +25,9 @@ if TYPE_CHECKING:
 
     from phintys.backends.native.assembler.records import Record
     from phintys.backends.native.costs import Costs
-    from phintys.backends.native.explain import Explainer
     from phintys.backends.native.polynomials import Polynomial
+    from phintys.backends.native.steps.call import CallExplainer, CallWriter
     from phintys.backends.native.values import Array
-    from phintys.backends.native.writer.step_writer import StepWriter
 
 _PRODUCT = 0.015
 """Nanoseconds for a product."""
@@ -63,7 +62,7 @@ class _Images(Routine):
         factors = [call.options[name] for name in names]
         return costs.scaled(costs.ring.product(factors), _PRODUCT)
 
-    def line(self, call: LibraryCall[Any], explainer: Explainer) -> str:
+    def line(self, call: LibraryCall[Any], explainer: CallExplainer) -> str:
         """Return the arrays, and the sizes of filters."""
         given, made = (
             ", ".join(map(explainer.name, arrays)) for arrays in (call.inputs, call.outputs)
@@ -71,7 +70,7 @@ class _Images(Routine):
         sizes = [explainer.size(call.options[f"k{axis}"]) for axis in range(3)]
         return f"call {self.name}({given}) -> {made}    [{' x '.join(sizes)} elements of filters]"
 
-    def emit(self, call: LibraryCall[Any], writer: StepWriter) -> None:
+    def emit(self, call: LibraryCall[Any], writer: CallWriter) -> None:
         """Write the call of the outlined function."""
         source, factor = call.inputs
         arrays = {"source": source, "factor": factor, "out": call.outputs[0]}
@@ -95,13 +94,13 @@ class _MaxPool(Routine):
         factors = [call.options[name] for name in names]
         return costs.scaled(costs.ring.product(factors), _COMPARISON)
 
-    def line(self, call: LibraryCall[Any], explainer: Explainer) -> str:
+    def line(self, call: LibraryCall[Any], explainer: CallExplainer) -> str:
         """Return the arrays, and the size of windows."""
         source, values, places = map(explainer.name, (*call.inputs, *call.outputs))
         sizes = [explainer.size(call.options[f"w{axis}"]) for axis in range(3)]
         return f"call {self.name}({source}) -> {values}, {places}    [windows {' x '.join(sizes)}]"
 
-    def emit(self, call: LibraryCall[Any], writer: StepWriter) -> None:
+    def emit(self, call: LibraryCall[Any], writer: CallWriter) -> None:
         """Write the call of the outlined function."""
         values, places = call.outputs
         arrays = {"source": call.inputs[0], "values": values, "places": places}
@@ -112,7 +111,7 @@ def _call(
     record: Record,
     arrays: Mapping[str, Array],
     call: LibraryCall[Any],
-    writer: StepWriter,
+    writer: CallWriter,
     symbol: str,
 ) -> None:
     """Write the call of an outlined function that is passed a record, and shares its work."""

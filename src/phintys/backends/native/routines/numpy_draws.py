@@ -29,8 +29,8 @@ from phintys.backends.native.steps.call import LibraryCall, Routine
 if TYPE_CHECKING:
     from phintys.backends.native.costs import Costs
     from phintys.backends.native.polynomials import Polynomial
+    from phintys.backends.native.steps.call import CallWriter
     from phintys.backends.native.values import Array
-    from phintys.backends.native.writer.step_writer import StepWriter
 
 _EACH = 10.0
 """Nanoseconds for a number, of most distributions."""
@@ -230,7 +230,7 @@ class _NumpyDraw(Routine):
         """Return a rough estimate of its time."""
         return costs.scaled(costs.ring.of(call.options["count"]), _EACH)
 
-    def emit(self, call: LibraryCall[Any], writer: StepWriter) -> Value:
+    def emit(self, call: LibraryCall[Any], writer: CallWriter) -> Value:
         """Check all parameters, and then draw."""
         b, function = writer.b, call.options["function"]
         address, *parameters = call.inputs
@@ -286,7 +286,7 @@ class _NumpyBounded(Routine):
         """Return a rough estimate of its time."""
         return costs.scaled(costs.ring.of(call.options["count"]), _EACH)
 
-    def emit(self, call: LibraryCall[Any], writer: StepWriter) -> Value:
+    def emit(self, call: LibraryCall[Any], writer: CallWriter) -> Value:
         """Let NumPy fill the array, unless there is no such integer."""
         b = writer.b
         address, *ends = call.inputs

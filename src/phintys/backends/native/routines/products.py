@@ -17,10 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from phintys.backends.native.costs import Costs
-    from phintys.backends.native.explain import Explainer
     from phintys.backends.native.polynomials import Polynomial
     from phintys.backends.native.sizes import Size
-    from phintys.backends.native.writer.step_writer import StepWriter
+    from phintys.backends.native.steps.call import CallExplainer, CallWriter
 
 
 class Product(Routine):
@@ -60,7 +59,7 @@ class Product(Routine):
         factors += [entry[0] for entry in call.options.get("batch", ())]
         return costs.scaled(costs.ring.product(factors), 1 / FLOPS)
 
-    def line(self, call: LibraryCall[Product], explainer: Explainer) -> str:
+    def line(self, call: LibraryCall[Product], explainer: CallExplainer) -> str:
         """Return the operands, as passed, and the lengths of the loops."""
         options = call.options
         operands = [
@@ -77,7 +76,7 @@ class Product(Routine):
         batch = [explainer.size(entry[0]) for entry in options.get("batch", ())]
         return text + (f" {' * '.join(batch)} times" if batch else "")
 
-    def emit(self, call: LibraryCall[Product], writer: StepWriter) -> None:
+    def emit(self, call: LibraryCall[Product], writer: CallWriter) -> None:
         """Write the call, and loops around it."""
         self._code(call, writer).write()
 
@@ -85,14 +84,14 @@ class Product(Routine):
 class MatrixProduct(Product):
     """``gemm``, which computes small products in tiles, without BLAS."""
 
-    def line(self, call: LibraryCall[Product], explainer: Explainer) -> str:
+    def line(self, call: LibraryCall[Product], explainer: CallExplainer) -> str:
         """Return whether it is computed in tiles, or up to which size, as well."""
         line = super().line(call, explainer)
         texts = [explainer.size(call.options[name]) for name in "mnk"]
         lengths = [int(text) if text.isdigit() else None for text in texts]
         if 1 in lengths[:2]:  # a product with a vector
             return line
-        target, type_ = explainer.emitted.module.target, type_of(call.outputs[0].dtype)
+        target, type_ = explainer.target, type_of(call.outputs[0].dtype)
         most = most_in_tiles(target, type_, lengths, is_repeated="batch" in call.options)
         if not most:
             return line

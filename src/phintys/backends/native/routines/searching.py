@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from phintys.backends.native.assembler.values import Value
     from phintys.backends.native.costs import Costs
     from phintys.backends.native.polynomials import Polynomial
-    from phintys.backends.native.writer.step_writer import StepWriter
+    from phintys.backends.native.steps.call import CallWriter
 
 _EACH = 10.0
 """Nanoseconds for a value: the length of the vector is known only when the call runs."""
@@ -36,7 +36,7 @@ class _SearchSorted(Routine):
         """Return a rough estimate of its time."""
         return costs.scaled(costs.ring.of(call.options["count"]), _EACH)
 
-    def emit(self, call: LibraryCall[Any], writer: StepWriter) -> None:
+    def emit(self, call: LibraryCall[Any], writer: CallWriter) -> None:
         """Write a function for a range of the values, and its call."""
         ranges = RangeFunction(writer)
         _Search(call, ranges).write()

@@ -24,12 +24,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 
     from phintys.backends.native.costs import Costs
-    from phintys.backends.native.explain import Explainer
     from phintys.backends.native.polynomials import Polynomial
     from phintys.backends.native.routines.lanes import LaneMatrix, Length
     from phintys.backends.native.sizes import Size
+    from phintys.backends.native.steps.call import CallExplainer, CallWriter
     from phintys.backends.native.values import Array
-    from phintys.backends.native.writer.step_writer import StepWriter
 
 _NO_FAILURE = 2**63 - 1
 _STATUS_BITS = 31
@@ -243,7 +242,7 @@ class StackRoutine(Routine):
         steps = costs.scaled(costs.ring.product(factors), self.nanoseconds)
         return costs.ring.add(steps, costs.scaled(costs.ring.of(count), _EACH))
 
-    def line(self, call: LibraryCall[Any], explainer: Explainer) -> str:
+    def line(self, call: LibraryCall[Any], explainer: CallExplainer) -> str:
         """Return whether small matrices are computed in lanes, as well."""
         line = super().line(call, explainer)
         lengths = _small_lengths(call)
@@ -252,7 +251,7 @@ class StackRoutine(Routine):
         is_known = all(size.known is not None for size in lengths)
         return f"{line}, in lanes" + f" up to {LARGEST} rows" * (not is_known)
 
-    def emit(self, call: LibraryCall[Any], writer: StepWriter) -> tuple[Value, Value] | None:
+    def emit(self, call: LibraryCall[Any], writer: CallWriter) -> tuple[Value, Value] | None:
         """Write the calls, and return the status and the position of the first failure."""
         b = writer.b
         failures = b.slot(INT64)

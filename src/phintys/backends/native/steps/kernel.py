@@ -13,13 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from phintys.backends.native.costs import Costs
-    from phintys.backends.native.explain import Explainer
     from phintys.backends.native.expressions import Statement
     from phintys.backends.native.polynomials import Polynomial
     from phintys.backends.native.sizes import Size
     from phintys.backends.native.values import Array, LoopVariable
-    from phintys.backends.native.verify import Verifier
-    from phintys.backends.native.writer.step_writer import StepWriter
     from phintys.graph.apply import Apply
 
 
@@ -117,15 +114,3 @@ class Kernel(Step):
         """The arrays that it writes."""
         targets = [statement.target.label for statement in self.statements]
         return f"the kernel that writes {', '.join(targets)}"
-
-    def lines(self, explainer: Explainer) -> list[str]:
-        """Return its loops and statements."""
-        return explainer.kernel(self)
-
-    def verify(self, verifier: Verifier) -> None:
-        """Check its nests."""
-        verifier.kernel(self)
-
-    def emit(self, writer: StepWriter) -> None:
-        """Write the call of its function."""
-        writer.kernel(self)

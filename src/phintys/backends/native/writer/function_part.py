@@ -119,6 +119,11 @@ class Part:
         self._stack: Value | None = None
         self.open_loops: list[OpenLoop] = []
 
+    @property
+    def is_repeated(self) -> bool:
+        """Whether a loop of steps repeats the code."""
+        return bool(self.open_loops)
+
     def end(self) -> None:
         """End the function."""
         b = self.b
@@ -443,11 +448,12 @@ class Part:
         with self.before(self.home_of_address(array, offset)):
             return self.b.offset(base, number, type_of(array.dtype))
 
-    def home_of_sizes(self, *sizes: Size) -> OpenLoop | None:
-        """Return the outermost open loop in which sizes do not change."""
-        if not self.open_loops:
-            return None
-        return self.home(atom for size in sizes for atom in self.atoms_of(self.main.ring.of(size)))
+    @contextmanager
+    def where_fixed(self, *sizes: Size) -> Generator[None]:
+        """Write before the first pass of the outermost loop in which sizes do not change."""
+        atoms = (atom for size in sizes for atom in self.atoms_of(self.main.ring.of(size)))
+        with self.before(self.home(atoms) if self.open_loops else None):
+            yield
 
     def home_of_address(self, array: Array, offset: Polynomial) -> OpenLoop | None:
         """Return the outermost open loop in which an address does not change."""

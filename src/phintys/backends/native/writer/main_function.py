@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING
 
 from phintys._base.caches import kept_property
 from phintys._base.errors import IntegrityError
+from phintys._base.records import record
 from phintys.backends.native.costs import WORK_SHIFT, Costs
-from phintys.backends.native.dependence import arrays_written, needs_of
+from phintys.backends.native.dependence import arrays_written, needs_of, touches
 from phintys.backends.native.failures import Failure
-from phintys.backends.native.frame import NOTED_NANOSECONDS
-from phintys.backends.native.kernels.inlining import touches
-from phintys.backends.native.layout import Layout
+from phintys.backends.native.frame import NOTED_NANOSECONDS, PARALLEL_NANOSECONDS
+from phintys.backends.native.layout import Layout, announce
 from phintys.backends.native.polynomials import Polynomial, Polynomials
 from phintys.backends.native.program import Program, Step, walk_steps
 from phintys.backends.native.sizes import Arithmetic, Element, Size, Sizes
 from phintys.backends.native.steps.kernel import Kernel
-from phintys.backends.native.values import Array, Place
+from phintys.backends.native.steps.loop import Loop
+from phintys.backends.native.values import Array, LoopVariable, Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.kernels.short_vectors import ShortVectors
     from phintys.backends.native.memory import MemoryPlan
     from phintys.backends.native.polynomials import Atom
-    from phintys.backends.native.program import SharedLoop
     from phintys.backends.native.steps.callback import Callback
     from phintys.backends.native.steps.claim import Claim
     from phintys.backends.native.values import Value
@@ -47,6 +47,37 @@ in memory.
 
 Hundreds of such arrays together are still within the range of an int64.
 """
+
+
+@record(eq=False)
+class SharedLoop:
+    """A loop of steps that threads can share, since its passes are independent of each other.
+
+    A pass of such a loop writes rows of its own, and memory that nothing reads after it, or in
+    another pass. So passes can run at once if each thread has such memory of its own. Kernels and
+    products inside are then computed by one thread.
+
+    Attributes
+    ----------
+    count, counter
+        The number of passes, and that of a pass.
+    private
+        The memory that a thread needs for its own passes.
+    sums
+        The memory to which passes add.
+    divisible, alone
+        The work of a pass that threads could share as well, and the rest.
+    calls_library
+        Whether passes call a library.
+    """
+
+    count: Size
+    counter: LoopVariable
+    private: list[Array]
+    sums: list[Array]
+    divisible: Polynomial
+    alone: Polynomial
+    calls_library: bool
 
 
 class _AsGiven(Sizes):
@@ -148,7 +179,7 @@ class MainFunction:
         layout = self.layout
         values: list[Value] = [*self.program.arguments, *self.program.results]
         for step in walk_steps(self.program.steps):
-            values += step.announce(layout)
+            values += announce(step, layout)
         values += [array for array in self.memory.first_writes if array.place == Place.RESULT]
         for value in values:
             if value in layout.records:
@@ -253,7 +284,7 @@ class MainFunction:
     def _shared_loops(self, steps: Sequence[Step]) -> Iterator[tuple[Step, SharedLoop]]:
         """Yield the loops that threads can share; of loops in loops, the outermost."""
         for step in steps:
-            shared = step.shared(self)
+            shared = self._shared_loop(step) if isinstance(step, Loop) else None
             if shared is not None:
                 yield step, shared
                 continue
@@ -261,6 +292,28 @@ class MainFunction:
             if short is None or not short.is_certain:  # where all vectors are in registers
                 for body in step.bodies():
                     yield from self._shared_loops(body)
+
+    def _shared_loop(self, loop: Loop) -> SharedLoop | None:
+        """Return how threads share a loop if its passes are independent, and may take long."""
+        rows, inside = loop.own_rows, list(walk_steps(loop.body))
+        if rows is None or any(step.needs_caller for step in inside):
+            return None
+        outside = {*rows, *loop.sums}
+        private = list(dict.fromkeys(a for a in arrays_written(loop) if a not in outside))
+        touched = touches([loop])
+        if any(a.place != Place.BUFFER or touched[a] != self.touches[a] for a in private):
+            return None
+        short = self.short_vectors.get(loop)
+        if short is not None and short.latest.get(loop):
+            return None
+        divisible, alone = loop.work_of_pass(self.costs)
+        work = self.ring.mul(self.ring.of(loop.count), self.ring.add(divisible, alone))
+        least = self.costs.scaled(self.ring.one, PARALLEL_NANOSECONDS)
+        if work.known is not None and work.known < (least.known or 0):
+            return None
+        calls = any(step.calls_library for step in inside)
+        sums = list(loop.sums)
+        return SharedLoop(loop.count, loop.counter, private, sums, divisible, alone, calls)
 
     # ---- work --------------------------------------------------------------------------------
 

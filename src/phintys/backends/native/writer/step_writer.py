@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from functools import singledispatch
 from typing import TYPE_CHECKING
 
+from phintys._base.errors import IntegrityError
 from phintys.backends.native.assembler.control import when
 from phintys.backends.native.assembler.module import signature
 from phintys.backends.native.assembler.types import INT32, INT64, PTR, VOID
 from phintys.backends.native.assembler.values import Complex, Value, components, joined
 from phintys.backends.native.costs import WORK_SHIFT
-from phintys.backends.native.dependence import arrays_written
+from phintys.backends.native.dependence import arrays_written, touches
 from phintys.backends.native.frame import NOTED_NANOSECONDS
-from phintys.backends.native.kernels.inlining import carried_numbers, numbers_in_registers, touches
+from phintys.backends.native.kernels.inlining import carried_numbers, numbers_in_registers
 from phintys.backends.native.program import Step
 from phintys.backends.native.steps.kernel import Kernel
 from phintys.backends.native.values import Array, Place
@@ -69,7 +71,7 @@ class StepWriter(KernelCaller):
     def step(self, number: int, step: Step) -> None:
         """Emit a step at the top level, whose number is given."""
         self.take_results(number)
-        step.emit(self)
+        write_step(step, self)
 
     def after(self, number: int) -> None:
         """Read sizes that are known after a step, and allocate memory whose size is now known."""
@@ -104,10 +106,10 @@ class StepWriter(KernelCaller):
     def inside(self, steps: Sequence[Step]) -> None:
         """Emit steps of a branch or loop; sizes that they compute are known right after each."""
         for step in steps:
-            step.check_limits(self)
+            write_limits(step, self)
             if self.open_loops and not step.bodies() and not self.is_inline(step):
                 self.save(array.memory for array in step.reads())
-            step.emit(self)
+            write_step(step, self)
             elements = self.main.elements_of(step)
             self.forget_sizes({element.array.memory for element in elements})
             for element in elements:
@@ -288,3 +290,16 @@ class StepWriter(KernelCaller):
             return
         with when(self.b, self.b.le(_LONG_CALL, self.nanoseconds(work))):
             self.poll()
+
+
+@singledispatch
+def write_step(step: Step, writer: StepWriter) -> None:
+    """Write the code of a step, by the rule of its kind."""
+    kind = type(step).__name__
+    msg = f"Steps of the kind {kind} have no code: add a rule by @write_step.register({kind})."
+    raise IntegrityError(msg)
+
+
+@singledispatch
+def write_limits(step: Step, writer: StepWriter) -> None:
+    """Write the checks that must precede a step, and anything that overwrites shared values."""
