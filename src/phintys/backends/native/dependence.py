@@ -232,9 +232,12 @@ def may_fail(statement: Statement) -> bool:
 
 
 def _fails(part: Expression) -> bool:
-    if isinstance(part, Operation):
-        return part.op is ps.pow and part.dtype.kind == "i"
-    return isinstance(part, IndexCheck)
+    return isinstance(part, IndexCheck) or (isinstance(part, Operation) and has_no_result(part))
+
+
+def has_no_result(operation: Operation) -> bool:
+    """Return whether an operation has no result for some values."""
+    return operation.op is ps.pow and operation.dtype.kind == "i"
 
 
 # ---- replacing loops and arrays ----------------------------------------------------------------

@@ -21,7 +21,7 @@ from phintys.backends.native.expressions import (
     SizeValue,
     Statement,
 )
-from phintys.backends.native.kernels.functions import plans_of
+from phintys.backends.native.kernels.planning import plans_of
 from phintys.backends.native.program import Step, walk_steps
 from phintys.backends.native.sizes import Arithmetic, Element, Extent, written
 from phintys.backends.native.sizes import Counter as LoopCounter
@@ -219,8 +219,8 @@ class Explainer:
         """Return the lines of a kernel: the ops it fuses, its loops and statements."""
         code = self.emitted.kernels[kernel]
         plan = code.plan
-        if code.stands_for is not None:  # that of another kernel
-            plan, _ = plans_of(kernel, plan.addressing.polynomials, self.emitted.module.target)
+        if not code.has_own_plan:
+            plan, _ = plans_of(kernel, plan.addressing.polynomials, self.target)
         ops: dict[str, None] = {}
         for statement in kernel.statements:
             ops.update((str(node.op), None) for node in statement.nodes)

@@ -12,6 +12,7 @@ import phintys
 import phintys.tensor as pt
 from phintys import ifelse, scan
 from phintys._base.errors import IntegrityError
+from phintys.backends.native import plan as planning
 from phintys.backends.native.assembler.target import Target
 from phintys.backends.native.frame import STATUS
 from phintys.backends.native.lower.graph import lower_program
@@ -20,7 +21,7 @@ from phintys.backends.native.runtime.support import support
 from phintys.backends.native.runtime.threads import POOL
 from phintys.backends.native.steps.loop import Loop
 from phintys.backends.native.verify import verify_program
-from phintys.backends.native.writer import main_function, programs, shared_passes
+from phintys.backends.native.writer import programs, shared_passes
 from phintys.control import fori_loop, while_loop
 from phintys.gradient import jacobian
 from phintys.graph.fgraph import FunctionGraph
@@ -88,7 +89,7 @@ def draw(variable, passes, seed=0):
 @pytest.fixture(autouse=True)
 def every_loop_is_worth_it(monkeypatch):
     """Share all loops that can be shared, each pass for itself."""
-    monkeypatch.setattr(main_function, "PARALLEL_NANOSECONDS", 0)
+    monkeypatch.setattr(planning, "PARALLEL_NANOSECONDS", 0)
     monkeypatch.setattr(shared_passes, "PARALLEL_NANOSECONDS", 0)
     monkeypatch.setattr(shared_passes, "GRAIN_NANOSECONDS", 0)
 

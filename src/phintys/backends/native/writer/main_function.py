@@ -8,26 +8,23 @@ from typing import TYPE_CHECKING
 
 from phintys._base.caches import kept_property
 from phintys._base.errors import IntegrityError
-from phintys._base.records import record
-from phintys.backends.native.costs import WORK_SHIFT, Costs
-from phintys.backends.native.dependence import arrays_written, needs_of, touches
+from phintys.backends.native.costs import WORK_SHIFT
+from phintys.backends.native.dependence import arrays_written, needs_of
 from phintys.backends.native.failures import Failure
-from phintys.backends.native.frame import NOTED_NANOSECONDS, PARALLEL_NANOSECONDS
+from phintys.backends.native.frame import NOTED_NANOSECONDS
 from phintys.backends.native.layout import Layout, announce
 from phintys.backends.native.polynomials import Polynomial, Polynomials
-from phintys.backends.native.program import Program, Step, walk_steps
+from phintys.backends.native.program import Step, walk_steps
 from phintys.backends.native.sizes import Arithmetic, Element, Size, Sizes
 from phintys.backends.native.steps.kernel import Kernel
-from phintys.backends.native.steps.loop import Loop
-from phintys.backends.native.values import Array, LoopVariable, Place
+from phintys.backends.native.values import Array, Place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Sequence
 
     from phintys.backends.native.assembler.module import Module
     from phintys.backends.native.kernels.kernel_code import KernelCode
-    from phintys.backends.native.kernels.short_vectors import ShortVectors
-    from phintys.backends.native.memory import MemoryPlan
+    from phintys.backends.native.plan import Plan
     from phintys.backends.native.polynomials import Atom
     from phintys.backends.native.steps.callback import Callback
     from phintys.backends.native.steps.claim import Claim
@@ -49,37 +46,6 @@ Hundreds of such arrays together are still within the range of an int64.
 """
 
 
-@record(eq=False)
-class SharedLoop:
-    """A loop of steps that threads can share, since its passes are independent of each other.
-
-    A pass of such a loop writes rows of its own, and memory that nothing reads after it, or in
-    another pass. So passes can run at once if each thread has such memory of its own. Kernels and
-    products inside are then computed by one thread.
-
-    Attributes
-    ----------
-    count, counter
-        The number of passes, and that of a pass.
-    private
-        The memory that a thread needs for its own passes.
-    sums
-        The memory to which passes add.
-    divisible, alone
-        The work of a pass that threads could share as well, and the rest.
-    calls_library
-        Whether passes call a library.
-    """
-
-    count: Size
-    counter: LoopVariable
-    private: list[Array]
-    sums: list[Array]
-    divisible: Polynomial
-    alone: Polynomial
-    calls_library: bool
-
-
 class _AsGiven(Sizes):
     """Sizes that are not merged: checks compare them as they were given."""
 
@@ -93,23 +59,15 @@ class MainFunction:
 
     Parameters
     ----------
-    program
-        The program.
+    plan
+        The plan of the program.
     module
         The module for the function, which contains the kernels.
-    polynomials
-        The polynomials of the program.
     kernels
         The functions of each kernel.
-    memory
-        The placement of arrays.
-    short_vectors
-        The loops that can be carried out on short vectors.
 
     Attributes
     ----------
-    costs
-        What steps ask when they estimate their time.
     layout
         The frame's layout.
     end
@@ -118,34 +76,24 @@ class MainFunction:
         Polynomials of sizes that are not known to be equal yet.
     kept_atoms
         Sizes that are in the frame at the point where code is being written.
-    inline
-        The kernels that are written where they run.
-    shared_loops
-        The loops that threads can share.
     has_copier
         Whether the function that copies slots of the frame has been written.
     """
 
-    def __init__(
-        self,
-        program: Program,
-        module: Module,
-        polynomials: Polynomials,
-        kernels: dict[Kernel, KernelCode],
-        memory: MemoryPlan,
-        short_vectors: Mapping[Step, ShortVectors],
-    ) -> None:
+    def __init__(self, plan: Plan, module: Module, kernels: dict[Kernel, KernelCode]) -> None:
+        program, memory = plan.program, plan.memory
+        self.plan = plan
         self.program = program
         self.module = module
-        self.ring = polynomials
+        self.ring = plan.ring
         self.as_given = Polynomials(_AsGiven())
         self.kernels = kernels
-        self.costs = Costs(polynomials, {kernel: code.plan for kernel, code in kernels.items()})
+        self.costs = plan.costs
         self.memory = memory
-        self.short_vectors = short_vectors
+        self.short_vectors = plan.short_vectors
+        self.shared_loops = plan.shared_loops
         self.layout = Layout(groups=len(memory.groups))
         self.kept_atoms: set[Atom] = set()
-        self.inline = {kernel for kernel, code in kernels.items() if not code.symbol}
         self._arguments = set(program.arguments)
         self.commit_start = program.commit_start
         self._make_records()
@@ -159,10 +107,9 @@ class MainFunction:
         self._callbacks = {step: at for at, step in enumerate(self.layout.callbacks)}
         self._new_arrays = {array: at for at, array in enumerate(self.layout.new_arrays)}
         self._claims = {step: at for at, step in enumerate(self.layout.claims)}
-        self.shared_loops = dict(self._shared_loops(program.steps[: self.commit_start]))
         self._elements = self._elements_by_step()
         self.read_as_sizes = {e.array.memory for some in self._elements.values() for e in some}
-        for one in short_vectors.values():
+        for one in self.short_vectors.values():
             one.arrays -= self.read_as_sizes  # which are read from memory
         self._inner_elements: dict[Step, list[Element]] = defaultdict(list)
         self._carried: dict[Step, list[Element]] = {}
@@ -250,7 +197,7 @@ class MainFunction:
         for step in walk_steps(self.program.steps):
             if not isinstance(step, Kernel):
                 found += step.sizes()
-            elif step in self.inline:  # those of kernels that are functions are in the ring
+            elif step in self.plan.inline:  # those of kernels that are functions are in the ring
                 found += [size for one in step.statements for size in needs_of(one).sizes]
         for value in self.layout.records:
             if isinstance(value, Array):
@@ -273,47 +220,6 @@ class MainFunction:
         if slot is None:
             slot = self._atom_slots[atom] = self.layout.room(1)
         return slot
-
-    @kept_property
-    def touches(self) -> Counter[Array]:
-        """How often steps access each array."""
-        return touches(self.program.steps)
-
-    # ---- loops -------------------------------------------------------------------------------
-
-    def _shared_loops(self, steps: Sequence[Step]) -> Iterator[tuple[Step, SharedLoop]]:
-        """Yield the loops that threads can share; of loops in loops, the outermost."""
-        for step in steps:
-            shared = self._shared_loop(step) if isinstance(step, Loop) else None
-            if shared is not None:
-                yield step, shared
-                continue
-            short = self.short_vectors.get(step)
-            if short is None or not short.is_certain:  # where all vectors are in registers
-                for body in step.bodies():
-                    yield from self._shared_loops(body)
-
-    def _shared_loop(self, loop: Loop) -> SharedLoop | None:
-        """Return how threads share a loop if its passes are independent, and may take long."""
-        rows, inside = loop.own_rows, list(walk_steps(loop.body))
-        if rows is None or any(step.needs_caller for step in inside):
-            return None
-        outside = {*rows, *loop.sums}
-        private = list(dict.fromkeys(a for a in arrays_written(loop) if a not in outside))
-        touched = touches([loop])
-        if any(a.place != Place.BUFFER or touched[a] != self.touches[a] for a in private):
-            return None
-        short = self.short_vectors.get(loop)
-        if short is not None and short.latest.get(loop):
-            return None
-        divisible, alone = loop.work_of_pass(self.costs)
-        work = self.ring.mul(self.ring.of(loop.count), self.ring.add(divisible, alone))
-        least = self.costs.scaled(self.ring.one, PARALLEL_NANOSECONDS)
-        if work.known is not None and work.known < (least.known or 0):
-            return None
-        calls = any(step.calls_library for step in inside)
-        sums = list(loop.sums)
-        return SharedLoop(loop.count, loop.counter, private, sums, divisible, alone, calls)
 
     # ---- work --------------------------------------------------------------------------------
 

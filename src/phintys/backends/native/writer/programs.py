@@ -17,10 +17,7 @@ from phintys.backends.native.assembler.builder import Builder
 from phintys.backends.native.assembler.module import Module
 from phintys.backends.native.assembler.types import INT32, PTR
 from phintys.backends.native.kernels.functions import KernelWriter
-from phintys.backends.native.kernels.inlining import inline_kernels
-from phintys.backends.native.kernels.short_vectors import short_vectors_of
-from phintys.backends.native.memory import plan_memory
-from phintys.backends.native.polynomials import Polynomials
+from phintys.backends.native.plan import Plan
 from phintys.backends.native.program import walk_steps
 from phintys.backends.native.steps.kernel import Kernel
 from phintys.backends.native.writer import step_rules  # noqa: F401 - registers the rules
@@ -86,25 +83,27 @@ def emit_program(program: Program, target: Target, *, timed: bool = False) -> Em
     timed
         Whether it measures its steps.
     """
-    module = Module(target)
-    polynomials = Polynomials(program.sizes)
-    steps = [step for step in walk_steps(program.steps) if isinstance(step, Kernel)]
-    short = short_vectors_of(program.steps, polynomials, target)
-    plans = {
-        kernel: plan
-        for one in short.values()
-        if one.is_certain
-        for kernel, plan in one.plans.items()
-    }
-    inline = inline_kernels(program.steps) | plans.keys()
-    kernels = KernelWriter(module, polynomials).write(steps, inline, plans)
-    memory = plan_memory(program, polynomials, kernels)
-    step_clock = clock.of_program(program, module, polynomials) if timed else None
-    main = MainFunction(program, module, polynomials, kernels, memory, short)
+    return write_program(Plan(program, target), timed=timed)
+
+
+def write_program(plan: Plan, *, timed: bool = False) -> EmittedProgram:
+    """Return the code of a program that has been planned.
+
+    Parameters
+    ----------
+    plan
+        Its plan.
+    timed
+        Whether it measures its steps.
+    """
+    module = Module(plan.target)
+    kernels = KernelWriter(module, plan.ring).write(plan.kernels)
+    step_clock = clock.of_program(plan.program, module, plan.ring) if timed else None
+    main = MainFunction(plan, module, kernels)
     _MainWriter(main, step_clock).write()
     main.layout.uses_threads = "phintys_parallel_for" in module.declared
-    shared = frozenset(main.shared_loops)
-    return EmittedProgram(module, main.layout, kernels, memory, shared, step_clock)
+    shared = frozenset(plan.shared_loops)
+    return EmittedProgram(module, main.layout, kernels, plan.memory, shared, step_clock)
 
 
 class _MainWriter:

@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from phintys.backends.native.assembler.module import Module
+    from phintys.backends.native.plan import SharedLoop
     from phintys.backends.native.program import Step
     from phintys.backends.native.values import Array
-    from phintys.backends.native.writer.main_function import SharedLoop
     from phintys.backends.native.writer.step_writer import StepWriter
 
 _FAILURE = Record.packed(

@@ -213,9 +213,9 @@ class StepWriter(KernelCaller):
     def _numbers_in(self, loop: Step) -> set[Array]:
         """Return the numbers that stay in registers while an outermost loop runs."""
         if self.short is not None:
-            inline = self.main.inline | self.short.plans.keys()
+            inline = self.main.plan.inline | self.short.plans.keys()
             return numbers_in_registers(loop, inline) | self.short.arrays
-        found = numbers_in_registers(loop, self.main.inline)
+        found = numbers_in_registers(loop, self.main.plan.inline)
         for other, shared in self.main.shared_loops.items():
             if other is not loop:  # its passes are a function of their own
                 found.difference_update(shared.private, shared.sums)
@@ -234,7 +234,7 @@ class StepWriter(KernelCaller):
             for memory in written
             if memory in carried
             or memory.place == Place.RESULT
-            or inside[memory] != self.main.touches[memory]
+            or inside[memory] != self.main.plan.touches[memory]
             or memory in self.main.read_as_sizes
         ]
 
