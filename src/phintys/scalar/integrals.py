@@ -176,7 +176,7 @@ spence = FloatRow(
 
 binom = FloatRow(
     "binom",
-    "phintys.scalar.log_beta:binom",
+    "phintys.scalar.gamma_quotients:binom",
     doc="Binomial coefficient, for real n and k too.",
     parameters=("n", "k"),
     example="[4.0, 5.5], 2.0",
@@ -190,12 +190,11 @@ binom = FloatRow(
 
 poch = FloatRow(
     "poch",
-    "scipy.special:poch",
+    "phintys.scalar.gamma_quotients:poch",
     doc="Rising factorial, gamma(z + m) / gamma(z).",
     parameters=("z", "m"),
     nin=2,
     intervals=((0.5, 5.0), (0.2, 3.0)),
-    external=True,
     derivative=lambda z, m, out: (
         out * digamma_difference(z, m),
         out * digamma(z + m),

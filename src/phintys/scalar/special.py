@@ -13,9 +13,9 @@ import numpy as np
 
 from phintys._base.late import LateModule
 from phintys._base.uninterrupted import import_whole
-from phintys.scalar.arithmetic import abs, fmod, sign, sqr, xlogy
+from phintys.scalar.arithmetic import abs, fmod, sign, sqr
 from phintys.scalar.cancelling import pull_by_slope_of_log
-from phintys.scalar.comparison import gt, lt
+from phintys.scalar.comparison import eq, gt, lt
 from phintys.scalar.exponential import exp, exp_of_product, log
 from phintys.scalar.gamma_slopes import slope_by_differences
 from phintys.scalar.log_gamma import log_gamma
@@ -91,24 +91,37 @@ erfcx = FloatRow(
 _LARGEST_TAIL = 30.0  # erfc is 0 from here on
 
 
-def _by_tail(quantile: Any, tail: Any) -> Any:
-    """Return ``exp(quantile**2)``, where ``tail`` is ``erfc(abs(quantile))`` and has its digits.
+def _exp_of_square_values(x: Any, tail: Any) -> Any:
+    nearer = np.minimum(np.abs(x), x.dtype.type(_LARGEST_TAIL))
+    with np.errstate(divide="ignore"):
+        return import_whole("scipy.special").erfcx(nearer) / tail
 
-    Those of the square multiply the error of the quantile.
-    """
-    return erfcx(minimum(abs(quantile), _LARGEST_TAIL)) / tail
+
+exp_of_square = FloatRow(
+    "exp_of_square",
+    _exp_of_square_values,
+    doc="exp(x**2), from tail = erfc(\\|x\\|), which has the digits that the square of x lacks.",
+    parameters=("x", "tail"),
+    nin=2,
+    intervals=((0.1, 2.0), (0.1, 0.9)),
+    expansion=lambda x, tail: erfcx(minimum(abs(x), _LARGEST_TAIL)) / tail,
+    # The tail follows from x. By its own derivative the terms of that of the quotient cancel, and
+    # overflow although their difference does not.
+    derivative=lambda x, tail, out: (2 * x * out, 0),
+    special=False,
+)
 
 
 def _slope_of_erfinv(x: Any, out: Any) -> Any:
     is_near = lt(abs(x), 0.5)
     near = exp(sqr(switch(is_near, out, 0)))
-    return _ROOT_PI_BY_TWO * switch(is_near, near, _by_tail(out, 1 - abs(x)))
+    return _ROOT_PI_BY_TWO * switch(is_near, near, exp_of_square(out, 1 - abs(x)))
 
 
 def _slope_of_erfcinv(x: Any, out: Any) -> Any:
     is_near = lt(abs(x - 1), 0.5)
     near = exp(sqr(switch(is_near, out, 0)))
-    return _ROOT_PI_BY_TWO * switch(is_near, near, _by_tail(out, minimum(x, 2 - x)))
+    return _ROOT_PI_BY_TWO * switch(is_near, near, exp_of_square(out, minimum(x, 2 - x)))
 
 
 erfinv = FloatRow(
@@ -180,9 +193,9 @@ log_ndtr = FloatRow(
 
 def _slope_of_ndtri(x: Any, out: Any) -> Any:
     is_near = lt(abs(x - 0.5), 0.25)
-    near = _ROOT_TWO_PI * exp(0.5 * sqr(switch(is_near, out, 0)))
-    far = _ROOT_HALF_PI * _by_tail(_ROOT_HALF * out, minimum(x, 1 - x))
-    return switch(is_near, near, far)
+    near = exp(0.5 * sqr(switch(is_near, out, 0)))
+    far = exp_of_square(_ROOT_HALF * out, 2 * minimum(x, 1 - x))
+    return _ROOT_TWO_PI * switch(is_near, near, far)
 
 
 ndtri = FloatRow(
@@ -276,7 +289,7 @@ digamma_difference = FloatRow(
 
 beta = FloatRow(
     "beta",
-    "phintys.scalar.log_beta:beta",
+    "phintys.scalar.gamma_quotients:beta",
     doc="Beta function: gamma(a) gamma(b) / gamma(a + b).",
     parameters=("a", "b"),
     nin=2,
@@ -298,10 +311,21 @@ betaln = FloatRow(
 )
 
 
-def _gamma_density(k: Any, x: Any) -> Any:
-    # At infinity, where the exponential is 0, the power must be finite.
-    bounded = minimum(x, float(np.finfo(dtype_of(x)).max))
-    return exp(xlogy(k - 1, bounded) - x - gammaln(k))
+gamma_density = FloatRow(
+    "gamma_density",
+    "phintys.scalar.gamma_quotients:gamma_density",
+    doc="x**(a - 1) exp(-x) / gamma(a), the derivative of gammainc.",
+    parameters=("a", "x"),
+    nin=2,
+    domain="a >= 0 and x >= 0",
+    intervals=((0.5, 5.0), (0.1, 5.0)),
+    derivative=lambda a, x, out: (
+        out * (log(x) - digamma(a)),
+        # The first term is 0 for all x if a is 1.
+        out * ((a - 1) / switch(eq(a, 1), 1, x) - 1),
+    ),
+    special=False,
+)
 
 
 log_gamma_slope = FloatRow(
@@ -338,16 +362,11 @@ log_gamma_bend = FloatRow(
 )
 
 
-def _gamma_density_of_log(a: Any, x: Any) -> Any:
-    """Return the density of the logarithm of a gamma number."""
-    return exp(xlogy(a, x) - x - gammaln(a))
-
-
 def _slope_by_order(a: Any, x: Any) -> Any:
     """Return the derivative of ``gammainc`` in its order: 0 where all or nothing is below x."""
     is_inside = and_(gt(x, 0), lt(x, math.inf))
     inside = switch(is_inside, x, 1)
-    slope = log_gamma_slope(a, log(inside)) * _gamma_density_of_log(a, inside)
+    slope = log_gamma_slope(a, log(inside)) * inside * gamma_density(a, inside)
     return switch(is_inside, -slope, 0.0)
 
 
@@ -358,7 +377,7 @@ gammainc = FloatRow(
     parameters=("a", "x"),
     domain="a >= 0 and x >= 0",
     nin=2,
-    derivative=lambda k, x, out: (_slope_by_order(k, x), _gamma_density(k, x)),
+    derivative=lambda k, x, out: (_slope_by_order(k, x), gamma_density(k, x)),
 )
 
 gammaincc = FloatRow(
@@ -368,7 +387,7 @@ gammaincc = FloatRow(
     parameters=("a", "x"),
     domain="a >= 0 and x >= 0",
     nin=2,
-    derivative=lambda k, x, out: (-_slope_by_order(k, x), -_gamma_density(k, x)),
+    derivative=lambda k, x, out: (-_slope_by_order(k, x), -gamma_density(k, x)),
 )
 
 gammaincinv = FloatRow(
@@ -383,7 +402,7 @@ gammaincinv = FloatRow(
     external=True,
     derivative=lambda a, y, out: (
         out * log_gamma_slope(a, log(out)),
-        1 / _gamma_density(a, out),
+        1 / gamma_density(a, out),
     ),
 )
 
@@ -399,7 +418,7 @@ gammainccinv = FloatRow(
     external=True,
     derivative=lambda a, y, out: (
         out * log_gamma_slope(a, log(out)),
-        -1 / _gamma_density(a, out),
+        -1 / gamma_density(a, out),
     ),
 )
 

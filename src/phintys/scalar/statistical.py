@@ -31,7 +31,8 @@ logit = FloatRow(
     example="[0.5, 0.9]",
     intervals=((0.05, 0.95),),
     expansion=_logit,
-    derivative=lambda x, out: (1 / (x * (1 - x)),),
+    # The derivatives of these terms do not overflow with different signs.
+    derivative=lambda x, out: (1 / x + 1 / (1 - x),),
 )
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
+from phintys.backends.native.limits import WORK_UNIT
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from phintys.backends.native.polynomials import Polynomial, Polynomials
-
-WORK_SHIFT = 6
-"""Work is counted in fractions of a nanosecond: ``1 << WORK_SHIFT`` units are one."""
 
 
 class KernelCost(Protocol):
@@ -48,4 +47,4 @@ class Costs:
 
     def scaled(self, count: Polynomial, nanoseconds: float) -> Polynomial:
         """Return the work of a number of operations, given the time of each."""
-        return self.ring.scale(count, max(1, int(nanoseconds * (1 << WORK_SHIFT))))
+        return self.ring.scale(count, max(1, int(nanoseconds * WORK_UNIT)))

@@ -8,10 +8,10 @@ from phintys._base.caches import kept_property
 from phintys._base.records import record
 from phintys.backends.native.costs import Costs
 from phintys.backends.native.dependence import arrays_written, touches
-from phintys.backends.native.frame import PARALLEL_NANOSECONDS
 from phintys.backends.native.kernels.code_sharing import PlannedKernel, plan_kernels
 from phintys.backends.native.kernels.inlining import inline_kernels
 from phintys.backends.native.kernels.short_vectors import short_vectors_of
+from phintys.backends.native.limits import PARALLEL_NANOSECONDS
 from phintys.backends.native.memory import plan_memory
 from phintys.backends.native.polynomials import Polynomial, Polynomials
 from phintys.backends.native.program import walk_steps

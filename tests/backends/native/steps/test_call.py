@@ -12,8 +12,7 @@ from phintys._base.errors import IntegrityError, OutOfBoundsError
 from phintys.backends.native.failures import Failure
 from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.routines.lapack import LapackRoutine
-from phintys.backends.native.steps.call import LibraryCall
-from phintys.backends.native.writer.step_rules import LARGEST
+from phintys.backends.native.steps.call import LARGEST, LibraryCall
 from phintys.graph import Apply, Op
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from phintys.backends.native.assembler.control import divide_up, loop, when
 from phintys.backends.native.assembler.types import type_of
+from phintys.backends.native.limits import CONVOLUTION_NANOSECONDS, CONVOLUTION_VECTORS
 from phintys.backends.native.routines.range_function import RangeFunction
 from phintys.backends.native.steps.call import LibraryCall, Routine
 
@@ -17,12 +18,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.costs import Costs
     from phintys.backends.native.polynomials import Polynomial
     from phintys.backends.native.steps.call import CallWriter
-
-_PRODUCT = 0.03
-"""Nanoseconds for a product."""
-
-_VECTORS = 8
-"""Vectors of a tile: enough sums for the processor not to wait for the last product."""
 
 
 class _Convolve(Routine):
@@ -37,7 +32,7 @@ class _Convolve(Routine):
     def work(self, call: LibraryCall[Any], costs: Costs) -> Polynomial:
         """Return a rough estimate of its time."""
         factors = [call.options["n"], call.options["m"]]
-        return costs.scaled(costs.ring.product(factors), _PRODUCT)
+        return costs.scaled(costs.ring.product(factors), CONVOLUTION_NANOSECONDS)
 
     def emit(self, call: LibraryCall[Any], writer: CallWriter) -> None:
         """Write a function for a range of the tiles, and its call."""
@@ -64,7 +59,7 @@ class _Tiles:
         b = self._b = ranges.b
         self._type = type_of(call.outputs[0].dtype)
         self._lanes = b.target.lanes(self._type)
-        self.length = self._lanes * _VECTORS
+        self.length = self._lanes * CONVOLUTION_VECTORS
         first, second = (ranges.pointer(array) for array in call.inputs)
         n, m = (ranges.size(call.options[name]) for name in "nm")
         is_longer = m <= n
@@ -112,7 +107,9 @@ class _Tiles:
     def _places(self, pointer: Value, start: Value) -> list[Value]:
         """Return the addresses of the vectors of a tile."""
         first = self._b.offset(pointer, start, self._type)
-        return [self._b.offset(first, at * self._lanes, self._type) for at in range(_VECTORS)]
+        return [
+            self._b.offset(first, at * self._lanes, self._type) for at in range(CONVOLUTION_VECTORS)
+        ]
 
     def _clear(self, start: Value) -> None:
         b, wide = self._b, self._type.of(self._lanes)
@@ -129,7 +126,7 @@ class _Tiles:
             factors = b.splat(factor, self._lanes)
             sources = self._places(self._long, start - each.index)
             values = [b.load(wide, source, align=1) for source in sources]
-            each.next(*map(self._plus, each.carried, values, [factors] * _VECTORS))
+            each.next(*map(self._plus, each.carried, values, [factors] * CONVOLUTION_VECTORS))
         for result, place in zip(each.results, places, strict=True):
             b.store(result, place, align=1)
 

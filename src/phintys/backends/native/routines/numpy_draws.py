@@ -23,6 +23,7 @@ from phintys.backends.native.assembler.types import (
     type_of,
 )
 from phintys.backends.native.assembler.values import Value
+from phintys.backends.native.limits import DRAW_NANOSECONDS
 from phintys.backends.native.routines.numpy_functions import numpy_symbol
 from phintys.backends.native.steps.call import LibraryCall, Routine
 
@@ -31,9 +32,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.polynomials import Polynomial
     from phintys.backends.native.steps.call import CallWriter
     from phintys.backends.native.values import Array
-
-_EACH = 10.0
-"""Nanoseconds for a number, of most distributions."""
 
 
 # ---- what NumPy refuses ------------------------------------------------------------------------
@@ -228,7 +226,7 @@ class _NumpyDraw(Routine):
 
     def work(self, call: LibraryCall[Any], costs: Costs) -> Polynomial:
         """Return a rough estimate of its time."""
-        return costs.scaled(costs.ring.of(call.options["count"]), _EACH)
+        return costs.scaled(costs.ring.of(call.options["count"]), DRAW_NANOSECONDS)
 
     def emit(self, call: LibraryCall[Any], writer: CallWriter) -> Value:
         """Check all parameters, and then draw."""
@@ -284,7 +282,7 @@ class _NumpyBounded(Routine):
 
     def work(self, call: LibraryCall[Any], costs: Costs) -> Polynomial:
         """Return a rough estimate of its time."""
-        return costs.scaled(costs.ring.of(call.options["count"]), _EACH)
+        return costs.scaled(costs.ring.of(call.options["count"]), DRAW_NANOSECONDS)
 
     def emit(self, call: LibraryCall[Any], writer: CallWriter) -> Value:
         """Let NumPy fill the array, unless there is no such integer."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from phintys.backends.native.assembler.control import loop
 from phintys.backends.native.assembler.elements import gather
 from phintys.backends.native.assembler.types import BOOL, INT64, type_of
+from phintys.backends.native.limits import SEARCH_NANOSECONDS, SEARCHED_VECTORS
 from phintys.backends.native.routines.range_function import RangeFunction
 from phintys.backends.native.steps.call import LibraryCall, Routine
 
@@ -15,12 +16,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.costs import Costs
     from phintys.backends.native.polynomials import Polynomial
     from phintys.backends.native.steps.call import CallWriter
-
-_EACH = 10.0
-"""Nanoseconds for a value: the length of the vector is known only when the call runs."""
-
-_ABREAST = 4
-"""Vectors of values that are searched at once, so that one need not wait for memory."""
 
 
 class _SearchSorted(Routine):
@@ -34,7 +29,7 @@ class _SearchSorted(Routine):
 
     def work(self, call: LibraryCall[Any], costs: Costs) -> Polynomial:
         """Return a rough estimate of its time."""
-        return costs.scaled(costs.ring.of(call.options["count"]), _EACH)
+        return costs.scaled(costs.ring.of(call.options["count"]), SEARCH_NANOSECONDS)
 
     def emit(self, call: LibraryCall[Any], writer: CallWriter) -> None:
         """Write a function for a range of the values, and its call."""
@@ -71,9 +66,9 @@ class _Search:
         if self._type.kind == "f":
             self._place_of_nan = self._n if self._is_right else self._count_of_numbers(steps)
         lanes = b.target.lanes(INT64)
-        whole = begin + ((end - begin) & -(lanes * _ABREAST))
-        with loop(b, begin, whole, lanes * _ABREAST) as each:
-            self._search([each.index + lanes * at for at in range(_ABREAST)], lanes, steps)
+        whole = begin + ((end - begin) & -(lanes * SEARCHED_VECTORS))
+        with loop(b, begin, whole, lanes * SEARCHED_VECTORS) as each:
+            self._search([each.index + lanes * at for at in range(SEARCHED_VECTORS)], lanes, steps)
         with loop(b, whole, end) as each:
             self._search([each.index], 1, steps)
         b.jump(after)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 from phintys._base.errors import IntegrityError
 from phintys._base.records import record
+from phintys.backends.native.limits import UNKNOWN_NANOSECONDS
 from phintys.backends.native.program import Step
 from phintys.backends.native.sizes import Size
 
@@ -22,8 +23,9 @@ if TYPE_CHECKING:
     from phintys.backends.native.values import Array
     from phintys.graph.apply import Apply
 
-_GUESS = 1000.0
-"""Nanoseconds of a routine that has no estimate."""
+
+LARGEST = 2**31 - 1
+"""The largest number that a routine can be passed."""
 
 
 class CallExplainer(Protocol):
@@ -260,7 +262,7 @@ class LibraryCall(Step, Generic[Called]):
 
     def typical_work(self, costs: Costs) -> Polynomial:
         """Return the routine's estimate of its time, or a guess."""
-        return self.work(costs) or costs.scaled(costs.ring.one, _GUESS)
+        return self.work(costs) or costs.scaled(costs.ring.one, UNKNOWN_NANOSECONDS)
 
     def is_divisible(self, costs: Costs) -> bool:
         """Return whether the routine shares this call among threads."""

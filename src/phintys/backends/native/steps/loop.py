@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from phintys._base.records import record
 from phintys.backends.native.dependence import arrays_written, varies
+from phintys.backends.native.limits import LOOP_STEP_NANOSECONDS, UNKNOWN_NANOSECONDS, USUAL_STEPS
 from phintys.backends.native.program import Step
 
 if TYPE_CHECKING:
@@ -14,15 +15,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.sizes import Size
     from phintys.backends.native.values import Array, LoopVariable
     from phintys.graph.apply import Apply
-
-_USUAL_PASSES = 16
-"""A guess at the passes of a loop that ends by a condition."""
-
-_EACH_PASS = 2.0
-"""Nanoseconds for a pass, however little it computes."""
-
-_UNKNOWN = 1000.0
-"""A guess at the nanoseconds of a step if they may differ between passes."""
 
 
 @record(eq=False)
@@ -86,18 +78,18 @@ class Loop(Step):
         passes = self.count
         if self.until is not None:
             sizes = costs.ring.sizes
-            passes = sizes.arithmetic("min", passes, sizes.fixed(_USUAL_PASSES))
+            passes = sizes.arithmetic("min", passes, sizes.fixed(USUAL_STEPS))
         return costs.ring.mul(costs.ring.of(passes), costs.ring.total(self.work_of_pass(costs)))
 
     def work_of_pass(self, costs: Costs) -> tuple[Polynomial, Polynomial]:
         """Return the usual work of a pass: what several threads could share, and the rest."""
         ring, written = costs.ring, set(arrays_written(self))
         divisible: list[Polynomial] = []
-        alone = [costs.scaled(ring.one, _EACH_PASS)]
+        alone = [costs.scaled(ring.one, LOOP_STEP_NANOSECONDS)]
         for step in self.body:
             work = step.typical_work(costs)
             if _varies(costs, work, written):
-                work = costs.scaled(ring.one, _UNKNOWN)
+                work = costs.scaled(ring.one, UNKNOWN_NANOSECONDS)
             (divisible if step.is_divisible(costs) else alone).append(work)
         return ring.total(divisible), ring.total(alone)
 

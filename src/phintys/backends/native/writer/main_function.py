@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 
 from phintys._base.caches import kept_property
 from phintys._base.errors import IntegrityError
-from phintys.backends.native.costs import WORK_SHIFT
 from phintys.backends.native.dependence import arrays_written, needs_of
 from phintys.backends.native.failures import Failure
-from phintys.backends.native.frame import NOTED_NANOSECONDS
 from phintys.backends.native.layout import Layout, announce
+from phintys.backends.native.limits import FRAME_BUFFER_BYTES, NOTED_NANOSECONDS, WORK_UNIT
 from phintys.backends.native.polynomials import Polynomial, Polynomials
 from phintys.backends.native.program import Step, walk_steps
 from phintys.backends.native.sizes import Arithmetic, Element, Size, Sizes
@@ -34,8 +33,6 @@ if TYPE_CHECKING:
 BEFORE_COMMIT = -2
 """The number under which memory for the commit is allocated in advance, as it must not fail."""
 
-_FRAME_BYTES = 2048
-"""Bytes of a frame up to which buffers are put in it: half of what the runtime has on the stack."""
 
 _BOUNDED_BITS = 58
 _FACTOR_BITS = 10
@@ -235,9 +232,7 @@ class MainFunction:
     def work_after(self, step: int) -> Polynomial | None:
         """Return the work that is known after a step, if it is worth reporting."""
         work = self._work.get(step)
-        if work is None or (
-            work.known is not None and work.known < NOTED_NANOSECONDS << WORK_SHIFT
-        ):
+        if work is None or (work.known is not None and work.known < NOTED_NANOSECONDS * WORK_UNIT):
             return None
         return work
 
@@ -307,7 +302,7 @@ class MainFunction:
 
         Not if there are callbacks: their Ops may keep arrays that are views of it.
         """
-        is_small = 8 * self.layout.slots + bytes_ <= _FRAME_BYTES
+        is_small = 8 * self.layout.slots + bytes_ <= FRAME_BUFFER_BYTES
         return is_small and not self.layout.callbacks
 
     def buffer_at(self, slot: int) -> int:

@@ -17,6 +17,7 @@ from phintys.backends.native.assembler.builder import Builder
 from phintys.backends.native.assembler.module import Module
 from phintys.backends.native.assembler.types import INT32, PTR
 from phintys.backends.native.kernels.functions import KernelWriter
+from phintys.backends.native.limits import STEPS_IN_A_PART
 from phintys.backends.native.plan import Plan
 from phintys.backends.native.program import walk_steps
 from phintys.backends.native.steps.kernel import Kernel
@@ -37,10 +38,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.writer.clock import StepClock
 else:
     clock = LateModule("phintys.backends.native.writer.clock")
-
-
-_STEPS_IN_A_PART = 32
-"""Maximum number of steps in one function: LLVM's time grows faster than the length."""
 
 
 @record(eq=False)
@@ -149,8 +146,7 @@ class _MainWriter:
     ) -> None:
         """Emit a function, in parts if it is long."""
         parts = [
-            steps[at : at + _STEPS_IN_A_PART]
-            for at in range(0, max(1, len(steps)), _STEPS_IN_A_PART)
+            steps[at : at + STEPS_IN_A_PART] for at in range(0, max(1, len(steps)), STEPS_IN_A_PART)
         ]
         if len(parts) == 1:
             self._part(whole, "", parts[0], is_first=is_first, is_last=is_last)

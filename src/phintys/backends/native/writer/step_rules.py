@@ -14,9 +14,10 @@ from phintys.backends.native.assembler.types import INT32, INT64, PTR
 from phintys.backends.native.dependence import arrays_written
 from phintys.backends.native.failures import LimitFailure
 from phintys.backends.native.frame import EXCEPTION, NO_RESULT
+from phintys.backends.native.limits import LONG_STEP_NANOSECONDS, POLLED_QUICK_STEPS, POLLED_STEPS
 from phintys.backends.native.routines.blas_threads import one_thread
 from phintys.backends.native.steps.branch import Branch
-from phintys.backends.native.steps.call import LibraryCall
+from phintys.backends.native.steps.call import LARGEST, LibraryCall
 from phintys.backends.native.steps.callback import Callback
 from phintys.backends.native.steps.check import Check, Fence
 from phintys.backends.native.steps.claim import Claim
@@ -30,18 +31,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.writer import shared_passes
 else:
     shared_passes = LateModule("phintys.backends.native.writer.shared_passes")
-
-LARGEST = 2**31 - 1
-"""The largest number that a routine can be passed."""
-
-_POLLED_PASSES = 64
-"""Passes between two signal checks, if passes are not long."""
-
-_LONG_PASS = 100_000
-"""Nanoseconds of a long pass, by a rough estimate."""
-
-_QUICK_PASSES = 4096
-"""Passes between two signal checks, if a pass computes a few numbers."""
 
 
 @write_step.register(Kernel)
@@ -205,8 +194,8 @@ def _last_of_some(loop: Loop, writer: StepWriter) -> Value | None:
     b = writer.b
     if all(writer.is_inline(step) or step.only_checks for step in loop.body):
         known = writer.main.ring.of(loop.count).known
-        if known is not None and known < _QUICK_PASSES:
+        if known is not None and known < POLLED_QUICK_STEPS:
             return None
-        return b.constant(INT64, _QUICK_PASSES - 1)
-    is_long = writer.takes_long(loop.work_of_some(writer.costs), _LONG_PASS)
-    return b.select(is_long, b.constant(INT64, 0), _POLLED_PASSES - 1)
+        return b.constant(INT64, POLLED_QUICK_STEPS - 1)
+    is_long = writer.takes_long(loop.work_of_some(writer.costs), LONG_STEP_NANOSECONDS)
+    return b.select(is_long, b.constant(INT64, 0), POLLED_STEPS - 1)

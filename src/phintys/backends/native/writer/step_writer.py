@@ -11,10 +11,9 @@ from phintys.backends.native.assembler.control import when
 from phintys.backends.native.assembler.module import signature
 from phintys.backends.native.assembler.types import INT32, INT64, PTR, VOID
 from phintys.backends.native.assembler.values import Complex, Value, components, joined
-from phintys.backends.native.costs import WORK_SHIFT
 from phintys.backends.native.dependence import arrays_written, touches
-from phintys.backends.native.frame import NOTED_NANOSECONDS
 from phintys.backends.native.kernels.inlining import carried_numbers, numbers_in_registers
+from phintys.backends.native.limits import NOTED_NANOSECONDS, POLLED_WORK, WORK_SHIFT
 from phintys.backends.native.program import Step
 from phintys.backends.native.steps.kernel import Kernel
 from phintys.backends.native.values import Array, Place
@@ -31,9 +30,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.costs import Costs
     from phintys.backends.native.polynomials import Polynomial
     from phintys.backends.native.values import LoopVariable
-
-_LONG_CALL = 1_000_000
-"""Nanoseconds of a library call after which signals are checked."""
 
 
 class Passes:
@@ -286,9 +282,9 @@ class StepWriter(KernelCaller):
     def poll_after(self, step: Step) -> None:
         """Check for signals after a step that takes long, and does not do so itself."""
         work = step.work(self.costs)
-        if work is None or (work.known is not None and work.known < _LONG_CALL << WORK_SHIFT):
+        if work is None or (work.known is not None and work.known < POLLED_WORK << WORK_SHIFT):
             return
-        with when(self.b, self.b.le(_LONG_CALL, self.nanoseconds(work))):
+        with when(self.b, self.b.le(POLLED_WORK, self.nanoseconds(work))):
             self.poll()
 
 

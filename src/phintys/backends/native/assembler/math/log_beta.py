@@ -1,4 +1,4 @@
-"""The beta function, its logarithm, and binomial coefficients.
+"""The logarithm of the beta function.
 
 Of large arguments, logarithms of gamma functions are huge, and their differences lose the digits
 that differ. Stirling's series leaves quotients of powers, and small remainders (A. R. DiDonato and
@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING
 from phintys.backends.native.assembler.builder import Builder
 from phintys.backends.native.assembler.math.coefficients import BINET
 from phintys.backends.native.assembler.math.exact import polynomial
-from phintys.backends.native.assembler.math.exponential import exp
 from phintys.backends.native.assembler.math.lanewise import redo_lanes
 from phintys.backends.native.assembler.math.log_gamma import gammaln
 from phintys.backends.native.assembler.math.logarithm import log, log1p
 from phintys.backends.native.assembler.math.registry import float_function
 from phintys.backends.native.assembler.values import Value
-from phintys.scalar.log_beta import FEW, LARGE_BINOMIAL, LARGE_SUM, STIRLING_FROM
+from phintys.scalar.log_beta import STIRLING_FROM
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,38 +37,6 @@ def betaln(b: Builder, x: Value, y: Value) -> Value:
     others = ~(are_positive & b.le(STIRLING_FROM, high) & (high < math.inf))
     found = _unless_all(b, others, lambda: _log_beta(b, *_safe(b, others, low, high)))
     return redo_lanes(b, found, others, "phintys_scipy_betaln_float64", [x, y])
-
-
-@float_function("beta", 2)
-def beta(b: Builder, x: Value, y: Value) -> Value:
-    """gamma(x) gamma(y) / gamma(x + y)"""
-    if x.type.name == "float32":
-        return _in_double(beta, b, x, y)
-    low, high = b.minimum_number(x, y), b.maximum_number(x, y)
-    others = ~((low > 0.0) & b.le(LARGE_SUM, x + y) & (high < math.inf))
-    found = _unless_all(b, others, lambda: exp(b, _log_beta(b, *_safe(b, others, low, high))))
-    return redo_lanes(b, found, others, "phintys_scipy_beta_float64", [x, y])
-
-
-@float_function("binom", 2)
-def binom(b: Builder, n: Value, k: Value) -> Value:
-    """1 / ((n + 1) beta(k + 1, n - k + 1))"""
-    if n.type.name == "float32":
-        return _in_double(binom, b, n, k)
-    rest = n - k
-    is_usual = (k > -1.0) & (rest > -1.0) & b.le(LARGE_BINOMIAL, n) & (n < math.inf)
-    for few in (k, rest):
-        is_usual = is_usual & ~(b.eq(few, b.intrinsic("rint", few)) & (few < FEW))
-    others = ~is_usual
-    low, high = b.minimum_number(k, rest) + 1.0, b.maximum_number(k, rest) + 1.0
-
-    def compute() -> Value:
-        below = log(b, b.select(others, 1.0, n + 1.0))
-        return exp(b, -(_log_beta(b, *_safe(b, others, low, high)) + below))
-
-    return redo_lanes(
-        b, _unless_all(b, others, compute), others, "phintys_scipy_binom_float64", [n, k]
-    )
 
 
 def _in_double(
