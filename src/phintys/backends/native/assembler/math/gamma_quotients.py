@@ -28,7 +28,7 @@ from phintys.backends.native.assembler.math.exact import (
 from phintys.backends.native.assembler.math.exponential import exp_of_sum
 from phintys.backends.native.assembler.math.floating import fabs
 from phintys.backends.native.assembler.math.iteration import frozen, iterate
-from phintys.backends.native.assembler.math.lanewise import redo_lanes
+from phintys.backends.native.assembler.math.lanewise import computed_where, redo_lanes
 from phintys.backends.native.assembler.math.log_gamma import STIRLING_FROM, stirling_rest
 from phintys.backends.native.assembler.math.power import log_pair
 from phintys.backends.native.assembler.math.registry import float_function
@@ -213,7 +213,7 @@ def binom(b: Builder, n: Value, k: Value) -> Value:
     few = b.minimum_number(_few_or(b, k, FEW), _few_or(b, rest, FEW))
     is_few = few < FEW
     is_usual = (k > -1.0) & (rest > -1.0) & (n > -1.0) & (n < LARGEST) & ~is_few
-    found = _unless_none(b, is_usual, lambda: _binom(b, is_usual, n, k, (rest, lost)))
+    found = computed_where(b, is_usual, lambda: _binom(b, is_usual, n, k, (rest, lost)))
     steps = b.select(is_few, few, 0.0)
     found = b.select(is_few, _factors(b, n, steps, -1.0), found)
     others = ~(is_few | is_usual)
@@ -250,7 +250,7 @@ def poch(b: Builder, z: Value, m: Value) -> Value:
     few = _few_or(b, m, FEW)
     is_few = few < FEW
     is_usual = (z > 0.0) & (z + m > 0.0) & (z < LARGEST) & (m < LARGEST) & ~is_few
-    found = _unless_none(b, is_usual, lambda: _poch(b, is_usual, z, m))
+    found = computed_where(b, is_usual, lambda: _poch(b, is_usual, z, m))
     steps = b.select(is_few, few, 0.0)
     found = b.select(is_few, _factors(b, z, steps, 1.0), found)
     return redo_lanes(b, found, ~(is_few | is_usual), "phintys_scipy_poch_float64", [z, m])
@@ -294,19 +294,3 @@ def _factors(b: Builder, first: Value, count: Value, step: float) -> Value:
 
     _, above, below = iterate(b, int(FEW), [b.constant(first.type, 0.0), one, one], multiplied)
     return above / below if step < 0 else above
-
-
-def _unless_none(b: Builder, some: Value, compute: Callable[[], Value]) -> Value:
-    """Return the result of ``compute``, or zeros if no lane needs it."""
-    before = b.block
-    usual, after = b.new_block("usual"), b.new_block("after")
-    b.branch(some if some.type.lanes == 1 else b.any(some), usual, after)
-    b.begin(usual)
-    found = compute()
-    b.jump(after)
-    end = b.block
-    b.begin(after)
-    phi = b.phi(found.type)
-    phi.add(b.constant(found.type, 0.0), before)
-    phi.add(found, end)
-    return phi.value

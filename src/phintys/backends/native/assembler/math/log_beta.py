@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from phintys.backends.native.assembler.builder import Builder
 from phintys.backends.native.assembler.math.coefficients import BINET
 from phintys.backends.native.assembler.math.exact import polynomial
-from phintys.backends.native.assembler.math.lanewise import redo_lanes
+from phintys.backends.native.assembler.math.lanewise import computed_where, redo_lanes
 from phintys.backends.native.assembler.math.log_gamma import gammaln
 from phintys.backends.native.assembler.math.logarithm import log, log1p
 from phintys.backends.native.assembler.math.registry import float_function
@@ -35,7 +35,7 @@ def betaln(b: Builder, x: Value, y: Value) -> Value:
     low, high = b.minimum_number(x, y), b.maximum_number(x, y)
     are_positive = (x > 0.0) & (y > 0.0)  # not so for NaN, which the smaller number hides
     others = ~(are_positive & b.le(STIRLING_FROM, high) & (high < math.inf))
-    found = _unless_all(b, others, lambda: _log_beta(b, *_safe(b, others, low, high)))
+    found = computed_where(b, ~others, lambda: _log_beta(b, *_safe(b, others, low, high)))
     return redo_lanes(b, found, others, "phintys_scipy_betaln_float64", [x, y])
 
 
@@ -44,22 +44,6 @@ def _in_double(
 ) -> Value:
     wide = x.type.like("float64")
     return b.convert(function(b, b.convert(x, wide), b.convert(y, wide)), x.type)
-
-
-def _unless_all(b: Builder, others: Value, compute: Callable[[], Value]) -> Value:
-    """Return the result of ``compute``, or zeros if all lanes are left to SciPy."""
-    usual, before = ~others, b.block
-    some, after = b.new_block("some"), b.new_block("after")
-    b.branch(usual if usual.type.lanes == 1 else b.any(usual), some, after)
-    b.begin(some)
-    found = compute()
-    b.jump(after)
-    end = b.block
-    b.begin(after)
-    phi = b.phi(found.type)
-    phi.add(b.constant(found.type, 0.0), before)
-    phi.add(found, end)
-    return phi.value
 
 
 def _safe(b: Builder, others: Value, low: Value, high: Value) -> tuple[Value, Value]:

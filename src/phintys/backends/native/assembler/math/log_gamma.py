@@ -1,8 +1,9 @@
 """The logarithm of the gamma function, and its derivative.
 
-Near their positive zeros both are the distances to these times a polynomial; farther from 0 they
-are Stirling's asymptotic expansions, with polynomials in 1 / x**2 in place of the series. Negative
-numbers are reflected.
+Near their positive zeros both are the distances to these times a polynomial (W. J. Cody, A. J.
+Strecok and H. C. Thacher, "Chebyshev approximations for the psi function", Math. Comp. 27, 1973);
+farther from 0 they are Stirling's asymptotic expansions (1730; DLMF 5.11.1, 5.11.2), with
+polynomials in 1 / x**2 in place of the series. Negative numbers are reflected.
 """
 
 from __future__ import annotations

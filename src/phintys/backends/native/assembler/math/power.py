@@ -1,4 +1,9 @@
-"""Roots and powers."""
+"""Roots and powers.
+
+Powers are exponentials of logarithms with their rounding errors, as in Arm's optimized routines
+(pow.c, 2018); the cube root is found by Halley's method and Newton's (W. Kahan, "Computing a real
+cube root", 1991).
+"""
 
 from __future__ import annotations
 
