@@ -35,7 +35,7 @@ FACTS = {
         runtime/threads._GAPS stepwise/storage.RUBBISH stepwise/storage._NOBODY
         writer/clock.FIRST_STEP writer/clock.EVENT_WORDS writer/main_function.BEFORE_COMMIT
     """,
-    "units": "measuring._NANO runtime/threads._BILLION writer/clock._BILLION",
+    "units": "measuring._NANO runtime/threads._BILLION assembler/clock._BILLION",
     "the interfaces of LLVM, NumPy, Python, LAPACK and the system": """
         assembler/llvm_library._FIRST_KNOWN assembler/llvm_library._LAST_KNOWN
         measuring._STACK_BITS routines/decompositions._NOT_FINITE runtime/blas._PTHREADS

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter as Counts
 from dataclasses import replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,7 @@ from phintys.backends.native.expressions import (
     Statement,
     parts_of,
 )
-from phintys.backends.native.program import Step
+from phintys.backends.native.program import Step, walk_steps
 from phintys.backends.native.sizes import Arithmetic, Counter, Element, Extent, Size
 from phintys.backends.native.values import Array, LoopVariable
 
@@ -172,6 +173,17 @@ def arrays_written(step: Step | Statement) -> Iterator[Array]:
             yield from arrays_written(one)
 
 
+def touches(steps: Iterable[Step]) -> Counts[Array]:
+    """Return how often steps access each array, including those inside of them."""
+    found: Counts[Array] = Counts()
+    for step in walk_steps(list(steps)):
+        found.update(array.memory for array in step.reads())
+        found.update(array.memory for array in step.writes())
+        for size in step.sizes():
+            found.update(arrays_in_size(size))
+    return found
+
+
 class Accesses:
     """The memory that some steps read and write.
 
@@ -220,9 +232,12 @@ def may_fail(statement: Statement) -> bool:
 
 
 def _fails(part: Expression) -> bool:
-    if isinstance(part, Operation):
-        return part.op is ps.pow and part.dtype.kind == "i"
-    return isinstance(part, IndexCheck)
+    return isinstance(part, IndexCheck) or (isinstance(part, Operation) and has_no_result(part))
+
+
+def has_no_result(operation: Operation) -> bool:
+    """Return whether an operation has no result for some values."""
+    return operation.op is ps.pow and operation.dtype.kind == "i"
 
 
 # ---- replacing loops and arrays ----------------------------------------------------------------
