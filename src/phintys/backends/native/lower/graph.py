@@ -48,10 +48,9 @@ def lower_program(fgraph: FunctionGraph, *, keep_shapes: bool = False) -> Progra
     returned = {value.memory for value in results if isinstance(value, Array)}
     before, commit = commit_last(lowering, returned)
     kept = returned.union(array for step in commit for array in arrays_read(step))
-    sizes = lowering.sizes
-    steps, last = updates_last(
-        fuse(before, sizes, kept), commit, _updates(fgraph, results, lowering), results, sizes
-    )
+    sizes, values = lowering.sizes, lowering.bases.values
+    updates = _updates(fgraph, results, lowering)
+    steps, last = updates_last(fuse(before, sizes, kept), commit, updates, results, sizes, values)
     shapes = lowering.shapes() if keep_shapes else {}
     return Program(lowering.arguments, results, [*steps, *last], sizes, shapes)
 
