@@ -21,6 +21,8 @@ FITTING = [
     (pt.Dot(), _arrays((2, 3), (3, 4))),
     (pt.Dot(), _arrays((3,), (3, 4))),
     (pt.BatchedDot(), _arrays((5, 2, 3), (5, 3, 4))),
+    (pt.Alloc(), [np.ones(3), np.array(2), np.array(3)]),
+    (pt.AllocEmpty("float64"), [np.array(2), np.array(0)]),
 ]
 WRONG = [
     (pt.Join(0), _arrays((2, 3), (4, 2))),
@@ -31,6 +33,9 @@ WRONG = [
     (pt.Dot(), _arrays((2, 3), (4,))),
     (pt.BatchedDot(), _arrays((5, 2, 3), (5, 2, 4))),
     (pt.BatchedDot(), _arrays((5, 2, 3), (4, 3, 4))),
+    (pt.Alloc(), [np.ones(3), np.array(2), np.array(4)]),
+    (pt.Alloc(), [np.ones(3), np.array(-2), np.array(3)]),
+    (pt.AllocEmpty("float64"), [np.array(-1)]),
 ]
 
 
