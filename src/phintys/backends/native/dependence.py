@@ -161,6 +161,20 @@ def arrays_read(step: Step | Statement) -> Iterator[Array]:
         yield from arrays_in_size(size)
 
 
+def arrays_loaded(step: Step | Statement) -> Iterator[Array]:
+    """Yield the memory whose elements a step reads, without that of its sizes.
+
+    Sizes are read where they become known; from then on they are in the frame of the call.
+    """
+    if isinstance(step, Statement):
+        yield from (load.array.memory for load in needs_of(step).loads)
+        return
+    yield from (array.memory for array in step.reads())
+    for body in step.bodies():
+        for one in body:
+            yield from arrays_loaded(one)
+
+
 def arrays_written(step: Step | Statement) -> Iterator[Array]:
     """Yield the memory that a step writes or overwrites."""
     if isinstance(step, Statement):
@@ -185,7 +199,10 @@ def touches(steps: Iterable[Step]) -> Counts[Array]:
 
 
 class Accesses:
-    """The memory that some steps read and write.
+    """The memory that some steps read and write, and with it the order that they must keep.
+
+    This answers for whole steps: whether two of them may change places, and whether a value is
+    still needed. Within a step, :func:`may_overwrite` answers, by elements and iterations.
 
     Parameters
     ----------

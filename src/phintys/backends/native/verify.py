@@ -45,7 +45,7 @@ from phintys.backends.native.steps.loop import Loop
 from phintys.backends.native.values import Array, Handle, LoopVariable, Place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from phintys.backends.native.sizes import Size
     from phintys.backends.native.steps.kernel import Nest
@@ -168,7 +168,6 @@ class Verifier:
     def commit(self, steps: Sequence[Step]) -> None:
         """Check the commit, in which shared values are overwritten: nothing in it can fail."""
         claims = [step for step in steps if isinstance(step, Claim)]
-        sources = {claim.source: claim.target for claim in claims}
         for number, step in enumerate(steps):
             self.where = f"the commit, {step.title}"
             self.expect(not step.may_fail, "the call may fail")
@@ -178,20 +177,9 @@ class Verifier:
             for array in step.writes():
                 is_own = array.memory.place in {Place.RESULT, Place.BUFFER}
                 self.expect(is_own, f"{array!r} is written")
-            self.reads_in_commit(step, sources)
-
-    def reads_in_commit(self, step: Step, sources: Mapping[Array, Array]) -> None:
-        """Check that what is overwritten is not read; by kernels at the same indices only."""
-        read = [array.memory for array in step.reads()]
-        if not isinstance(step, Kernel):
-            self.expect(sources.keys().isdisjoint(read), "what was overwritten is read")
-            return
-        written = {one.target: one for one in step.statements}
-        nests = [nest.statements for nest in step.nests]
-        for source in dict.fromkeys(array for array in read if array in sources):
-            writer = written.get(sources[source])
-            is_there = writer is not None and self.may_overwrite(nests, writer, source)
-            self.expect(is_there, f"{source!r} is read after it was overwritten")
+            for claim in claims:
+                is_there = claim.may_overwrite([step], self.program.sizes)
+                self.expect(is_there, f"{claim.source!r} is read after it was overwritten")
 
     def may_overwrite(
         self, nests: Sequence[Sequence[Statement]], writer: Statement, memory: Array

@@ -5,10 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from phintys._base.records import record
+from phintys.backends.native.dependence import arrays_loaded, may_overwrite, meeting
 from phintys.backends.native.limits import SHORT_WRITE_BYTES
 from phintys.backends.native.program import Step
+from phintys.backends.native.steps.kernel import Kernel
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from phintys.backends.native.sizes import Sizes
     from phintys.backends.native.values import Array
 
 
@@ -21,6 +26,9 @@ class Claim(Step):
 
     The first claim of a shared value begins the commit of a program, in which nothing can fail. The
     commit consists of claims, and of kernels and calls that write results.
+
+    Who else holds a shared value is known at run time only. Arrays that Ops in Python have returned
+    as views of it are among them: as long as one exists, the value is not overwritten.
 
     Attributes
     ----------
@@ -39,6 +47,8 @@ class Claim(Step):
     is_read
         Whether the commit computes values from the result that take longer than its update: then a
         large one is not overwritten while other threads wait.
+    views
+        Arrays that Ops in Python may have returned as views of the argument.
     """
 
     noun: ClassVar[str] = "claim"
@@ -52,6 +62,7 @@ class Claim(Step):
     is_kept: bool = True
     is_long: bool = False
     is_read: bool = False
+    views: tuple[Array, ...] = ()
 
     @property
     def most_bytes(self) -> int:
@@ -71,6 +82,32 @@ class Claim(Step):
     def overwrites(self) -> tuple[Array]:
         """Return the argument, whose memory may become that of the result."""
         return (self.source,)
+
+    def may_overwrite(self, steps: Iterable[Step], sizes: Sizes) -> bool:
+        """Return whether steps of the commit may write the result to the memory of the argument.
+
+        The kernel that writes the result may read the argument where
+        :func:`~phintys.backends.native.dependence.may_overwrite` says so, and no other step may.
+        Which element is where in a view that an Op returned is not known: no step may read one.
+        """
+        return all(self._is_kept(step, sizes) for step in steps)
+
+    def _is_kept(self, step: Step, sizes: Sizes) -> bool:
+        loaded = set(arrays_loaded(step))
+        if not loaded.isdisjoint(self.views):
+            return False
+        return self.source not in loaded or self._is_read_first(step, sizes)
+
+    def _is_read_first(self, step: Step, sizes: Sizes) -> bool:
+        """Return whether a step reads elements of the argument only before it overwrites them."""
+        if not isinstance(step, Kernel):
+            return False
+        writers = [one for one in step.statements if one.target.memory is self.target]
+        if len(writers) != 1:
+            return False
+        nests = [nest.statements for nest in step.nests]
+        (writer,) = writers
+        return may_overwrite(nests, writer, self.source, lambda load: meeting(load, writer, sizes))
 
     @property
     def begins_commit(self) -> bool:
