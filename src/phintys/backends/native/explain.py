@@ -28,7 +28,7 @@ from phintys.backends.native.sizes import Counter as LoopCounter
 from phintys.backends.native.steps.branch import Branch
 from phintys.backends.native.steps.call import LibraryCall
 from phintys.backends.native.steps.callback import Callback
-from phintys.backends.native.steps.check import Check, Fence
+from phintys.backends.native.steps.check import Check, FenceStep
 from phintys.backends.native.steps.claim import Claim
 from phintys.backends.native.steps.kernel import Kernel
 from phintys.backends.native.steps.loop import Loop
@@ -378,8 +378,8 @@ def check_lines(step: Check, explainer: Explainer) -> list[str]:
     return [f"check {test} ({failure.node.op}: {why})"]
 
 
-@step_lines.register(Fence)
-def fence_lines(step: Fence, explainer: Explainer) -> list[str]:
+@step_lines.register(FenceStep)
+def fence_lines(step: FenceStep, explainer: Explainer) -> list[str]:
     """Return its line."""
     return [f"fence after {', '.join(explainer.name(array) for array in step.arrays)}"]
 

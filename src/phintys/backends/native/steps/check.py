@@ -41,7 +41,7 @@ class Check(Step):
 
 
 @record(eq=False)
-class Fence(Step):
+class FenceStep(Step):
     """A place in the program that no statement moves up across.
 
     Attributes

@@ -19,7 +19,7 @@ from phintys.backends.native.routines.blas_threads import one_thread
 from phintys.backends.native.steps.branch import Branch
 from phintys.backends.native.steps.call import LARGEST, LibraryCall
 from phintys.backends.native.steps.callback import Callback
-from phintys.backends.native.steps.check import Check, Fence
+from phintys.backends.native.steps.check import Check, FenceStep
 from phintys.backends.native.steps.claim import Claim
 from phintys.backends.native.steps.kernel import Kernel
 from phintys.backends.native.steps.loop import Loop
@@ -39,8 +39,8 @@ def write_kernel(step: Kernel, writer: StepWriter) -> None:
     writer.kernel(step)
 
 
-@write_step.register(Fence)
-def write_fence(step: Fence, writer: StepWriter) -> None:
+@write_step.register(FenceStep)
+def write_fence(step: FenceStep, writer: StepWriter) -> None:
     """Write nothing: steps run in order."""
 
 
