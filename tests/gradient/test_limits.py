@@ -75,8 +75,28 @@ ELEMENTWISE = {
     "normal density": (lambda x: ps.exp(-(((INF - x) / x) ** 2)), [0.5, 2], [0, 0]),
     "gammainc": (lambda x: ps.gammainc(x, INF * x), [0.5, 2], [0, 0]),
     "gammaincc": (lambda x: ps.gammaincc(x, INF * x), [0.5, 2], [0, 0]),
+    **{
+        f"logarithm of the logistic distribution function: {how}": (build, [-1e3, 0], [2, 1])
+        for how, build in {
+            "sum": lambda x: ps.log(0.5 + 0.5 * ps.tanh(x)),
+            "difference": lambda x: ps.log(0.5 - 0.5 * ps.tanh(-x)),
+            "product": lambda x: ps.log(0.5 * (1 + ps.tanh(x))),
+            "quotient": lambda x: ps.log((ps.tanh(x) + 1) / 2),
+        }.items()
+    },
     "log of a sum of nothing": (lambda x: ps.logaddexp(x, x), [-INF, 0], [0, 1]),
     "binary log of nothing": (lambda x: ps.logaddexp2(x, x - 1), [-INF, 0], [0, 1]),
+}
+# Not as one op, whose derivatives know the value of an output only.
+POWERS_BY_LOGARITHMS = {
+    "power by its logarithm": (lambda x: ps.exp(2 * ps.log(x)), [0, 3], [0, 6]),
+    "number by its logarithm": (lambda x: ps.exp(ps.log(x)), [0, 3], [1, 1]),
+    "power of one more": (lambda x: ps.exp(3 * ps.log1p(x - 1)), [0, 2], [0, 12]),
+    "density of gamma numbers": (
+        lambda x: ps.exp((1 + 2 * ps.log(x)) - x),
+        [0, 1],
+        [0, 1],
+    ),
 }
 SATURATED = ps.SCALAR_OPS
 HOW = {
@@ -118,7 +138,7 @@ TENSORS = {
 }
 
 
-EXPRESSIONS = ELEMENTWISE | TENSORS
+EXPRESSIONS = ELEMENTWISE | POWERS_BY_LOGARITHMS | TENSORS
 
 
 def _check(f, values, expected):
@@ -171,6 +191,8 @@ SECOND = {
     "hypot": 0,
     "root of a power that underflows": 0,
     "erf of an infinite quotient": 0,
+    "power by its logarithm": 2,
+    "power of one more": 0,
     "exp of a negative infinite product": 0,
     "log of a sum of nothing": 0,
     "squared norm": 2,

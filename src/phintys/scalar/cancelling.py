@@ -7,9 +7,10 @@ or of the square of a norm, is lost although it exists. So where derivatives are
 divisor of one is cancelled by an equal factor of the other, in reverse and in forward mode. The
 result is the same wherever both are finite, and the limit elsewhere.
 
-Factors are powers of a base with a known exponent: ``sqrt(x)`` and ``x**2`` have the base x. Only
-what one operand divides by and the other multiplies with is taken apart; a program's own products
-stay as they are.
+Factors are powers of a base with a known exponent: ``sqrt(x)`` and ``x**2`` have the base x, and
+``exp(2 * log(x) + y)`` is ``x**2 * exp(y)`` where the other operand divides by x. Only what one
+operand divides by and the other multiplies with is taken apart; a program's own products stay as
+they are.
 """
 
 from __future__ import annotations
@@ -116,8 +117,8 @@ def _divides(x: Any, in_parts: bool = False) -> bool:
             waiting.extend(inputs)
         elif op is OPERATORS.neg:
             waiting.append(inputs[0])
-        elif op is OPERATORS.pow:
-            if (number_of(inputs[1]) or 0) < 0:
+        elif op is OPERATORS.pow or op is OPERATORS.pow_less_one:
+            if (_exponent(op, inputs) or 0) < 0:
                 return True
         elif in_parts and op is OPERATORS.switch:
             waiting.extend(inputs[1:])
@@ -234,7 +235,7 @@ def _factor(x: Any, op: Any, sign: int) -> _Factor:
     if op is OPERATORS.switch:
         x, written = unguarded(x), x
         return _Factor(*_power(x, sign), written, sign)
-    if op is OPERATORS.sqr or op is OPERATORS.sqrt or op is OPERATORS.pow:
+    if op in (OPERATORS.sqr, OPERATORS.sqrt, OPERATORS.pow, OPERATORS.pow_less_one):
         return _Factor(*_power(x, sign), x, sign)
     return _Factor(x, sign, x, sign)
 
@@ -252,8 +253,8 @@ def _power(x: Any, sign: int = 1) -> tuple[Any, float]:
         power = 2.0
     elif op is OPERATORS.sqrt:
         power = 0.5
-    elif op is OPERATORS.pow:
-        power = number_of(inputs[1])
+    elif op is OPERATORS.pow or op is OPERATORS.pow_less_one:
+        power = _exponent(op, inputs)
     if not power or not np.isfinite(power) or not _keeps_dtype(x, inputs):
         return x, sign
     base, exponent = _power(inputs[0])
@@ -279,6 +280,7 @@ def _of_monomials(partial: Any, g: Any) -> Any:
     """Return the product of two products of powers if a power cancels; otherwise ``None``."""
     first, first_negative = _factors(partial)
     second, second_negative = _factors(g)
+    first, second = _showing(first, second), _showing(second, first)
     bases = [
         one.base
         for one in first
@@ -310,6 +312,133 @@ def _of_monomials(partial: Any, g: Any) -> Any:
         (above if exponent > 0 else below).append(_raised(base, abs(exponent)))
     whole = _quotient(above, below, first_negative != second_negative)
     return fold(_in_shape_of, bases, whole)
+
+
+def _showing(factors: list[_Factor], others: list[_Factor]) -> list[_Factor]:
+    """Return factors in which those that contain a divisor among the others are products of it."""
+    divisors = [one for one in others if one.exponent < 0 and not isinstance(one.base, Constant)]
+    return (
+        [part for one in factors for part in _taken_apart(one, divisors)] if divisors else factors
+    )
+
+
+def _taken_apart(factor: _Factor, divisors: Sequence[_Factor]) -> Sequence[_Factor]:
+    """Return a power of a divisor and the rest of a factor, or the factor alone."""
+    if factor.exponent != 1 or factor.is_guarded:
+        return (factor,)
+    op, inputs = applied(factor.base)
+    if op is not OPERATORS.exp and op is not OPERATORS.sub:
+        return (factor,)
+    split = _split_exponential if op is OPERATORS.exp else _split_square_of_tanh
+    for divisor in divisors:
+        found = split(inputs, divisor.base)
+        if found is not None:
+            exponent, rest = found
+            power = _Factor(divisor.base, exponent, _raised(divisor.base, exponent), 1)
+            return (power,) if rest is None else (power, _Factor(rest, 1, rest, 1))
+    return (factor,)
+
+
+def _split_exponential(inputs: Sequence[Any], base: Any) -> tuple[float, Any] | None:
+    """exp(c * log(x) + y) -> c, exp(y) for the base x, where c is positive"""
+    for term, rest in _terms(inputs[0]):
+        exponent = _exponent_of(term, base)
+        if exponent > 0:
+            return exponent, None if rest is None else OPERATORS.exp(rest)
+    return None
+
+
+def _terms(x: Any, levels: int = 4) -> list[tuple[Any, Any]]:
+    """Return the terms of a sum that are added, each with the sum of the others."""
+    op, inputs = applied(x)
+    if not levels or not (op is OPERATORS.sub or (op is OPERATORS.add and len(inputs) > 1)):
+        return [(x, None)]
+    found: list[tuple[Any, Any]] = []
+    for place, part in enumerate(inputs[:1] if op is OPERATORS.sub else inputs):
+        others = [one for i, one in enumerate(inputs) if i != place]
+        for term, rest in _terms(part, levels - 1):
+            if rest is not None:
+                whole = op(rest, *others)
+            elif op is OPERATORS.sub:
+                whole = OPERATORS.neg(*others)
+            else:
+                whole = others[0] if len(others) == 1 else OPERATORS.add(*others)
+            found.append((term, whole))
+    return found
+
+
+def _exponent_of(term: Any, base: Any) -> float:
+    """Return c where a term is ``c * log(base)``; 0 for others."""
+    op, inputs = applied(term)
+    if op is OPERATORS.mul and len(inputs) == 2:
+        for number, other in (inputs, reversed(inputs)):
+            factor = number_of(number)
+            if factor is not None and np.isfinite(factor):
+                return factor * _exponent_of(other, base)
+        return 0.0
+    if op is OPERATORS.log:
+        return float(is_same(inputs[0], base))
+    if op is OPERATORS.log1p:
+        sum_op, parts = applied(base)
+        is_sum = sum_op is OPERATORS.add and number_of(parts[0]) == 1
+        return float(is_sum and is_same(parts[1], inputs[0]))
+    return 0.0
+
+
+def _split_square_of_tanh(inputs: Sequence[Any], base: Any) -> tuple[float, Any] | None:
+    """1 - tanh(x)**2 -> 1, (1 - tanh(x)) / c for the base c + c * tanh(x); also of differences"""
+    op, squared = applied(inputs[1])
+    if op is not OPERATORS.sqr or number_of(inputs[0]) != 1:
+        return None
+    op, arguments = applied(squared[0])
+    if op is not OPERATORS.tanh:
+        return None
+    number, factor = _affine(base, squared[0])
+    if not number or abs(number) != abs(factor):
+        return None
+    # Of 1 - tanh(x) and 1 + tanh(x), without cancellation.
+    rest = OPERATORS.sigmoid(OPERATORS.mul(arguments[0], -2 if number == factor else 2))
+    return 1.0, OPERATORS.mul(rest, 2 / number)
+
+
+def _affine(x: Any, of: Any) -> tuple[float, float]:
+    """Return c and d where x is ``c + d * of``; 0 and 0 for others."""
+    op, terms = applied(x)
+    if op is OPERATORS.sub:
+        signs = (1.0, -1.0)
+    elif op is OPERATORS.add and len(terms) == 2:
+        signs = (1.0, 1.0)
+    else:
+        return 0.0, 0.0
+    number = factor = 0.0
+    for sign, term in zip(signs, terms, strict=True):
+        constant = number_of(term)
+        if constant is None:
+            factor += sign * _multiple_of(term, of)
+        else:
+            number += sign * constant
+    return number, factor
+
+
+def _multiple_of(term: Any, of: Any) -> float:
+    """Return c where a term is ``c * of``; 0 for others."""
+    if is_same(term, of):
+        return 1.0
+    op, inputs = applied(term)
+    if op is OPERATORS.neg:
+        return -_multiple_of(inputs[0], of)
+    if op is OPERATORS.mul and len(inputs) == 2:
+        for number, other in (inputs, reversed(inputs)):
+            factor = number_of(number)
+            if factor is not None:
+                return factor * _multiple_of(other, of)
+    return 0.0
+
+
+def _exponent(op: Any, inputs: Sequence[Any]) -> float | None:
+    """Return the exponent of a power if it is known."""
+    power = number_of(inputs[1])
+    return power if power is None or op is OPERATORS.pow else power - 1
 
 
 def _raised(base: Any, exponent: float) -> Any:

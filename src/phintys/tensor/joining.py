@@ -74,20 +74,20 @@ class Join(JoinsArrays, ShapedOp):
         """Add up the sizes of the axis; the others are equal."""
         first, *others = shapes.shapes
         lengths = list(first)
-        misfits = {
-            dim: Misfit.in_dimension("join", dim) for dim in range(len(first)) if dim != self.axis
-        }
+        axis = self.axis
         for other in others:
-            for dim, misfit in misfits.items():
-                lengths[dim] = shapes.equal(lengths[dim], other[dim], misfit)
-        lengths[self.axis] = shapes.total([shape[self.axis] for shape in shapes.shapes])
+            for dim, size in enumerate(other):
+                if dim != axis:
+                    misfit = Misfit.in_dimension("join", dim)
+                    lengths[dim] = shapes.equal(lengths[dim], size, misfit)
+        lengths[axis] = shapes.total([shape[axis] for shape in shapes.shapes])
         return [tuple(lengths)]
 
     def misfit_subject(self, misfit: Misfit, inputs: Sequence[Any]) -> str:
         """Name the dimension."""
         return f"{self}: the sizes of dimension {misfit.dim}"
 
-    def misfit_error(self, misfit: Misfit, shapes: StaticShapes) -> Exception:
+    def misfit_error(self, misfit: Misfit, shapes: Shapes[Any]) -> Exception:
         """Show the operands."""
         return self._misfit(shapes.inputs, shapes.shapes, misfit.dim)
 
@@ -212,7 +212,8 @@ class Split(ShapedOp):
             for part, size in enumerate(shapes.entries(1, self.n_splits))
         ]
         shapes.equal(shapes.total(lengths), shape[self.axis], _UNEVEN)
-        return [(*shape[: self.axis], size, *shape[self.axis + 1 :]) for size in lengths]
+        before, after = shape[: self.axis], shape[self.axis + 1 :]
+        return [(*before, size, *after) for size in lengths]
 
     def misfit_subject(self, misfit: Misfit, inputs: Sequence[Any]) -> str:
         """Name what is counted or added up."""
@@ -222,7 +223,7 @@ class Split(ShapedOp):
             return f"{self}: the sum of the sizes of the parts and that of the dimension"
         return f"{self}: {misfit.detail}"
 
-    def misfit_error(self, misfit: Misfit, shapes: StaticShapes) -> Exception:
+    def misfit_error(self, misfit: Misfit, shapes: Shapes[Any]) -> Exception:
         """Show the sizes of the parts."""
         if misfit is _MISCOUNTED:
             count = shapes.shapes[1][0]
@@ -242,7 +243,7 @@ class Split(ShapedOp):
     ) -> None:
         value, given = inputs
         sizes = given.tolist()
-        self.shapes_of_results(node.inputs, [value.shape, given.shape], {1: sizes})
+        self.shapes_of_results(node.inputs, [value.shape, given.shape], (value, sizes))
         before = (slice(None),) * self.axis
         ends = list(accumulate(sizes))
         for cell, size, end in zip(output_storage, sizes, ends, strict=True):
