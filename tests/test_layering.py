@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.imports import Import, Module, read_modules
+from tools.imports import Import, Module, late_targets, read_modules, walk
 from tools.index import index_of, index_path, top_statements
 
 PROJECT = Path(__file__).resolve().parent.parent
@@ -38,6 +38,7 @@ ROOMS = (
     "passes",
     "backends",
     "backends.reference",
+    "backends.native.limits",
     "backends.native.assembler",
     "backends.native",
     "backends.jax",
@@ -89,29 +90,6 @@ MUTUAL = (
     ("tensor.type", "tensor.variable"),
     # Elementwise Ops document themselves.
     ("tensor.documentation", "tensor.elemwise"),
-    # A step writes, prints and checks itself, and a routine does so for its call.
-    (
-        "backends.native.program backends.native.steps.*",
-        "backends.native.writer.main_function backends.native.writer.step_writer",
-    ),
-    (
-        "backends.native.program backends.native.steps.*",
-        "backends.native.explain backends.native.verify",
-    ),
-    ("backends.native.steps.loop", "backends.native.kernels.short_vectors"),
-    # What they write is called by a writer of steps, which the steps hand to them.
-    (
-        "backends.native.routines.range_function backends.native.writer.shared_passes",
-        "backends.native.writer.step_writer",
-    ),
-    ("backends.native.routines.routine", "backends.native.steps.call"),
-    # What the runtime knows of a program lists its callbacks and claims.
-    (
-        "backends.native.layout",
-        "backends.native.steps.callback backends.native.steps.claim",
-    ),
-    # A program explains itself with its code.
-    ("backends.native.explain", "backends.native.writer.programs"),
     # The operators of values write code.
     ("backends.native.assembler.values", "backends.native.assembler.builder"),
     # Parts of one class that have files of their own.
@@ -250,6 +228,22 @@ class Project:
                 message = f"{imported.target} is imported inside a function; import it at the top"
                 yield Violation(module.path, imported.line, "late-imports", message)
 
+    def late_types(self):
+        """A name that stands for a late module is for type checkers that module."""
+        for module in self.modules.values():
+            seen = dict(module.names_for_types(self.modules))
+            for node, _, _ in walk(module.tree):
+                match node:
+                    case ast.Assign(
+                        targets=[ast.Name(id=name)],
+                        value=ast.Call(func=ast.Name(id="LateModule")) as call,
+                    ) if seen.get(name) != late_targets(call)[0]:
+                        message = (
+                            f"{name} is {late_targets(call)[0]} late, and for type checkers "
+                            f"{seen.get(name, 'nothing')}"
+                        )
+                        yield Violation(module.path, node.lineno, "late-types", message)
+
     def hidden_imports(self):
         """``import_module`` serves the façade, ``compat``, ``_base.late``, and late packages."""
         for module in self.modules.values():
@@ -338,6 +332,7 @@ class Project:
             cycles,
             type_cycles,
             late_imports,
+            late_types,
             hidden_imports,
             offered,
             private,
@@ -484,8 +479,19 @@ GOOD = {
         ),
     },
     "late modules": {
-        "graph/a.py": "from . import b\nc = LateModule('phintys.graph.b')\n",
-        "graph/b.py": "a = LateModule('phintys.graph.a')\njson = LateModule('json')\n",
+        "graph/a.py": (
+            f"from . import b\n{FOR_TYPES}    from . import b as c\n"
+            "else:\n    c = LateModule('phintys.graph.b')\n"
+        ),
+        "graph/b.py": (
+            f"{FOR_TYPES}    from phintys.graph import d\n    import json, x.y as z\n"
+            "else:\n"
+            "    d, e = 1, 2\n"
+            "    json = LateModule('json')\n"
+            "    z = LateModule('x.y')\n"
+            "a: Any = LateModule('phintys.graph.a')\n"
+        ),
+        "graph/d.py": "",
     },
     "late names": {
         "graph/__init__.py": (
@@ -579,11 +585,28 @@ BAD = {
         3,
         {"graph/a.py": "class A:\n    async def f():\n        import os\n"},
     ),
-    "late module, up": ("rooms", 1, {"graph/a.py": "b = LateModule('phintys.tensor.b')\n"}),
+    "late module, up": ("rooms", 1, {"graph/a.py": "b: Any = LateModule('phintys.tensor.b')\n"}),
     "late module, in a function": (
         "late_imports",
         2,
         {"graph/a.py": "def f():\n    return LateModule('phintys.graph.b').x\n"},
+    ),
+    "late module, nothing for types": (
+        "late_types",
+        1,
+        {"graph/a.py": "b = LateModule('phintys.graph.b')\n", "graph/b.py": ""},
+    ),
+    "late module, another for types": (
+        "late_types",
+        5,
+        {
+            "graph/a.py": (
+                f"{FOR_TYPES}    from . import c as b\nelse:\n"
+                "    b = LateModule('phintys.graph.b')\n"
+            ),
+            "graph/b.py": "",
+            "graph/c.py": "",
+        },
     ),
     "lazy": (
         "hidden_imports",

@@ -50,6 +50,15 @@ class Module:
             for target in dict.fromkeys(targets):
                 yield Import(target, node.lineno, in_function, for_types, is_late)
 
+    def names_for_types(self, known: Container[str]) -> Iterator[tuple[str, str]]:
+        """Yield the names that imports for type checkers bind, and what they are."""
+        for node, _, for_types in walk(self.tree):
+            if for_types and isinstance(node, ast.Import | ast.ImportFrom):
+                for alias, target in zip(node.names, self._targets(node, known), strict=True):
+                    is_whole = isinstance(node, ast.Import) or target in known
+                    whole = target if is_whole else f"{target}.{alias.name}"
+                    yield alias.asname or alias.name, whole
+
     def written_imports(self, known: Container[str]) -> Iterator[str]:
         """Yield the modules in the import statements of this module."""
         for node, _, _ in walk(self.tree, within=(ast.stmt, ast.excepthandler)):

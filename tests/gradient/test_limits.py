@@ -250,6 +250,17 @@ def test_a_reduction_is_no_product_of_factors():
     np.testing.assert_allclose(gradient.eval({s: 2.0, v: [3.0, 4.0]}), 12 * (np.log(2) + 1))
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_two_outputs_of_one_node_do_not_cancel_each_other(mode):
+    x = pt.dvector("x")
+    p, q = pt.split(x, [1, 1], 2)
+    costs = [pt.log(p) * q, pt.sqrt(p) ** 2 * pt.log(q), p / q, pt.sqrt(p) / q**2]
+    f = phintys.function([x], [phintys.grad(y.sum(), x) for y in costs], mode=MODES[mode])
+    expected = [[1.5, np.log(2)], [np.log(3), 2 / 3], [1 / 3, -2 / 9]]
+    expected.append([0.5 / np.sqrt(2) / 9, -2 * np.sqrt(2) / 27])
+    np.testing.assert_allclose(f([2.0, 3.0]), expected)
+
+
 def test_missing_values_stay_nan():
     x = pt.dvector("x")
     for build in (lambda: pt.sqrt(x**2), lambda: pt.hypot(x, x), lambda: pt.logaddexp(x, x)):
@@ -290,6 +301,46 @@ def test_what_cancels_does_so_through_views(name, view):
     with np.errstate(all="ignore"):
         for found in f([0.0, 4.0], [1.0, 1.0]):
             np.testing.assert_allclose(found, expected)
+
+
+# (what selects or joins elements of a root, how often it takes each of two elements)
+SELECTED = {
+    "one element": (lambda r: r[0], [1, 0]),
+    "slice": (lambda r: r[:1], [1, 0]),
+    "slice of a column": (lambda r: r[:, None][:1], [1, 0]),
+    "column of a slice": (lambda r: r[:1][:, None], [1, 0]),
+    "flipped": (lambda r: pt.flip(r)[:, None], [1, 1]),
+    "repeated index": (lambda r: r[np.array([0, 1, 0])], [2, 1]),
+    "taken by a matrix": (lambda r: r[np.array([[1, 0], [0, 0]])], [3, 1]),
+    "mask": (lambda r: r[np.array([True, False])], [1, 0]),
+    "repeat": (lambda r: pt.repeat(r, 2), [2, 2]),
+    "broadcast": (lambda r: pt.broadcast_to(r, (3, 2)), [3, 3]),
+    "broadcast column": (lambda r: pt.broadcast_to(r[:, None], (2, 3)), [3, 3]),
+    "filled": (lambda r: pt.full((2, 3), r[0]), [6, 0]),
+    "concatenated": (lambda r: pt.concatenate([r, np.ones(2), r[:1]]), [2, 1]),
+    "stacked": (lambda r: pt.stack([r, r]), [2, 2]),
+    "stacked numbers": (lambda r: pt.stack([r[1], r[0], r[0]]), [2, 1]),
+    "stacked along the last axis": (lambda r: pt.stack([r, np.ones(2)], axis=1), [1, 1]),
+}
+
+
+@pytest.mark.parametrize("select", SELECTED)
+def test_what_cancels_does_so_through_selected_and_joined_elements(select):
+    x, v = pt.dvectors("x", "v")
+    slopes, expected = [], []
+    selected, counts = SELECTED[select]
+    for inner, outer, slope in OF_VIEWS.values():
+        y = outer(selected(inner(x)))
+        slopes += [phintys.grad(y.sum(), x), phintys.Rop(y.sum(), x, v)]
+        expected.append(np.multiply(slope, counts))
+    f = phintys.function([x, v], slopes, mode=MODES["not rewritten"])
+    with np.errstate(all="ignore"):
+        along = [f([0.0, 4.0], list(unit))[1::2] for unit in np.eye(2)]
+        for found, forward, slope in zip(
+            f([0.0, 4.0], [1.0, 1.0])[::2], zip(*along, strict=True), expected, strict=True
+        ):
+            np.testing.assert_allclose(found, slope)
+            np.testing.assert_allclose(forward, slope)
 
 
 def test_what_cancels_does_so_in_sums_over_repeated_elements():

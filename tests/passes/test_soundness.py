@@ -1,6 +1,6 @@
 """Every rule of the pipelines, on graphs that it matches: what it keeps.
 
-The graphs come from the rule itself: from its pattern, or from the examples attached to it. They
+The graphs come from the rule itself: from the examples attached to it. They
 are built in several dtypes, rewritten by the one rule, and compared before and after: dtype, static
 shape, values, values at NaN and infinities, and gradients. What may change where is the policy of
 ``docs/rewriting.md``.
@@ -19,7 +19,7 @@ from phintys.graph.traversal import explicit_graph_inputs
 from phintys.graph.verify import verify_graph
 from phintys.passes.merging import merge
 from phintys.passes.pipelines import all_rules, keeps_extremes, keeps_zeros
-from phintys.rewriting import PatternRewriter, RewriteTrace, Wild, Worklist
+from phintys.rewriting import RewriteTrace, Worklist
 from phintys.tensor.elemwise import elemwise
 from phintys.testing.loops import make_loop
 
@@ -61,20 +61,6 @@ def build(rule, dtype):
             yield text, eval(text, scope)
         except (PhintysError, OverflowError):
             continue  # not an expression of this dtype
-    for pattern in getattr(rule, "left", ()):
-        try:
-            yield str(pattern), from_pattern(pattern, named)
-        except PhintysError:
-            continue
-
-
-def from_pattern(pattern, named):
-    """Return an expression that a pattern matches."""
-    if isinstance(pattern, Wild):
-        return named[pattern.name]
-    if not isinstance(pattern, tuple):
-        return pattern
-    return pattern[0](*(from_pattern(part, named) for part in pattern[1:]))
 
 
 def value_of(variable, rng, special=False):
@@ -225,5 +211,4 @@ def test_gradients_stay(evaluate, name):
 def test_a_rule_without_examples_fails():
     empty = phintys.rewriting.node_rewriter([pt.exp])(lambda fgraph, node: None)
     assert not list(build(empty, "float64"))
-    assert isinstance(RULES["minus_softplus"], PatternRewriter)
     assert list(build(RULES["minus_softplus"], "float64"))

@@ -412,3 +412,16 @@ def test_logarithms_of_normal_tails_do_not_underflow(evaluate, tail, dtype):
         np.testing.assert_allclose(one, wanted, rtol=64 * eps, atol=4 * eps, err_msg=name)
     density = np.sqrt(2 / np.pi) / scipy.special.erfcx(-at.astype("float64") / ROOT_2)
     np.testing.assert_allclose(slopes, density, rtol=64 * np.finfo(dtype).eps)
+
+
+def test_two_outputs_of_one_node_are_not_taken_for_one():
+    a, b = pt.split(v, [1, 1], 2)
+    values = [exp(b) * sigmoid(-a), exp(a) * sigmoid(-b), sigmoid(a) * exp(-b)]
+    values += [softmax(v) * exp(a), log(softmax(v)) - a, pt.xlogy(a, b) / b]
+    given = [0.2, 0.9]
+    for found, expected in zip(
+        phintys.function([v], values)(given),
+        phintys.function([v], values, mode="reference")(given),
+        strict=True,
+    ):
+        np.testing.assert_allclose(found, expected)

@@ -6,6 +6,7 @@ import pytest
 import phintys.tensor as pt
 from phintys import function
 from phintys._base.errors import PhintysError, ShapeError
+from phintys.tensor.blas import Gemm
 from phintys.tensor.shape_rules import ShapedOp, StaticShapes
 
 
@@ -21,6 +22,10 @@ FITTING = [
     (pt.Dot(), _arrays((2, 3), (3, 4))),
     (pt.Dot(), _arrays((3,), (3, 4))),
     (pt.BatchedDot(), _arrays((5, 2, 3), (5, 3, 4))),
+    (pt.Alloc(), [np.ones(3), np.array(2), np.array(3)]),
+    (pt.AllocEmpty("float64"), [np.array(2), np.array(0)]),
+    (Gemm(), [*_arrays((2, 3), (3, 4), (), (2, 4))]),
+    (Gemm(), [*_arrays((2, 3), (3,), ())]),
 ]
 WRONG = [
     (pt.Join(0), _arrays((2, 3), (4, 2))),
@@ -31,6 +36,11 @@ WRONG = [
     (pt.Dot(), _arrays((2, 3), (4,))),
     (pt.BatchedDot(), _arrays((5, 2, 3), (5, 2, 4))),
     (pt.BatchedDot(), _arrays((5, 2, 3), (4, 3, 4))),
+    (pt.Alloc(), [np.ones(3), np.array(2), np.array(4)]),
+    (pt.Alloc(), [np.ones(3), np.array(-2), np.array(3)]),
+    (pt.AllocEmpty("float64"), [np.array(-1)]),
+    (Gemm(), [*_arrays((2, 3), (3, 4), (), (2, 5))]),
+    (Gemm(), [*_arrays((2, 3), (4,), ())]),
 ]
 
 

@@ -317,12 +317,6 @@ def as_result(fgraph: FunctionGraph, node: Apply, value: Any) -> list[Variable] 
     return [value] if fits(wanted, value.type) else None
 
 
-def as_one(fgraph: FunctionGraph, node: Apply, value: Any) -> Variable | None:
-    """Like :func:`as_result`, but return the variable itself."""
-    found = as_result(fgraph, node, value)
-    return None if found is None else found[0]
-
-
 def all_results(node: Apply, values: list[Any]) -> list[Variable | None] | None:
     """Return values as the replacements of all outputs of a node, if they can be that."""
     types: list[Any] = [variable.type for variable in node.outputs]

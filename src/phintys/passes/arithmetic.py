@@ -17,7 +17,6 @@ import phintys.scalar as ps
 from phintys.graph.identity import is_among
 from phintys.passes._facts import (
     UNIFORM,
-    as_one,
     as_result,
     as_value,
     has_one_client,
@@ -33,7 +32,7 @@ from phintys.passes._facts import (
     uniform_value,
 )
 from phintys.passes.folding import compute_constants
-from phintys.rewriting import NOT_CONSTANT, Operand, node_rewriter, pattern
+from phintys.rewriting import NOT_CONSTANT, Operand, node_rewriter
 from phintys.tensor import math
 from phintys.tensor.elemwise import elemwise
 from phintys.tensor.variable import TensorConstant
@@ -369,10 +368,14 @@ def subtract_negative(fgraph: FunctionGraph, node: Apply) -> list[Variable] | No
     return as_result(fgraph, node, math.neg(math.add(first.inputs[0], y)))
 
 
-@pattern(lambda x, y: (math.neg, (math.sub, x, y)), allow_shared=False, tags=["zeros"])
-def negative_difference(fgraph: FunctionGraph, node: Apply, x: Any, y: Any) -> Variable | None:
+@node_rewriter([math.neg], operands=[math.sub], tags=["zeros"], examples=["-(x - y)"])
+def negative_difference(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """-(x - y) -> y - x"""
-    return as_one(fgraph, node, math.sub(y, x)) if x.dtype == y.dtype else None
+    inner = scalar_node(node.inputs[0], ps.sub)
+    if inner is None or not has_one_client(fgraph, node.inputs[0]):
+        return None
+    x, y = operands(inner)
+    return as_result(fgraph, node, math.sub(y, x)) if x.dtype == y.dtype else None
 
 
 # ---- equal terms and factors ---------------------------------------------------------------------

@@ -15,7 +15,7 @@ import numpy as np
 import phintys.scalar as ps
 from phintys.graph.apply import Apply
 from phintys.passes._facts import (
-    as_one,
+    as_result,
     as_value,
     has_one_client,
     is_uniformly,
@@ -212,8 +212,8 @@ def scale_within_blas(fgraph: FunctionGraph, node: Apply) -> Mapping[Variable, V
 
 
 def _replaced(fgraph: FunctionGraph, node: Apply, value: Any) -> Mapping[Variable, Variable] | None:
-    found = as_one(fgraph, node, value)
-    return None if found is None else {node.outputs[0]: found}
+    found = as_result(fgraph, node, value)
+    return None if found is None else {node.outputs[0]: found[0]}
 
 
 BLAS = late_rules(add_within_blas, scale_within_blas, needs=[Dot])

@@ -13,7 +13,6 @@ from phintys.graph.identity import is_among
 from phintys.graph.variable import Constant
 from phintys.passes._facts import (
     UNIFORM,
-    as_one,
     as_result,
     as_value,
     is_uniformly,
@@ -25,7 +24,7 @@ from phintys.passes._facts import (
     sizes_covered,
     uniform_value,
 )
-from phintys.rewriting import NOT_CONSTANT, Operand, node_rewriter, pattern
+from phintys.rewriting import NOT_CONSTANT, Operand, node_rewriter
 from phintys.tensor import math
 from phintys.tensor.elemwise import elemwise
 from phintys.tensor.shapes import ShapeI
@@ -279,14 +278,21 @@ def negated_comparison(fgraph: FunctionGraph, node: Apply) -> list[Variable] | N
     return as_result(fgraph, node, elemwise(_OPPOSITE[scalar_op(inner)])(x, y))
 
 
-@pattern(
-    lambda x: (math.logical_not, (math.logical_not, x)),
-    lambda x: (math.logical_not, (math.invert, x)),
-    lambda x: (math.invert, (math.logical_not, x)),
+@node_rewriter(
+    [math.logical_not, math.invert],
+    operands=[math.logical_not, math.invert],
+    examples=[
+        "pt.logical_not(pt.logical_not(b))",
+        "pt.logical_not(~b)",
+        "pt.invert(pt.logical_not(b))",
+    ],
 )
-def double_not(fgraph: FunctionGraph, node: Apply, x: Any) -> Variable | None:
+def double_not(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """not(not(x)) -> x, for bools"""
-    return as_one(fgraph, node, x) if kind(x) == "b" else None
+    inner = scalar_node(node.inputs[0], ps.logical_not, ps.invert)
+    if inner is None or kind(inner.inputs[0]) != "b":
+        return None
+    return as_result(fgraph, node, inner.inputs[0])
 
 
 _OF_ITSELF: dict[Any, bool] = {

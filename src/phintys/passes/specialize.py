@@ -10,11 +10,9 @@ import phintys.scalar as ps
 from phintys.graph.identity import is_among
 from phintys.passes._facts import (
     UNIFORM,
-    as_one,
     as_result,
     has_one_client,
     is_uniformly,
-    kind,
     operands,
     output_type,
     scalar_node,
@@ -23,7 +21,7 @@ from phintys.passes._facts import (
     uniform_value,
 )
 from phintys.passes._forms import argument
-from phintys.rewriting import NOT_CONSTANT, node_rewriter, pattern
+from phintys.rewriting import NOT_CONSTANT, node_rewriter
 from phintys.tensor import math
 from phintys.tensor.elemwise import elemwise
 
@@ -266,16 +264,19 @@ def ratio_to_tangent(fgraph: FunctionGraph, node: Apply) -> list[Variable] | Non
     return None
 
 
-@pattern(lambda x: (math.neg, (math.softplus, (math.neg, x))))
-def minus_softplus(fgraph: FunctionGraph, node: Apply, x: Any) -> Variable | None:
+@node_rewriter([math.neg], operands=[math.softplus], depth=3, examples=["-pt.softplus(-x)"])
+def minus_softplus(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """-softplus(-x) -> log_sigmoid(x)"""
-    return as_one(fgraph, node, math.log_sigmoid(x)) if kind(x) == "f" else None
+    minus = argument(node.inputs[0], ps.softplus)
+    x = None if minus is None else argument(minus, ps.neg)
+    return None if x is None else as_result(fgraph, node, math.log_sigmoid(x))
 
 
-@pattern(lambda x: (math.exp, (math.softplus, x)))
-def exp_of_softplus(fgraph: FunctionGraph, node: Apply, x: Any) -> Variable | None:
+@node_rewriter([math.exp], operands=[math.softplus], examples=["pt.exp(pt.softplus(x))"])
+def exp_of_softplus(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """exp(softplus(x)) -> 1 + exp(x)"""
-    return as_one(fgraph, node, math.add(1, math.exp(x))) if kind(x) == "f" else None
+    x = argument(node.inputs[0], ps.softplus)
+    return None if x is None else as_result(fgraph, node, math.add(1, math.exp(x)))
 
 
 SPECIALIZE: tuple[NodeRewriter, ...] = (

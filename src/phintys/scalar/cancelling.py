@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 _MOST_FACTORS = 16
 _MOST_TERMS = 16
+_AS_DEEP = 6  # forward mode computes values again
 _NO_EXPONENT = 1e-12  # a third and two thirds less one
 
 
@@ -50,21 +51,25 @@ def cancelled_product(partial: Any, g: Any) -> Any:
     return _of_parts(partial, g) if found is None else found
 
 
-def without_root(g: Any, x: Any) -> tuple[Any, Any] | None:
+def without_root(g: Any, x: Any, or_divisors: bool = False) -> tuple[Any, Any] | None:
     """Return y and z where g is ``y * z`` and z has all factors that are powers of a root x.
 
-    ``None`` if x is not a root, or a view of one, or if g has no such factors.
+    ``None`` if x is not a root, or a view of one, or if g has no such factors. With
+    ``or_divisors``, x can be anything by which g is divided.
     """
     root = x
     while root.owner is not None and applied(root)[0] is root.owner.op and root.owner.inputs:
         root = root.owner.inputs[0]
     op, _ = applied(root)
-    if op is not OPERATORS.sqrt and op is not OPERATORS.pow:
+    is_root = op is OPERATORS.sqrt or op is OPERATORS.pow
+    if not is_root and not (or_divisors and _divides(g)):
         return None
     base, _ = _power(x)
     factors, is_negative = _factors(g)
     taken = [one for one in factors if is_same(one.base, base)]
     if not taken or any(one.is_guarded for one in factors):
+        return None
+    if not is_root and all(one.exponent > 0 for one in taken):
         return None
     rest = [one for one in factors if not is_same(one.base, base)]
     parts = (
@@ -105,10 +110,10 @@ def _divides(x: Any, in_parts: bool = False) -> bool:
     for _ in range(_MOST_FACTORS):
         if not waiting:
             return False
-        op, inputs = applied(waiting.pop())
+        op, inputs = _seen_through(waiting.pop())
         if op is OPERATORS.true_div:
             return True
-        if op is OPERATORS.mul or (in_parts and op is OPERATORS.add):
+        if op is OPERATORS.mul or (in_parts and (op is OPERATORS.add or hasattr(op, "pieces"))):
             waiting.extend(inputs)
         elif op is OPERATORS.neg:
             waiting.append(inputs[0])
@@ -133,6 +138,36 @@ def applied(x: Any) -> tuple[Any, Sequence[Any]]:
     return (scalar_op, node.inputs) if hasattr(op, "inplace_pattern") else (None, ())
 
 
+def _seen_through(x: Any) -> tuple[Any, Sequence[Any]]:
+    """Return the scalar op and the operands of an element, be it selected from others or not.
+
+    An element of ``f(a, b)`` is f of elements of a and b, where f is a product or a power. Ops that
+    select elements have a method ``selected(node, y)``, which returns the same elements of another
+    array y, or ``None`` if it cannot.
+    """
+    op, inputs = applied(x)
+    select = getattr(op, "selected", None)
+    if select is None:
+        return op, inputs
+    inner, operands = _seen_through(inputs[0])
+    if not _is_of_factors(inner):
+        return op, inputs
+    chosen = [select(x.owner, operand) for operand in operands]
+    return (op, inputs) if any(one is None for one in chosen) else (inner, chosen)
+
+
+def _is_of_factors(op: Any) -> bool:
+    return (
+        op is OPERATORS.mul
+        or op is OPERATORS.true_div
+        or op is OPERATORS.neg
+        or op is OPERATORS.sqr
+        or op is OPERATORS.sqrt
+        or op is OPERATORS.pow
+        or op is OPERATORS.switch
+    )
+
+
 def number_of(x: Any) -> float | None:
     """Return the real number that a constant is; ``None`` for anything else."""
     if not isinstance(x, Constant) or np.size(x.data) != 1:
@@ -141,13 +176,13 @@ def number_of(x: Any) -> float | None:
     return float(number) if isinstance(number, int | float) else None
 
 
-def is_same(a: Any, b: Any, levels: int = 1) -> bool:
+def is_same(a: Any, b: Any, levels: int = _AS_DEEP) -> bool:
     """Return whether two variables are one, or the same ops, some levels deep, of the same ones."""
     if a is b:
         return True
     if a.owner is None or b.owner is None:
         return _are_one_number(a, b)
-    if not levels or a.owner.op != b.owner.op or a.type != b.type:
+    if not levels or a.index != b.index or a.owner.op != b.owner.op or a.type != b.type:
         return False
     pairs = zip(a.owner.inputs, b.owner.inputs, strict=False)
     return len(a.owner.inputs) == len(b.owner.inputs) and all(
@@ -180,7 +215,7 @@ def _factors(x: Any) -> tuple[list[_Factor], bool]:
     waiting = [(x, 1)]
     while waiting:
         factor, sign = waiting.pop()
-        op, inputs = applied(factor)
+        op, inputs = _seen_through(factor)
         is_product = op is OPERATORS.mul or op is OPERATORS.true_div or op is OPERATORS.neg
         has_room = len(waiting) + len(found) < _MOST_FACTORS
         if not (is_product and has_room and _keeps_dtype(factor, inputs)):
@@ -212,7 +247,7 @@ def _keeps_dtype(x: Any, inputs: Sequence[Any]) -> bool:
 
 def _power(x: Any, sign: int = 1) -> tuple[Any, float]:
     """Return a base and the exponent to which it is raised, times a sign."""
-    op, inputs = applied(x)
+    op, inputs = _seen_through(x)
     power = None
     if op is OPERATORS.sqr:
         power = 2.0
@@ -230,7 +265,7 @@ def _power(x: Any, sign: int = 1) -> tuple[Any, float]:
 
 def unguarded(x: Any) -> Any:
     """Return d where ``x`` is d, but infinite where d is 0, as the divisors of roots are."""
-    op, inputs = applied(x)
+    op, inputs = _seen_through(x)
     if op is OPERATORS.switch and number_of(inputs[1]) == np.inf:
         test, tested = applied(inputs[0])
         if test is OPERATORS.eq and tested[0] is inputs[2]:
@@ -442,6 +477,14 @@ def _of_parts(partial: Any, g: Any) -> Any:
             for one, part in zip(inputs[1:], parts, strict=True)
         ]
         return OPERATORS.switch(inputs[0], *products)
+    if hasattr(op, "pieces"):
+        return _of_pieces(partial, g)
+    if op is OPERATORS.mul:
+        place = next((i for i, x in enumerate(inputs) if hasattr(applied(x)[0], "pieces")), None)
+        if place is None:
+            return None
+        others = (*inputs[:place], *inputs[place + 1 :])
+        return cancelled_product(OPERATORS.mul(partial, *others), inputs[place])
     if op is not OPERATORS.add or not 1 < len(inputs) <= _MOST_TERMS:
         return None
     terms = [cancelled_product(partial, one) for one in inputs]
@@ -454,6 +497,28 @@ def _of_parts(partial: Any, g: Any) -> Any:
             OPERATORS.mul(partial, one) if term is None else term
             for one, term in zip(inputs, terms, strict=True)
         )
+    )
+
+
+def _of_pieces(partial: Any, g: Any) -> Any:
+    """Return ``partial * g`` for an array g made of others, if something cancels in one of them.
+
+    Ops that put arrays into a larger one, which is 0 elsewhere, have a method ``pieces(node, y)``.
+    It returns these arrays, the corresponding pieces of another array y, and a function that puts
+    others in their places, or ``None`` if it cannot.
+    """
+    found = g.owner.op.pieces(g.owner, partial)
+    if found is None:
+        return None
+    pieces, corresponding, put = found
+    products = [cancelled_product(*pair) for pair in zip(corresponding, pieces, strict=True)]
+    if all(one is None for one in products):
+        return None
+    return put(
+        [
+            OPERATORS.mul(factor, piece) if one is None else one
+            for one, factor, piece in zip(products, corresponding, pieces, strict=True)
+        ]
     )
 
 
@@ -471,7 +536,7 @@ def _is_zero(x: Any) -> bool:
 def _in_shape_of(x: Any, like: Any) -> Any:
     """Return ``x``, which can be a number, in the shape that its product with ``like`` has."""
     if isinstance(x, Variable):
-        shapes = [getattr(one.type, "broadcastable", ()) for one in (like, x)]
-        if all(x_grows <= grows for grows, x_grows in zip(*shapes, strict=True)):
+        mine, other = (getattr(one.type, "broadcastable", ()) for one in (like, x))
+        if len(mine) == len(other) and all(b <= a for a, b in zip(mine, other, strict=True)):
             return x
     return OPERATORS.second(like, x)

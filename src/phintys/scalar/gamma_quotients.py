@@ -186,7 +186,7 @@ def _factors(first: Any, count: Any, step: int) -> Any:
 
 
 def _or_scipy(name: str, is_known: Any, found: Any, *given: Any) -> Any:
-    """Return what was found in the dtype of the arguments, and SciPy's numbers elsewhere."""
+    """Return the numbers found, in the dtype of the arguments, and SciPy's elsewhere."""
     found = np.asarray(found, np.result_type(*given))
     if not is_known.all():
         others = (np.broadcast_to(one, is_known.shape)[~is_known] for one in given)

@@ -26,12 +26,12 @@ from phintys.tensor.creation import sum_to
 from phintys.tensor.hints import operands_misfit
 from phintys.tensor.products import Dot, fitting, misfit_of
 from phintys.tensor.reduce import sum
+from phintys.tensor.shape_rules import Misfit, S, ShapedOp, Shapes, StaticShapes
 from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from phintys.graph.fgraph import FunctionGraph
 
 BLAS_LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
 """The dtypes that BLAS computes in, and how it names them."""
@@ -39,7 +39,7 @@ BLAS_LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": 
 _dot = Dot()
 
 
-class Gemm(Op):
+class Gemm(ShapedOp):
     """Multiply, scale and add: ``alpha * dot(x, y) + c``, or without ``c`` ``alpha * dot(x, y)``.
 
     Applied to ``(x, y, alpha)`` or ``(x, y, alpha, c)``: two matrices, or a matrix and a vector; a
@@ -92,7 +92,13 @@ class Gemm(Op):
         if c is not None:
             inputs.append(as_tensor_variable(c))
         self._check_dtypes(inputs)
-        shape = self._output_shape(*inputs)
+        self._check_ranks(*inputs)
+        (shape,) = self.output_shapes(StaticShapes(self, inputs))
+        if self.inplace and any(
+            (mine == 1) != (theirs == 1)
+            for mine, theirs in zip(shape, inputs[3].type.shape, strict=True)
+        ):
+            raise self._misfit(x, y, inputs[3])
         return Apply(self, inputs, [TensorType(x.dtype, shape)()])
 
     def _check_dtypes(self, inputs: Sequence[Any]) -> None:
@@ -104,26 +110,18 @@ class Gemm(Op):
             )
             raise DtypeError(msg)
 
-    def _output_shape(self, x: Any, y: Any, alpha: Any, c: Any = None) -> tuple[int | None, ...]:
+    def _check_ranks(self, x: Any, y: Any, alpha: Any, c: Any = None) -> None:
         if alpha.ndim:
             msg = f"{self}: the factor has no dimensions; got {alpha} of type {alpha.type}."
             raise ShapeError(msg)
-        product: Any = _dot.make_node(x, y).outputs[0]
-        shape = product.type.shape
-        given = shape if c is None else c.type.shape
-        pairs = list(zip(shape, given, strict=False))
-        if self.inplace:
-            fits = c is not None and all((mine == 1) == (theirs == 1) for mine, theirs in pairs)
-        else:
-            fits = True
-        fits = fits and all(theirs in {None, 1, mine} or mine is None for mine, theirs in pairs)
-        if not fits or not shape or len(shape) != len(given):
-            operands = [x, y] if c is None else [x, y, c]
-            raise self._misfit(operands, [one.type.shape for one in operands])
-        return tuple(theirs if mine is None and theirs != 1 else mine for mine, theirs in pairs)
+        ndim = x.ndim + y.ndim - 2
+        fits = {x.ndim, y.ndim} in ({2}, {1, 2}) and (c is None or c.ndim == ndim)
+        if not fits or (self.inplace and c is None):
+            raise self._misfit(x, y, c)
 
-    def _misfit(self, operands: Sequence[Any], shapes: Sequence[Any]) -> ShapeError:
-        shown = "".join(f"\n  {x}: shape {s}" for x, s in zip(operands, shapes, strict=True))
+    def _misfit(self, x: Any, y: Any, c: Any) -> ShapeError:
+        operands = [x, y] if c is None else [x, y, c]
+        shown = "".join(f"\n  {one}: shape {one.type.shape}" for one in operands)
         return ShapeError(
             f"{self}: the operands do not fit together.{shown}\nTwo are matrices, or a matrix and "
             "a vector; what is added has the rank of their product, and a size is that of the "
@@ -131,14 +129,42 @@ class Gemm(Op):
             "pt.dot(x, y) + c."
         )
 
+    def output_shapes(self, shapes: Shapes[S]) -> list[tuple[S, ...]]:
+        """Take the shape of the product; that of what is added is equal, or broadcasts."""
+        (lengths,) = _dot.output_shapes(shapes)
+        if len(shapes.inputs) < 4:
+            return [lengths]
+        result = list(lengths)
+        for dim, size in enumerate(shapes.shapes[3]):
+            if not shapes.broadcasts(3, dim):
+                misfit = Misfit.in_dimension("broadcast", dim)
+                result[dim] = shapes.equal(result[dim], size, misfit)
+        return [tuple(result)]
+
+    def misfit_subject(self, misfit: Misfit, inputs: Sequence[Any]) -> str:
+        """Name the factors, or a dimension of the sum."""
+        if misfit.kind == "dot":
+            return _dot.misfit_subject(misfit, inputs)
+        return f"{self}: the sizes of dimension {misfit.dim} of the product and of {inputs[3]}"
+
+    def misfit_error(self, misfit: Misfit, shapes: Shapes[Any]) -> Exception:
+        """Return the errors of the product and of the sum that the user wrote."""
+        factors, (of_x, of_y) = shapes.inputs[:2], shapes.shapes[:2]
+        if misfit.kind == "dot":
+            return misfit_of(_dot, factors, (of_x, of_y))
+        product = _dot(*factors)
+        product.name = str(product.owner)
+        sizes = (*of_x[:-1], *of_y[1:])
+        operands = [product, shapes.inputs[3]]
+        return operands_misfit("Add", operands, (sizes, shapes.shapes[3]), misfit.dim)
+
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
     ) -> None:
         """Multiply with NumPy; when also adding, call SciPy's BLAS."""
         x, y, alpha, *added = inputs
         cell = output_storage[0]
-        shape = x.shape[:-1] + y.shape[1:]
-        self._check_shapes(node, (x, y, *added), shape)
+        (shape,) = self.shapes_of_results(node.inputs, [value.shape for value in inputs])
         out = fitting(cell[0], shape, x.dtype)
         if not added:
             out = np.dot(x, y, out=out)
@@ -151,29 +177,6 @@ class Gemm(Op):
             np.copyto(out, added[0])
         _accumulate(x, y, alpha, out)
         cell[0] = out
-
-    def _check_shapes(self, node: Apply, values: Sequence[Any], shape: tuple[int, ...]) -> None:
-        """Raise unless the values fit together; a size broadcasts if it is statically 1.
-
-        The errors are those of the product and the sum that the user wrote.
-        """
-        x, y, *added = values
-        if x.shape[-1] != y.shape[0]:
-            raise misfit_of(_dot, node.inputs[:2], (x.shape, y.shape))
-        for value, variable in zip(added, node.inputs[3:], strict=True):
-            type_: Any = variable.type
-            for dim, static in enumerate(type_.shape):
-                if static != 1 and value.shape[dim] != shape[dim]:
-                    product = _dot(*node.inputs[:2])
-                    product.name = str(product.owner)
-                    operands = [product, variable]
-                    raise operands_misfit("Add", operands, (shape, value.shape), dim)
-
-    def infer_shape(
-        self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
-    ) -> list[Any]:
-        """Drop the axis that the two factors share."""
-        return _dot.infer_shape(fgraph, node, input_shapes[:2])
 
     def L_op(
         self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]

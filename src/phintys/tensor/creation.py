@@ -14,12 +14,17 @@ from phintys.graph.null_type import disconnected_type
 from phintys.graph.op import Op
 from phintys.graph.sources import note_sources
 from phintys.graph.variable import Variable
+from phintys.scalar.cancelling import without_root
+from phintys.scalar.casting import Cast
+from phintys.scalar.selection import second
 from phintys.tensor import math
 from phintys.tensor._operators import operators
 from phintys.tensor._rules import is_discrete, is_missing, zero_gradient
 from phintys.tensor.convert import as_tensor_variable, constant
 from phintys.tensor.devices import takes_device
-from phintys.tensor.known import known_int
+from phintys.tensor.dim_shuffle import DimShuffle, SelectsElements, moved
+from phintys.tensor.elemwise import Elemwise
+from phintys.tensor.shape_rules import Misfit, S, ShapedOp, Shapes, StaticShapes
 from phintys.tensor.shapes import is_length, sizes_of, vector_elements
 from phintys.tensor.size_check import with_check
 from phintys.tensor.sizes import as_size
@@ -93,14 +98,36 @@ def given_lengths(op: Op, values: Iterable[Any], dtype: Any = "int8") -> tuple[i
     if min(lengths, default=0) < 0:
         msg = f"{op}: sizes must not be negative, got {lengths}."
         raise ShapeError(msg)
-    # As for NumPy, a length of 0 does not make up for others that are too large.
-    if prod(length for length in lengths if length) * np.dtype(dtype).itemsize >= _MOST_BYTES:
-        msg = f"{op}: an array of {np.dtype(dtype)} of shape {lengths} has too many elements."
-        raise ShapeError(msg)
+    check_room(op, lengths, dtype)
     return lengths
 
 
-class Alloc(Op):
+def check_room(op: Op, lengths: Sequence[int], dtype: Any) -> None:
+    """Raise if an array of these lengths would have too many elements for its dtype."""
+    # As for NumPy, a length of 0 does not make up for others that are too large.
+    if prod(length for length in lengths if length) * np.dtype(dtype).itemsize > _MOST_BYTES:
+        msg = f"{op}: an array of {np.dtype(dtype)} of shape {lengths} has too many elements."
+        raise ShapeError(msg)
+
+
+@cache
+def _negative(dim: int) -> Misfit:
+    return Misfit("negative", f"the size of dimension {dim}", dim)
+
+
+def _lengths_at(shapes: Shapes[S], first: int) -> list[S]:
+    """Return the values of the inputs from a position on, which are lengths."""
+    sizes = [shapes.value(position) for position in range(first, len(shapes.inputs))]
+    return [shapes.length(size, _negative(dim)) for dim, size in enumerate(sizes)]
+
+
+def _negative_size(op: Op, size: Any, misfit: Misfit) -> ShapeError:
+    return ShapeError(
+        f"{op}: the sizes must not be negative, got {size} for dimension {misfit.dim}."
+    )
+
+
+class Alloc(SelectsElements, ShapedOp):
     """Return a new array of a given shape, filled with a value broadcast to that shape.
 
     Takes the value and one size for each dimension.
@@ -118,34 +145,52 @@ class Alloc(Op):
     def make_node(self, value: Any, *shape: Any) -> Apply:
         value = as_tensor_variable(value)
         sizes = [as_size(size, "Alloc: a size") for size in shape]
-        stated = [known_int(size) for size in sizes]
-        check_sizes(stated, "Alloc: a size")
         if value.ndim > len(sizes):
             msg = (
                 f"{self}: {value} of type {value.type} has more dimensions than the shape of "
                 f"{len(sizes)} that it should fill."
             )
             raise ShapeError(msg)
-        static: list[int | None] = []
-        of_value = (1,) * (len(sizes) - value.ndim) + value.type.shape
-        for dim, (wanted, known) in enumerate(zip(stated, of_value, strict=True)):
-            if known in {None, 1} or wanted in {None, known}:
-                static.append(known if wanted is None and known != 1 else wanted)
-                continue
-            msg = (
-                f"{self}: {value} of type {value.type} does not broadcast to size {wanted} in "
-                f"dimension {dim}."
-            )
-            raise ShapeError(msg)
-        return Apply(self, [value, *sizes], [TensorType(value.dtype, static)()])
+        inputs = [value, *sizes]
+        (static,) = self.output_shapes(StaticShapes(self, inputs))
+        return Apply(self, inputs, [TensorType(value.dtype, static)()])
+
+    def output_shapes(self, shapes: Shapes[S]) -> list[tuple[S, ...]]:
+        """Take the sizes given; those of the value are equal, unless they broadcast."""
+        lengths = _lengths_at(shapes, 1)
+        given = shapes.shapes[0]
+        missing = len(lengths) - len(given)
+        for dim, size in enumerate(given):
+            if not shapes.broadcasts(0, dim):
+                misfit = Misfit.in_dimension("broadcast", dim)
+                lengths[missing + dim] = shapes.equal(lengths[missing + dim], size, misfit)
+        return [tuple(lengths)]
+
+    def misfit_subject(self, misfit: Misfit, inputs: Sequence[Any]) -> str:
+        """Name each size, or a dimension of the value."""
+        if misfit.kind == "negative":
+            return f"{self}: each size"
+        return f"{self}: the size of the result and dimension {misfit.dim} of {inputs[0]}"
+
+    def misfit_error(self, misfit: Misfit, shapes: Shapes[Any]) -> ShapeError:
+        """Show the sizes."""
+        if misfit.kind == "negative":
+            return _negative_size(self, shapes.value(1 + misfit.dim), misfit)
+        value = f"{shapes.inputs[0]} of shape {shapes.shapes[0]}"
+        sizes = tuple(shapes.value(at) for at in range(1, len(shapes.inputs)))
+        return ShapeError(
+            f"{self}: {value} does not broadcast to {sizes}. A dimension broadcasts only "
+            "if its size is known to be 1 when the graph is built: state it with "
+            "pt.specify_broadcastable(x, axis)."
+        )
 
     def perform(
         self, node: Any, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
     ) -> None:
         value = inputs[0]
-        shape = given_lengths(self, inputs[1:], value.dtype)
-        if shape != value.shape:
-            self._check_fit(node, value, shape)
+        sizes = [int(size) for size in inputs[1:]]
+        (shape,) = self.shapes_of_results(node.inputs, (value.shape,), (value, *sizes))
+        check_room(self, shape, value.dtype)
         cell = output_storage[0]
         former = cell[0]
         if former is not None and former.shape == shape and former.flags.writeable:
@@ -155,33 +200,6 @@ class Alloc(Op):
         else:
             former = cell[0] = np.empty(shape, value.dtype)
             former[...] = value
-
-    def _check_fit(self, node: Any, value: Any, shape: tuple[int, ...]) -> None:
-        static = node.inputs[0].type.shape
-        fits = min(shape, default=0) >= 0
-        last = shape[len(shape) - value.ndim :]
-        for known, given, size in zip(static, value.shape, last, strict=True):
-            fits = fits and (known == 1 or given == size)
-        if fits:
-            return
-        msg = (
-            f"{self}: {node.inputs[0]} of shape {value.shape} does not broadcast to {shape}. "
-            "Sizes must not be negative, and a dimension broadcasts only if its size is known to "
-            "be 1 when the graph is built: state it with pt.specify_broadcastable(x, axis)."
-        )
-        raise ShapeError(msg)
-
-    def infer_shape(
-        self, fgraph: FunctionGraph | None, node: Any, input_shapes: Sequence[Any]
-    ) -> list[Any]:
-        sizes = checked_lengths(self, node.inputs[1:])
-        missing = len(sizes) - len(input_shapes[0])
-        static = node.inputs[0].type.shape
-        for dim, (given, known) in enumerate(zip(input_shapes[0], static, strict=True)):
-            if known != 1:
-                subject = f"{self}: dimension {dim} of {node.inputs[0]} and the size of the result"
-                sizes = with_check(sizes, "equal", given, node.inputs[1 + missing + dim], subject)
-        return [sizes]
 
     def connection_pattern(self, node: Any) -> list[list[bool]]:
         """The sizes do not influence the elements."""
@@ -195,7 +213,15 @@ class Alloc(Op):
         disconnected = [disconnected_type() for _ in inputs[1:]]
         if is_discrete(value):
             return [zero_gradient(value), *disconnected]
-        return [sum_to(output_grads[0], value), *disconnected]
+        (gradient,) = output_grads
+        parts = without_root(gradient, outputs[0], or_divisors=True)
+        if parts is None:
+            return [sum_to(gradient, value), *disconnected]
+        # In the sum, the root could not cancel a divisor of its own derivative.
+        inside, outside = parts
+        total = sum_to(operators.fill(gradient, inside), value)
+        root = moved(outside, outputs[0], value, lambda y: sum_to(y, value))
+        return [total * root, *disconnected]
 
     def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
         point = eval_points[0]
@@ -266,7 +292,7 @@ def alloc(value: Any, *shape: Any, name: str | None = None) -> TensorVariable:
     return _alloc(value, *shape, name=name)
 
 
-class AllocEmpty(Op):
+class AllocEmpty(ShapedOp):
     """Return a new array with uninitialized elements.
 
     Parameters
@@ -282,14 +308,27 @@ class AllocEmpty(Op):
 
     def make_node(self, *shape: Any) -> Apply:
         sizes = as_sizes(shape, "AllocEmpty: a size")
-        static = [known_int(size) for size in sizes]
-        check_sizes(static, "AllocEmpty: a size")
+        (static,) = self.output_shapes(StaticShapes(self, sizes))
         return Apply(self, sizes, [TensorType(self.dtype, static)()])
+
+    def output_shapes(self, shapes: Shapes[S]) -> list[tuple[S, ...]]:
+        """Take the sizes given."""
+        return [tuple(_lengths_at(shapes, 0))]
+
+    def misfit_subject(self, misfit: Misfit, inputs: Sequence[Any]) -> str:
+        """Name each size."""
+        return f"{self}: each size"
+
+    def misfit_error(self, misfit: Misfit, shapes: Shapes[Any]) -> ShapeError:
+        """Show the sizes."""
+        return _negative_size(self, shapes.value(misfit.dim), misfit)
 
     def perform(
         self, node: Any, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
     ) -> None:
-        shape = given_lengths(self, inputs, self.dtype)
+        sizes = [int(size) for size in inputs]
+        (shape,) = self.shapes_of_results(node.inputs, (), sizes)
+        check_room(self, shape, self.dtype)
         cell = output_storage[0]
         former = cell[0]
         if former is not None and former.shape == shape and former.flags.writeable:
@@ -302,11 +341,6 @@ class AllocEmpty(Op):
         """Fill the array with a fixed, conspicuous number."""
         self.perform(node, inputs, output_storage)
         output_storage[0][0].fill(_STANDS_OUT if self.dtype != "bool" else True)
-
-    def infer_shape(
-        self, fgraph: FunctionGraph | None, node: Any, input_shapes: Sequence[Any]
-    ) -> list[Any]:
-        return [checked_lengths(self, node.inputs)]
 
     def connection_pattern(self, node: Any) -> list[list[bool]]:
         """The sizes do not influence the elements."""
@@ -578,3 +612,28 @@ def empty_like(x: Any, dtype: Any = None, *, shape: Any = None) -> TensorVariabl
     if shape is not None:
         return empty(shape, x.dtype if dtype is None else dtype)
     return AllocEmpty(x.dtype if dtype is None else dtype)(*sizes_of(x))
+
+
+_MOST_STEPS = 8  # fill, cast, a change of rank: the constant is a few steps away
+
+
+def is_known_zero(variable: Any) -> bool:
+    """Return whether a tensor is zero by construction, like the result of ``zeros_like``."""
+    for _ in range(_MOST_STEPS):
+        if isinstance(variable, TensorConstant):
+            return not variable.data.any()
+        node = variable.owner
+        if node is None:
+            return False
+        op = node.op
+        if isinstance(op, Elemwise) and (op.scalar_op is second or _is_cast(op)):
+            variable = node.inputs[-1]
+        elif isinstance(op, DimShuffle | Alloc):
+            variable = node.inputs[0]
+        else:
+            return False
+    return False
+
+
+def _is_cast(op: Elemwise) -> bool:
+    return isinstance(op.scalar_op, Cast) and not op.inplace_pattern

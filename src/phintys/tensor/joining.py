@@ -15,7 +15,7 @@ from phintys.graph.variable import Constant, Variable
 from phintys.tensor import math
 from phintys.tensor._rules import is_discrete, is_missing, zero_gradient
 from phintys.tensor.convert import as_tensor_variable, constant, contains_variable
-from phintys.tensor.dim_shuffle import expand_dims, normalize_axis, shape_padleft
+from phintys.tensor.dim_shuffle import JoinsArrays, expand_dims, normalize_axis, shape_padleft
 from phintys.tensor.join_along import join_along, split_along
 from phintys.tensor.known import known_int, known_sizes
 from phintys.tensor.make_vectors import make_vector
@@ -27,13 +27,13 @@ from phintys.tensor.synonyms import also_named
 from phintys.tensor.type import TensorType, normalize_dtype, promote
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from phintys.tensor.convert import TensorLike
     from phintys.tensor.variable import TensorVariable
 
 
-class Join(ShapedOp):
+class Join(JoinsArrays, ShapedOp):
     """Join arrays along an existing dimension.
 
     Parameters
@@ -74,20 +74,20 @@ class Join(ShapedOp):
         """Add up the sizes of the axis; the others are equal."""
         first, *others = shapes.shapes
         lengths = list(first)
-        misfits = {
-            dim: Misfit.in_dimension("join", dim) for dim in range(len(first)) if dim != self.axis
-        }
+        axis = self.axis
         for other in others:
-            for dim, misfit in misfits.items():
-                lengths[dim] = shapes.equal(lengths[dim], other[dim], misfit)
-        lengths[self.axis] = shapes.total([shape[self.axis] for shape in shapes.shapes])
+            for dim, size in enumerate(other):
+                if dim != axis:
+                    misfit = Misfit.in_dimension("join", dim)
+                    lengths[dim] = shapes.equal(lengths[dim], size, misfit)
+        lengths[axis] = shapes.total([shape[axis] for shape in shapes.shapes])
         return [tuple(lengths)]
 
     def misfit_subject(self, misfit: Misfit, inputs: Sequence[Any]) -> str:
         """Name the dimension."""
         return f"{self}: the sizes of dimension {misfit.dim}"
 
-    def misfit_error(self, misfit: Misfit, shapes: StaticShapes) -> Exception:
+    def misfit_error(self, misfit: Misfit, shapes: Shapes[Any]) -> Exception:
         """Show the operands."""
         return self._misfit(shapes.inputs, shapes.shapes, misfit.dim)
 
@@ -122,8 +122,16 @@ class Join(ShapedOp):
         """Split the gradient."""
         if is_discrete(outputs[0]):
             return [zero_gradient(x) for x in inputs]
+        return self.split_moved(output_grads[0], outputs[0], inputs)
+
+    def are_as_long(self, x: Any, y: Any) -> bool:
+        """Compare the static sizes of the axis."""
+        return x.type.shape[self.axis] == y.type.shape[self.axis] is not None
+
+    def splitter(self, inputs: Sequence[Any]) -> Callable[[Any], Sequence[Any]]:
+        """Split along the axis."""
         lengths = shape_vector([shape_i(x, self.axis) for x in inputs])
-        return Split(len(inputs), self.axis)(output_grads[0], lengths, return_list=True)
+        return lambda x: Split(len(inputs), self.axis)(x, lengths, return_list=True)
 
     def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
         if all(is_missing(point) for point in eval_points):
@@ -204,7 +212,8 @@ class Split(ShapedOp):
             for part, size in enumerate(shapes.entries(1, self.n_splits))
         ]
         shapes.equal(shapes.total(lengths), shape[self.axis], _UNEVEN)
-        return [(*shape[: self.axis], size, *shape[self.axis + 1 :]) for size in lengths]
+        before, after = shape[: self.axis], shape[self.axis + 1 :]
+        return [(*before, size, *after) for size in lengths]
 
     def misfit_subject(self, misfit: Misfit, inputs: Sequence[Any]) -> str:
         """Name what is counted or added up."""
@@ -214,7 +223,7 @@ class Split(ShapedOp):
             return f"{self}: the sum of the sizes of the parts and that of the dimension"
         return f"{self}: {misfit.detail}"
 
-    def misfit_error(self, misfit: Misfit, shapes: StaticShapes) -> Exception:
+    def misfit_error(self, misfit: Misfit, shapes: Shapes[Any]) -> Exception:
         """Show the sizes of the parts."""
         if misfit is _MISCOUNTED:
             count = shapes.shapes[1][0]
@@ -234,7 +243,7 @@ class Split(ShapedOp):
     ) -> None:
         value, given = inputs
         sizes = given.tolist()
-        self.shapes_of_results(node.inputs, [value.shape, given.shape], {1: sizes})
+        self.shapes_of_results(node.inputs, [value.shape, given.shape], (value, sizes))
         before = (slice(None),) * self.axis
         ends = list(accumulate(sizes))
         for cell, size, end in zip(output_storage, sizes, ends, strict=True):

@@ -105,7 +105,7 @@ class _Product(ShapedOp):
             f"(type {y.type}) in the axes summed over"
         )
 
-    def misfit_error(self, misfit: Misfit, shapes: StaticShapes) -> Exception:
+    def misfit_error(self, misfit: Misfit, shapes: Shapes[Any]) -> Exception:
         """Show the operands."""
         return misfit_of(self, shapes.inputs, shapes.shapes)
 
@@ -250,7 +250,7 @@ class BatchedDot(_Product):
             return super().misfit_subject(misfit, inputs)
         return f"{self}: the sizes of dimension {misfit.dim} of the stacks"
 
-    def misfit_error(self, misfit: Misfit, shapes: StaticShapes) -> Exception:
+    def misfit_error(self, misfit: Misfit, shapes: Shapes[Any]) -> Exception:
         """Show the operands."""
         if misfit is _SUMMED_OVER:
             return super().misfit_error(misfit, shapes)

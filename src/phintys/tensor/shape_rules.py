@@ -3,8 +3,8 @@
 A :class:`ShapedOp` has a method ``output_shapes(shapes)``. It is given the sizes of the inputs, and
 computes with them by the methods of :class:`Shapes` alone. So one rule serves
 
-- :class:`StaticShapes`, ints or ``None`` for unknown ones: the types in ``make_node``, and the
-  checks of ``perform``;
+- :class:`StaticShapes`, ints or ``None`` for unknown ones: the types in ``make_node``;
+- :class:`ExactShapes`, ints: the checks of ``perform``;
 - :class:`SymbolicShapes`, ints or symbolic: ``infer_shape``;
 - the sizes of a backend, which implements :class:`Shapes` for them, as native code does.
 """
@@ -12,13 +12,13 @@ computes with them by the methods of :class:`Shapes` alone. So one rule serves
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, cast
 
 from phintys.graph.op import Op
 from phintys.tensor.convert import constant
-from phintys.tensor.known import known_sizes
+from phintys.tensor.known import known_int, known_sizes
 from phintys.tensor.shapes import is_length, vector_elements
 from phintys.tensor.size_check import with_check
 from phintys.tensor.sizes import add_sizes, as_size, fold
@@ -74,6 +74,10 @@ class Shapes(ABC, Generic[S]):
         """Return a number as a size."""
 
     @abstractmethod
+    def value(self, position: int) -> S:
+        """Return the value of an input that is an integer without dimensions."""
+
+    @abstractmethod
     def entries(self, position: int, count: int) -> Sequence[S]:
         """Return the elements of an input that is a vector of so many integers."""
 
@@ -103,11 +107,6 @@ class StaticShapes(Shapes["int | None"]):
         The Op.
     inputs
         The inputs of a node.
-    shapes
-        Their shapes; by default those of their types.
-    values
-        Position of an input -> its elements, for vectors of integers of which rules need the
-        elements; by default what is known of them.
 
     Examples
     --------
@@ -119,24 +118,18 @@ class StaticShapes(Shapes["int | None"]):
     [(5, 4)]
     """
 
-    def __init__(
-        self,
-        op: ShapedOp,
-        inputs: Sequence[Any],
-        shapes: Sequence[Sequence[int | None]] | None = None,
-        values: Mapping[int, Sequence[int]] | None = None,
-    ) -> None:
+    def __init__(self, op: ShapedOp, inputs: Sequence[Any]) -> None:
         self._op = op
         self.inputs = inputs
-        self.shapes = [x.type.shape for x in inputs] if shapes is None else shapes
-        self._values = values or {}
+        self.shapes = [x.type.shape for x in inputs]
 
     def number(self, value: int) -> int | None:
         return value
 
+    def value(self, position: int) -> int | None:
+        return known_int(self.inputs[position])
+
     def entries(self, position: int, count: int) -> Sequence[int | None]:
-        if position in self._values:
-            return self._values[position]
         known = known_sizes(self.inputs[position])
         return (None,) * count if known is None else known
 
@@ -151,12 +144,57 @@ class StaticShapes(Shapes["int | None"]):
         return size
 
     def total(self, lengths: Sequence[int | None]) -> int | None:
-        total = 0
-        for size in lengths:
-            if size is None:
-                return None
-            total += size
-        return total
+        return None if None in lengths else sum(cast("Sequence[int]", lengths))
+
+
+class ExactShapes(Shapes[int]):
+    """Sizes of values: ints.
+
+    Parameters
+    ----------
+    op
+        The Op.
+    inputs
+        The inputs of a node.
+    shapes
+        The shapes of their values.
+    values
+        By the position of an input: the int, or the ints of a vector, where a rule needs them.
+    """
+
+    def __init__(
+        self,
+        op: ShapedOp,
+        inputs: Sequence[Any],
+        shapes: Sequence[Sequence[int]],
+        values: Sequence[Any] = (),
+    ) -> None:
+        self._op = op
+        self.inputs = inputs
+        self.shapes = shapes
+        self._values = values
+
+    def number(self, value: int) -> int:
+        return value
+
+    def value(self, position: int) -> int:
+        return self._values[position]
+
+    def entries(self, position: int, count: int) -> Sequence[int]:
+        return self._values[position]
+
+    def equal(self, a: int, b: int, misfit: Misfit) -> int:
+        if a == b:
+            return a
+        raise self._op.misfit_error(misfit, self)
+
+    def length(self, size: int, misfit: Misfit) -> int:
+        if size < 0:
+            raise self._op.misfit_error(misfit, self)
+        return size
+
+    def total(self, lengths: Sequence[int]) -> int:
+        return sum(lengths)
 
 
 class SymbolicShapes(Shapes[Any]):
@@ -183,6 +221,9 @@ class SymbolicShapes(Shapes[Any]):
 
     def number(self, value: int) -> Any:
         return value
+
+    def value(self, position: int) -> Any:
+        return self.inputs[position]
 
     def entries(self, position: int, count: int) -> Sequence[Any]:
         vector = self.inputs[position]
@@ -245,14 +286,14 @@ class ShapedOp(Op):
         """Name the sizes compared, as the subject of "must be equal" or "must be at least"."""
 
     @abstractmethod
-    def misfit_error(self, misfit: Misfit, shapes: StaticShapes) -> Exception:
-        """Return the error for sizes that are known."""
+    def misfit_error(self, misfit: Misfit, shapes: Shapes[Any]) -> Exception:
+        """Return the error for sizes that are known: those of types, or those of values."""
 
     def shapes_of_results(
         self,
         inputs: Sequence[Any],
         shapes: Sequence[tuple[int, ...]],
-        values: Mapping[int, Sequence[int]] | None = None,
+        values: Sequence[Any] = (),
     ) -> list[tuple[int, ...]]:
         """Return the shapes of the results for values of known shapes; raise if these do not fit.
 
@@ -263,9 +304,9 @@ class ShapedOp(Op):
         shapes
             The shapes of their values.
         values
-            As for :class:`StaticShapes`.
+            As for :class:`ExactShapes`.
         """
-        return cast("Any", self.output_shapes(StaticShapes(self, inputs, shapes, values)))
+        return self.output_shapes(ExactShapes(self, inputs, shapes, values))
 
     def infer_shape(
         self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]

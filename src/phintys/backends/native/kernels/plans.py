@@ -14,14 +14,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.polynomials import Polynomial, Polynomials
     from phintys.backends.native.values import Array, LoopVariable
 
-CHUNKS = 64
-"""Maximum number of parts of a reduction, each computed by one thread."""
-
-SMALLEST_CHUNK = 8192
-"""Elements below which it is not split. None of these may depend on the number of threads."""
-
-SHORTEST_CHUNK = 64
-"""Columns are split at multiples of this many rows: totals of a part are only a row or two."""
 
 _PASSED_ON = "fiu"
 """Kinds of dtypes of elements that the next iteration can read from a register."""
@@ -159,6 +151,18 @@ class KernelPlan:
         if self.outer:
             return self.outer[0]
         return next((level for nest in self.nests for level in nest.kept), None)
+
+    @property
+    def is_divisible(self) -> bool:
+        """Whether threads can share its iterations, or the parts of a reduction."""
+        return self.is_chunked or (self.parallel is not None and not self.is_serial)
+
+    def work(self) -> Polynomial:
+        """Return the innermost iterations of all nests."""
+        inside = self.work_inside()
+        if self.parallel is None:
+            return inside
+        return self.addressing.polynomials.mul(inside, self.parallel.extent)
 
     def work_inside(self) -> Polynomial:
         """Return the innermost iterations of all nests in one iteration of the parallel level."""

@@ -9,6 +9,7 @@ import numpy as np
 from phintys.backends.native.failures import Failure
 from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.lowering import Lowering
+from phintys.backends.native.lower.shape_rules import NativeShapes
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.values import Place
 from phintys.graph.apply import Apply
@@ -39,16 +40,12 @@ def checked_sizes(node: Apply, inputs: Sequence[Any], lowering: Lowering) -> lis
 def lower_alloc(op: Alloc, node: Apply, lowering: Lowering) -> None:
     """``out[i, j] = value[0, j]``: no memory, just a view of the value."""
     sizes = lowering.sizes
-    value: Any = node.inputs[0]
-    view = lowering.view(value)
-    lengths = checked_sizes(node, node.inputs[1:], lowering)
+    shapes = NativeShapes(node, lowering)
+    (found,) = op.output_shapes(shapes)
+    lengths = [sizes.canonical(size) for size in found]
+    view = shapes.views[0]
     missing = len(lengths) - view.ndim
-    for axis, static in enumerate(value.type.shape):
-        if static != 1:
-            failure = Failure(node, "broadcast", f"dimension {axis}: {{0}} and {{1}}")
-            lowering.require_equal(lengths[missing + axis], view.sizes[axis], failure)
     whole = view.rearranged([*[None] * missing, *range(view.ndim)], sizes)
-    lengths = [sizes.canonical(size) for size in lengths]
     whole = whole.broadcast(lengths, sizes)
     # For the graph this is new memory; without any repetition, it must not be passed through.
     lowering.bind(node.outputs[0], lowering.copied(whole) if whole.is_whole(sizes) else whole)
@@ -57,6 +54,6 @@ def lower_alloc(op: Alloc, node: Apply, lowering: Lowering) -> None:
 @lowers(AllocEmpty)
 def lower_alloc_empty(op: AllocEmpty, node: Apply, lowering: Lowering) -> None:
     """The content is undefined: zeros, which take no memory."""
-    lengths = checked_sizes(node, node.inputs, lowering)
-    view = View(number(0, op.dtype, lowering).array, (), tuple(lengths))
+    (lengths,) = op.output_shapes(NativeShapes(node, lowering))
+    view = View(number(0, op.dtype, lowering).array, (), lengths)
     lowering.bind(node.outputs[0], view if lengths else lowering.copied(view))

@@ -8,7 +8,7 @@ import numpy as np
 
 from phintys import scalar as ps
 from phintys.backends.native.expressions import Cast, Expression, Literal, Operation
-from phintys.backends.native.failures import Failure
+from phintys.backends.native.limits import MOST_BY_COLUMNS
 from phintys.backends.native.lower.blas_views import MatrixView, Strided
 from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.lowering import Lowering
@@ -16,7 +16,6 @@ from phintys.backends.native.lower.overwriting import Base, base_of
 from phintys.backends.native.lower.shape_rules import NativeShapes
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.routines.products import GEMM, GEMV, Product
-from phintys.backends.native.routines.products_by_columns import MOST_BY_COLUMNS
 from phintys.backends.native.routines.symmetric_products import SYRK
 from phintys.backends.native.steps.call import LibraryCall
 from phintys.backends.native.values import Array
@@ -73,9 +72,9 @@ def lower_dot(op: Dot, node: Apply, lowering: Lowering) -> None:
 @lowers(Gemm)
 def lower_gemm(op: Gemm, node: Apply, lowering: Lowering) -> None:
     """``out[i, j] = alpha sum(k) x[i, k] y[k, j] + c[i, j]``."""
-    x, y = _factors(node, lowering)
-    alpha = lowering.view(node.inputs[2])
-    lengths = [*x.sizes[:-1], *y.sizes[1:]]
+    shapes = NativeShapes(node, lowering)
+    (lengths,) = op.output_shapes(shapes)
+    x, y, alpha = shapes.views[:3]
     if len(node.inputs) == 3:
         target, _ = lowering.compute(node.outputs[0], lengths)
         _multiply(x, y, target, {"alpha": _factor(alpha, lowering)}, node, lowering)
@@ -92,24 +91,12 @@ def _factor(alpha: View, lowering: Lowering) -> Any:
     return value.value.item() if isinstance(value, Literal) else lowering.contiguous(alpha).array
 
 
-def _factors(node: Apply, lowering: Lowering) -> tuple[View, View]:
-    """Return the operands, and check that their lengths agree."""
-    x, y = (lowering.view(variable) for variable in node.inputs[:2])
-    failure = Failure(node, "dot", "{0} columns and {1} rows")
-    lowering.require_equal(x.sizes[-1], y.sizes[0], failure)
-    return x, y
-
-
 def _added(node: Apply, lengths: Sequence[Size], lowering: Lowering) -> Base:
     """Return memory initialized with the array that a product is added to."""
     sizes = lowering.sizes
     variable: Any = node.inputs[3]
     c = lowering.view(variable)
     static = variable.type.shape
-    for axis, (size, length) in enumerate(zip(c.sizes, lengths, strict=True)):
-        if static[axis] != 1:
-            failure = Failure(node, "broadcast", f"dimension {axis}: {{0}} and {{1}}")
-            lowering.require_equal(length, size, failure)
     if all(one != 1 or length.known == 1 for one, length in zip(static, lengths, strict=True)):
         return base_of(node, variable, lowering)
     target, loops = lowering.compute(node.outputs[0], lengths)

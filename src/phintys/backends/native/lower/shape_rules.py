@@ -36,6 +36,9 @@ class NativeShapes(Shapes[Size]):
     def number(self, value: int) -> Size:
         return self._lowering.sizes.fixed(value)
 
+    def value(self, position: int) -> Size:
+        return self._lowering.element(self.views[position], ())
+
     def entries(self, position: int, count: int) -> list[Size]:
         vector = self.views[position]
         return [self._lowering.element(vector, (at,)) for at in range(count)]

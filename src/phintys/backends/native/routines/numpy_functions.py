@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import ctypes
 from functools import cache
+from typing import Any
 
 from phintys._base.errors import MethodNotDefinedError
 from phintys._base.late import LateModule
 
 _PREFIX = "phintys_numpy_"
 
-generators = LateModule("numpy.random._generator")
+generators: Any = LateModule("numpy.random._generator")
 
 
 def numpy_symbol(name: str) -> str:

@@ -9,17 +9,14 @@ from phintys.backends.native.assembler.builder import Builder
 from phintys.backends.native.assembler.control import loop
 from phintys.backends.native.assembler.types import INT64, PTR, VOID
 from phintys.backends.native.assembler.values import Value
-from phintys.backends.native.frame import GRAIN_NANOSECONDS, PARALLEL_NANOSECONDS
+from phintys.backends.native.limits import ALIGNED_RANGE, GRAIN_NANOSECONDS, PARALLEL_NANOSECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
     from phintys.backends.native.sizes import Size
+    from phintys.backends.native.steps.call import CallWriter
     from phintys.backends.native.values import Array
-    from phintys.backends.native.writer.step_writer import StepWriter
-
-_ALIGNED = 16
-"""Ranges of more matrices than this begin at its multiples: few lanes are left over then."""
 
 
 class RangeFunction:
@@ -35,7 +32,7 @@ class RangeFunction:
         Writes the code of the caller.
     """
 
-    def __init__(self, writer: StepWriter) -> None:
+    def __init__(self, writer: CallWriter) -> None:
         module = writer.b.module
         self._name = f"range.{len(module.functions)}"
         parameters = [PTR, INT64, INT64]
@@ -50,7 +47,7 @@ class RangeFunction:
     @property
     def is_repeated(self) -> bool:
         """Whether a loop of steps repeats the call."""
-        return bool(self._writer.open_loops)
+        return self._writer.is_repeated
 
     def size(self, size: Size) -> Value:
         """Return the value of a size."""
@@ -104,7 +101,7 @@ class RangeFunction:
         b.begin(shared)
         each = b.maximum_number(b.binary("sdiv", nanoseconds, b.maximum_number(count, 1)), 1)
         grain = b.binary("sdiv", b.constant(INT64, GRAIN_NANOSECONDS), each)
-        grain = b.select(grain < _ALIGNED, b.maximum_number(grain, 1), grain & -_ALIGNED)
+        grain = b.select(grain < ALIGNED_RANGE, b.maximum_number(grain, 1), grain & -ALIGNED_RANGE)
         if is_serial:
             writer.in_order(function, values, count, grain)
         else:
@@ -124,7 +121,7 @@ class OneIteration:
         Writes the code.
     """
 
-    def __init__(self, writer: StepWriter) -> None:
+    def __init__(self, writer: CallWriter) -> None:
         self.b = writer.b
         self._writer = writer
         self.begin, self.end = (self.b.constant(INT64, number) for number in (0, 1))
@@ -132,7 +129,7 @@ class OneIteration:
     @property
     def is_repeated(self) -> bool:
         """Whether a loop of steps repeats the code."""
-        return bool(self._writer.open_loops)
+        return self._writer.is_repeated
 
     def size(self, size: Size) -> Value:
         """Return the value of a size."""

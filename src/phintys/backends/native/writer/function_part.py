@@ -33,6 +33,13 @@ from phintys.backends.native.frame import (
     STATUS,
     TOO_LARGE,
 )
+from phintys.backends.native.limits import (
+    COMPARED_BUFFERS,
+    LONG_RUN,
+    SMALL_BLOCK,
+    STACK_BYTES,
+    WORK_SHIFT,
+)
 from phintys.backends.native.memory import ALIGNMENT
 from phintys.backends.native.sizes import (
     MOST,
@@ -53,23 +60,13 @@ if TYPE_CHECKING:
     from phintys.backends.native.steps.kernel import Kernel
     from phintys.backends.native.writer.main_function import MainFunction
 
-SMALL_BLOCK = 1024
-"""Bytes of a block of the arena that can be in the frame, if its size is known only to a call."""
-
-STACK_ROOM = 8192
-"""Maximum number of bytes allocated on the stack."""
 
 MOST_BYTES = 2**55
 """More bytes than any machine has; below it, the sum over all buffers fits into an int64."""
 
-_MOST_COMPARED = 64
-"""Maximum number of buffers that are compared, to name the largest if memory runs out."""
 
 _MOST_BITS = 63
 """Bits of an int64 without its sign."""
-
-LONG_RUN = 8
-"""Minimum number of addresses that are written by a loop."""
 
 
 @record(eq=False)
@@ -118,6 +115,11 @@ class Part:
         self._stack: Value | None = None
         self.open_loops: list[OpenLoop] = []
 
+    @property
+    def is_repeated(self) -> bool:
+        """Whether a loop of steps repeats the code."""
+        return bool(self.open_loops)
+
     def end(self) -> None:
         """End the function."""
         b = self.b
@@ -165,12 +167,12 @@ class Part:
         """Allocate temporary memory for a kernel: on the stack, if it is small. One at a time."""
         b = self.b
         if self._stack is None:
-            self._stack = b.slot(INT64, STACK_ROOM // 8)
-        if isinstance(bytes_, int) and bytes_ <= STACK_ROOM:
+            self._stack = b.slot(INT64, STACK_BYTES // 8)
+        if isinstance(bytes_, int) and bytes_ <= STACK_BYTES:
             yield self._stack
             return
         bytes_ = b.value(INT64, bytes_)
-        is_small, before = b.le(bytes_, STACK_ROOM), b.block
+        is_small, before = b.le(bytes_, STACK_BYTES), b.block
         heap, ready = b.new_block("heap"), b.new_block("ready")
         b.branch(is_small, ready, heap)
         b.begin(heap)
@@ -323,6 +325,10 @@ class Part:
                 return added
             return self.b.select(self.b.eq(added, MOST), added, added - taken)
 
+    def nanoseconds(self, work: Polynomial) -> Value:
+        """Return an amount of work in nanoseconds."""
+        return self.estimate(work) >> WORK_SHIFT
+
     def saturating(self, operation: str, left: Value, right: Value) -> Value:
         """Return a sum or product of lengths, or the largest int64 if it is out of range."""
         result, overflows = self.b.checked(operation, left, right)
@@ -438,11 +444,12 @@ class Part:
         with self.before(self.home_of_address(array, offset)):
             return self.b.offset(base, number, type_of(array.dtype))
 
-    def home_of_sizes(self, *sizes: Size) -> OpenLoop | None:
-        """Return the outermost open loop in which sizes do not change."""
-        if not self.open_loops:
-            return None
-        return self.home(atom for size in sizes for atom in self.atoms_of(self.main.ring.of(size)))
+    @contextmanager
+    def where_fixed(self, *sizes: Size) -> Generator[None]:
+        """Write before the first pass of the outermost loop in which sizes do not change."""
+        atoms = (atom for size in sizes for atom in self.atoms_of(self.main.ring.of(size)))
+        with self.before(self.home(atoms) if self.open_loops else None):
+            yield
 
     def home_of_address(self, array: Array, offset: Polynomial) -> OpenLoop | None:
         """Return the outermost open loop in which an address does not change."""
@@ -537,7 +544,7 @@ class Part:
         base = b.call("phintys_arena", PTR, [self.state(), b.constant(INT64, group), bytes_])
         with self.failing(b.write(BOOL, f"icmp eq ptr {base.text}, null")):
             largest = [b.constant(INT64, 0)] * 2
-            for slots, _, step in runs[:_MOST_COMPARED]:
+            for slots, _, step in runs[:COMPARED_BUFFERS]:
                 number = b.constant(INT64, self.main.buffer_at(slots[0]))
                 is_larger = step > largest[0]
                 largest = [
