@@ -245,6 +245,11 @@ RECORDS = [
     Record("cbrt", exact_cbrt, {"all": whole(), "subnormal": LOGARITHMIC["subnormal"]}),
     Record("hypot", mp.hypot, PLANE),
     Record("pow", exact_pow, POWERS),
+    Record(
+        "pow_less_one",
+        lambda x, y: exact_pow(x, y - 1),
+        {label: POWERS[label] for label in ("[0, 10] ** [-10, 10]", "all ** [-1, 1]")},
+    ),
     Record("logaddexp", lambda x, y: max(x, y) + mp.log1p(mp.exp(-abs(x - y))), PAIRS, larger),
     Record(
         "logaddexp2",
@@ -252,6 +257,8 @@ RECORDS = [
         PAIRS,
         larger,
     ),
+    Record("exp_share", lambda x, y: 1 / (1 + mp.exp(y - x)), PAIRS),
+    Record("exp2_share", lambda x, y: 1 / (1 + mp.mpf(2) ** (y - x)), PAIRS),
     Record("sigmoid", lambda x: 1 / (1 + mp.exp(-x)), EXPONENTIAL),
     Record("softplus", lambda x: mp.log1p(mp.exp(x)), EXPONENTIAL),
     Record("log_sigmoid", lambda x: -mp.log1p(mp.exp(-x)), UNIT | {"all": EXPONENTIAL["all"]}),

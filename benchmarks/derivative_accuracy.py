@@ -119,17 +119,18 @@ of the function, those of `gammaln` as its own; those of Bessel functions and `s
 amplitude 1 / sqrt(x); of `i0e` and `i1e` in ulp of 0.5 / (1 + x)**(3/2); of Fresnel integrals in
 ulp of 1, and of `dawsn` below 2, where its derivative has a zero, too.
 
-What is missed, and why: the exponent of `pow` is y - 1 and that of `logaddexp` x - y, which are
-rounded, and exponentials multiply their errors by the logarithm of the base or by the exponent;
-likewise `erf` (the square of x),
-`boxcox1p` (the power times the logarithm), the densities in `gammainc`, `gammaincc`,
-`betainc` (differences of logarithms), `owens_t` (the square of a h) and Fresnel integrals (the
-square of x). The derivatives of `beta`, `binom`, `poch`, `gamma`, `factorial` and of
+What is missed, and why: the square of x is rounded in the exponent of `erf`, where the exact one
+would make a common gradient slower, that of a h in `owens_t`, and that of x in Fresnel integrals;
+an error of the argument is multiplied by the exponent there, which is the condition number of the
+function: measured by that, these derivatives have all digits that their arguments determine. The
+power in `boxcox1p` has a rounded exponent as well. That of `gammainc` in a is a product with
+`log_gamma_slope`, and has a zero near which its terms cancel. The derivatives of `factorial` and of
 hypergeometric functions are multiples of SciPy's values, those of `polygamma`, `trigamma`, `expn`
-and of Bessel functions other than `i0e` and `i1e` sums of them.
-The derivative of `dawsn` cancels between 2 and 10. Where a second derivative overflows, it may be
-NaN. Those of `hypot` and `arctan2` lose digits where one argument is far larger than the other, or
-where squares of the arguments overflow or underflow.
+and of Bessel functions other than `j0`, `j1`, `i0e` and `i1e` sums of them: those of `ive` and
+`kve` cancel by a factor of 2 x. The derivative of `dawsn` cancels between 2 and 10. Where a second
+derivative overflows, it may be infinite early, or NaN. Those of `hypot` and `arctan2` lose digits
+where one argument is far larger than the other, or where squares of the arguments overflow or
+underflow.
 
 This chapter is written by `benchmarks/derivative_accuracy.py`.
 

@@ -234,10 +234,12 @@ error; functions that exceed both are marked as *missed*. Near a zero of a funct
 cancel, and an error that is small beside these terms is large in ulp of the result: there the
 medians say more.
 
-Far from these ranges, `owens_t` of SciPy, which native code calls, is off by 1e-7 for large h, and
-`beta` and `binom` of large arguments are exponentials of logarithms up to 700 in size, which costs
-1e-13 of them; `betaln` has 1e-15 of the larger of 1 and the result. The reference backend's
-`log_ndtr` is SciPy's, off by 1e-13 above 17 and 0 above 37.6, where native code has its digits.
+Far from these ranges, `owens_t` of SciPy, which native code calls, is off by h**2 ulp for large h:
+that is its condition number, by which a rounding error of h is multiplied. `beta`, `binom` and
+`poch` of positive arguments up to 1e100 are off by 2 ulp, their logarithms being computed with
+their rounding errors; `betaln` has 1e-15 of the larger of 1 and the result. The reference backend
+has such digits where NumPy's `longdouble` is longer than a double; its `log_ndtr` is SciPy's, off
+by 1e-13 above 17 and 0 above 37.6, where native code has its digits.
 
 This chapter is written by `benchmarks/special_accuracy.py`.
 

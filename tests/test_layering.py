@@ -38,6 +38,7 @@ ROOMS = (
     "passes",
     "backends",
     "backends.reference",
+    "backends.native.limits",
     "backends.native.assembler",
     "backends.native",
     "backends.jax",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,15 @@ from phintys.backends.native.assembler.types import INT64, PTR, VOID, type_of
 from phintys.backends.native.assembler.values import Value
 from phintys.backends.native.routines.library import library
 
-__all__ = ["Compiled", "compile_module", "elementwise", "elementwise_module", "vector_loop"]
+__all__ = [
+    "Compiled",
+    "Elementwise",
+    "compile_module",
+    "elementwise",
+    "elementwise_functions",
+    "elementwise_module",
+    "vector_loop",
+]
 
 
 class Compiled:
@@ -59,6 +68,53 @@ def vector_loop(b: Builder, count: Value, lanes: int, body: Callable[[Value, Any
             body(whole, lane_mask(b, count - whole, lanes))
 
 
+@dataclass(frozen=True)
+class Elementwise:
+    """What is computed for each element of contiguous arrays of equal length."""
+
+    compute: Callable[..., Any]
+    """Writes the result of one element, or of a vector of them: ``compute(b, *values)``."""
+    dtypes: Sequence[Any]
+    """The dtypes of the inputs."""
+    out: Any
+    """The dtype of the result."""
+
+    def write(self, module: Module, name: str, lanes: int | None, inline: bool) -> None:
+        """Add a function ``name(n, out, *inputs)`` to a module."""
+        types = [type_of(dtype) for dtype in [self.out, *self.dtypes]]
+        count = min(map(module.target.lanes, types)) if lanes is None else lanes
+        function = module.function(name, VOID, [INT64, *[(PTR, "noalias")] * len(types)])
+        b = Builder(function, inline=inline)
+        n, target_array, *sources = b.arguments
+
+        def body(index: Any, mask: Any) -> None:
+            values = [
+                load(b, type.of(count), b.offset(source, index, type), mask)
+                for type, source in zip(types[1:], sources, strict=True)
+            ]
+            result = self.compute(b, *values)
+            store(b, result, b.offset(target_array, index, types[0]), mask)
+
+        vector_loop(b, n, count, body)
+        b.ret()
+
+    def bound(self, compiled: Compiled, name: str) -> Callable[..., np.ndarray[Any, Any]]:
+        """Return the function of that name as one of arrays."""
+        arguments = [ctypes.c_int64, *[ctypes.c_void_p] * (len(self.dtypes) + 1)]
+        kernel = compiled.function(name, *arguments)
+
+        def call(*arrays: Any, result: Any = None) -> np.ndarray[Any, Any]:
+            inputs = [
+                np.ascontiguousarray(array, dtype)
+                for array, dtype in zip(arrays, self.dtypes, strict=True)
+            ]
+            result = np.empty(inputs[0].shape, self.out) if result is None else result
+            kernel(result.size, result.ctypes.data, *(array.ctypes.data for array in inputs))
+            return result
+
+        return call
+
+
 def elementwise_module(
     target: Target,
     compute: Callable[..., Any],
@@ -69,23 +125,8 @@ def elementwise_module(
     inline: bool = False,
 ) -> Module:
     """Return a module with a function ``kernel(n, out, *inputs)`` over contiguous arrays."""
-    types = [type_of(dtype) for dtype in [out, *dtypes]]
-    count = min(map(target.lanes, types)) if lanes is None else lanes
     module = Module(target)
-    function = module.function("kernel", VOID, [INT64, *[(PTR, "noalias")] * len(types)])
-    b = Builder(function, inline=inline)
-    n, target_array, *sources = b.arguments
-
-    def body(index: Any, mask: Any) -> None:
-        values = [
-            load(b, type.of(count), b.offset(source, index, type), mask)
-            for type, source in zip(types[1:], sources, strict=True)
-        ]
-        result = compute(b, *values)
-        store(b, result, b.offset(target_array, index, types[0]), mask)
-
-    vector_loop(b, n, count, body)
-    b.ret()
+    Elementwise(compute, dtypes, out).write(module, "kernel", lanes, inline)
     return module
 
 
@@ -103,25 +144,28 @@ def elementwise(
 
     Parameters
     ----------
-    compute
-        Writes the result of one element (or vector of them).
-    dtypes, out
-        Dtypes of the inputs and of the result.
+    compute, dtypes, out
+        As those of :class:`Elementwise`.
     target, lanes, inline, level
         The CPU, how many lanes, whether vector math is written in place, LLVM's effort.
     """
-    target = Target.host() if target is None else target
-    module = elementwise_module(target, compute, dtypes, out, lanes=lanes, inline=inline)
-    kernel = compile_module(module, level).function(
-        "kernel", ctypes.c_int64, *[ctypes.c_void_p] * (len(dtypes) + 1)
-    )
+    kernel = Elementwise(compute, dtypes, out)
+    (function,) = elementwise_functions([kernel], target, lanes=lanes, inline=inline, level=level)
+    return function
 
-    def call(*arrays: Any, result: Any = None) -> np.ndarray[Any, Any]:
-        inputs = [
-            np.ascontiguousarray(array, dtype) for array, dtype in zip(arrays, dtypes, strict=True)
-        ]
-        result = np.empty(inputs[0].shape, out) if result is None else result
-        kernel(result.size, result.ctypes.data, *(array.ctypes.data for array in inputs))
-        return result
 
-    return call
+def elementwise_functions(
+    kernels: Sequence[Elementwise],
+    target: Target | None = None,
+    *,
+    lanes: int | None = None,
+    inline: bool = False,
+    level: int = 1,
+) -> list[Callable[..., np.ndarray[Any, Any]]]:
+    """Compile several functions as one module: what they share is compiled once."""
+    module = Module(Target.host() if target is None else target)
+    names = [f"kernel{place}" for place in range(len(kernels))]
+    for name, kernel in zip(names, kernels, strict=True):
+        kernel.write(module, name, lanes, inline)
+    compiled = compile_module(module, level)
+    return [kernel.bound(compiled, name) for name, kernel in zip(names, kernels, strict=True)]

@@ -75,8 +75,28 @@ ELEMENTWISE = {
     "normal density": (lambda x: ps.exp(-(((INF - x) / x) ** 2)), [0.5, 2], [0, 0]),
     "gammainc": (lambda x: ps.gammainc(x, INF * x), [0.5, 2], [0, 0]),
     "gammaincc": (lambda x: ps.gammaincc(x, INF * x), [0.5, 2], [0, 0]),
+    **{
+        f"logarithm of the logistic distribution function: {how}": (build, [-1e3, 0], [2, 1])
+        for how, build in {
+            "sum": lambda x: ps.log(0.5 + 0.5 * ps.tanh(x)),
+            "difference": lambda x: ps.log(0.5 - 0.5 * ps.tanh(-x)),
+            "product": lambda x: ps.log(0.5 * (1 + ps.tanh(x))),
+            "quotient": lambda x: ps.log((ps.tanh(x) + 1) / 2),
+        }.items()
+    },
     "log of a sum of nothing": (lambda x: ps.logaddexp(x, x), [-INF, 0], [0, 1]),
     "binary log of nothing": (lambda x: ps.logaddexp2(x, x - 1), [-INF, 0], [0, 1]),
+}
+# Not as one op, whose derivatives know the value of an output only.
+POWERS_BY_LOGARITHMS = {
+    "power by its logarithm": (lambda x: ps.exp(2 * ps.log(x)), [0, 3], [0, 6]),
+    "number by its logarithm": (lambda x: ps.exp(ps.log(x)), [0, 3], [1, 1]),
+    "power of one more": (lambda x: ps.exp(3 * ps.log1p(x - 1)), [0, 2], [0, 12]),
+    "density of gamma numbers": (
+        lambda x: ps.exp((1 + 2 * ps.log(x)) - x),
+        [0, 1],
+        [0, 1],
+    ),
 }
 SATURATED = ps.SCALAR_OPS
 HOW = {
@@ -118,7 +138,7 @@ TENSORS = {
 }
 
 
-EXPRESSIONS = ELEMENTWISE | TENSORS
+EXPRESSIONS = ELEMENTWISE | POWERS_BY_LOGARITHMS | TENSORS
 
 
 def _check(f, values, expected):
@@ -171,6 +191,8 @@ SECOND = {
     "hypot": 0,
     "root of a power that underflows": 0,
     "erf of an infinite quotient": 0,
+    "power by its logarithm": 2,
+    "power of one more": 0,
     "exp of a negative infinite product": 0,
     "log of a sum of nothing": 0,
     "squared norm": 2,
@@ -228,6 +250,17 @@ def test_a_reduction_is_no_product_of_factors():
     np.testing.assert_allclose(gradient.eval({s: 2.0, v: [3.0, 4.0]}), 12 * (np.log(2) + 1))
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_two_outputs_of_one_node_do_not_cancel_each_other(mode):
+    x = pt.dvector("x")
+    p, q = pt.split(x, [1, 1], 2)
+    costs = [pt.log(p) * q, pt.sqrt(p) ** 2 * pt.log(q), p / q, pt.sqrt(p) / q**2]
+    f = phintys.function([x], [phintys.grad(y.sum(), x) for y in costs], mode=MODES[mode])
+    expected = [[1.5, np.log(2)], [np.log(3), 2 / 3], [1 / 3, -2 / 9]]
+    expected.append([0.5 / np.sqrt(2) / 9, -2 * np.sqrt(2) / 27])
+    np.testing.assert_allclose(f([2.0, 3.0]), expected)
+
+
 def test_missing_values_stay_nan():
     x = pt.dvector("x")
     for build in (lambda: pt.sqrt(x**2), lambda: pt.hypot(x, x), lambda: pt.logaddexp(x, x)):
@@ -268,6 +301,46 @@ def test_what_cancels_does_so_through_views(name, view):
     with np.errstate(all="ignore"):
         for found in f([0.0, 4.0], [1.0, 1.0]):
             np.testing.assert_allclose(found, expected)
+
+
+# (what selects or joins elements of a root, how often it takes each of two elements)
+SELECTED = {
+    "one element": (lambda r: r[0], [1, 0]),
+    "slice": (lambda r: r[:1], [1, 0]),
+    "slice of a column": (lambda r: r[:, None][:1], [1, 0]),
+    "column of a slice": (lambda r: r[:1][:, None], [1, 0]),
+    "flipped": (lambda r: pt.flip(r)[:, None], [1, 1]),
+    "repeated index": (lambda r: r[np.array([0, 1, 0])], [2, 1]),
+    "taken by a matrix": (lambda r: r[np.array([[1, 0], [0, 0]])], [3, 1]),
+    "mask": (lambda r: r[np.array([True, False])], [1, 0]),
+    "repeat": (lambda r: pt.repeat(r, 2), [2, 2]),
+    "broadcast": (lambda r: pt.broadcast_to(r, (3, 2)), [3, 3]),
+    "broadcast column": (lambda r: pt.broadcast_to(r[:, None], (2, 3)), [3, 3]),
+    "filled": (lambda r: pt.full((2, 3), r[0]), [6, 0]),
+    "concatenated": (lambda r: pt.concatenate([r, np.ones(2), r[:1]]), [2, 1]),
+    "stacked": (lambda r: pt.stack([r, r]), [2, 2]),
+    "stacked numbers": (lambda r: pt.stack([r[1], r[0], r[0]]), [2, 1]),
+    "stacked along the last axis": (lambda r: pt.stack([r, np.ones(2)], axis=1), [1, 1]),
+}
+
+
+@pytest.mark.parametrize("select", SELECTED)
+def test_what_cancels_does_so_through_selected_and_joined_elements(select):
+    x, v = pt.dvectors("x", "v")
+    slopes, expected = [], []
+    selected, counts = SELECTED[select]
+    for inner, outer, slope in OF_VIEWS.values():
+        y = outer(selected(inner(x)))
+        slopes += [phintys.grad(y.sum(), x), phintys.Rop(y.sum(), x, v)]
+        expected.append(np.multiply(slope, counts))
+    f = phintys.function([x, v], slopes, mode=MODES["not rewritten"])
+    with np.errstate(all="ignore"):
+        along = [f([0.0, 4.0], list(unit))[1::2] for unit in np.eye(2)]
+        for found, forward, slope in zip(
+            f([0.0, 4.0], [1.0, 1.0])[::2], zip(*along, strict=True), expected, strict=True
+        ):
+            np.testing.assert_allclose(found, slope)
+            np.testing.assert_allclose(forward, slope)
 
 
 def test_what_cancels_does_so_in_sums_over_repeated_elements():

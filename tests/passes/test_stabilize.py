@@ -73,6 +73,7 @@ DOES_NOT = [
     (sigmoids.quotient_to_sigmoid, "integers above", lambda: i64 / (1 + exp(-v))),
     (sigmoids.quotient_to_sigmoid, "1 + ...", lambda: 1 / (2 + exp(-v))),
     (rules.log_of_positive, "log(tanh)", lambda: log(pt.tanh(v))),
+    (rules.log_of_positive, "two numbers", lambda: log(2 + pt.tanh(v))),
     (rules.log_of_minus_expm1, "no minus", lambda: log(pt.expm1(v))),
     (rules.log_of_expm1, "log1p", lambda: log1p(pt.expm1(v))),
     (rules.log_of_exp_plus_exp, "a term without exp", lambda: log(exp(v) + w)),
@@ -126,6 +127,7 @@ DOES_NOT = [
     (special.number_and_tail, "1 + erfc(v)", lambda: 1 + pt.erfc(v)),
     (special.number_and_tail, "other sizes", lambda: pt.ones_like(w) - 0.5 * pt.erfc(v)),
     (special.log1p_of_tail, "log1p(erfc(v))", lambda: log1p(pt.erfc(v))),
+    (special.log1p_of_tanh, "log1p(2 * tanh(v))", lambda: log1p(2 * pt.tanh(v))),
     (rules.other_log_of_positive, "log2(erf(v))", lambda: pt.log2(pt.erf(v))),
     (special.scaled_erfc, "another argument", lambda: exp(pt.sqr(v)) * pt.erfc(w)),
     (special.density_times_reciprocal, "another argument", lambda: exp(-(v**2)) * (1 / pt.erfc(w))),
@@ -359,6 +361,39 @@ def test_log1p_of_small_tails_keeps_their_digits(evaluate, tail):
     np.testing.assert_allclose(found[small], -tails[small], rtol=2e-8)
 
 
+SHARES = {
+    "1/2 + 1/2 tanh(x)": lambda x: 0.5 + 0.5 * pt.tanh(x),
+    "1/2 - 1/2 tanh(-x)": lambda x: 0.5 - 0.5 * pt.tanh(-x),
+    "1/2 tanh(x) - -1/2": lambda x: 0.5 * pt.tanh(x) - -0.5,
+    "1/2 (tanh(x) + 1)": lambda x: 0.5 * (pt.tanh(x) + 1),
+    "(1 + tanh(x)) / 2": lambda x: (1 + pt.tanh(x)) / 2,
+}
+
+
+@pytest.mark.parametrize("share", SHARES)
+def test_logarithms_of_the_logistic_distribution_do_not_underflow(evaluate, share):
+    z = pt.dvector("z")
+    p = SHARES[share](z)
+    logs = [log(p), pt.log2(p) * np.log(2), log(3 * p) - np.log(3), -log(1 / p)]
+    fgraph = FunctionGraph([z], [*logs, phintys.grad(logs[0].sum(), z)], copy_inputs=False)
+    PIPELINES["full"].apply(fgraph)
+    at = np.array([-1e3, -400, -9, -2, 0.5, 3])
+    with np.errstate(all="ignore"):  # in branches that are not taken
+        *found, slopes = evaluate(fgraph.outputs, {z: at})
+    for one in found:
+        np.testing.assert_allclose(one, -np.logaddexp(0, -2 * at), rtol=1e-14, atol=1e-15)
+    np.testing.assert_allclose(slopes, 2 * scipy.special.expit(-2 * at), rtol=1e-14)
+
+
+def test_log1p_of_tanh_does_not_underflow_and_keeps_its_digits(evaluate):
+    z = pt.dvector("z")
+    fgraph = FunctionGraph([z], [log1p(pt.tanh(z)), log1p(-pt.tanh(-z))], copy_inputs=False)
+    PIPELINES["full"].apply(fgraph)
+    at = np.array([-1e3, -400, -2, -1e-9, 1e-20, 0.5, 30])
+    expected = [*(2 * at[:2] + np.log(2)), *np.log1p(np.tanh(at[2:]))]
+    np.testing.assert_allclose(evaluate(fgraph.outputs, {z: at}), [expected, expected], rtol=1e-14)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("tail", HALF_TAILS)
 def test_logarithms_of_normal_tails_do_not_underflow(evaluate, tail, dtype):
@@ -377,3 +412,16 @@ def test_logarithms_of_normal_tails_do_not_underflow(evaluate, tail, dtype):
         np.testing.assert_allclose(one, wanted, rtol=64 * eps, atol=4 * eps, err_msg=name)
     density = np.sqrt(2 / np.pi) / scipy.special.erfcx(-at.astype("float64") / ROOT_2)
     np.testing.assert_allclose(slopes, density, rtol=64 * np.finfo(dtype).eps)
+
+
+def test_two_outputs_of_one_node_are_not_taken_for_one():
+    a, b = pt.split(v, [1, 1], 2)
+    values = [exp(b) * sigmoid(-a), exp(a) * sigmoid(-b), sigmoid(a) * exp(-b)]
+    values += [softmax(v) * exp(a), log(softmax(v)) - a, pt.xlogy(a, b) / b]
+    given = [0.2, 0.9]
+    for found, expected in zip(
+        phintys.function([v], values)(given),
+        phintys.function([v], values, mode="reference")(given),
+        strict=True,
+    ):
+        np.testing.assert_allclose(found, expected)

@@ -58,6 +58,30 @@ def test_what_is_truncated_at_an_end_of_its_support_is_that_end(method, paramete
         assert np.isfinite(found[8])
 
 
+@pytest.mark.parametrize("method", ["normal", "cauchy"])
+def test_numbers_of_a_line_beyond_all_others_are_infinite(method):
+    truncated = random.Truncated(DISTRIBUTIONS[method](shift), lower, upper)
+    value, q = pt.dvector("value"), pt.dvector("q")
+    answers = [getattr(random, question)(truncated, value) for question in QUESTIONS[:5]]
+    quantiles = [random.icdf(truncated, q), random.isf(truncated, q)]
+    draws = random.RandomStream(1).gen(truncated, size=3)
+    slope = phintys.grad(quantiles[0].sum(), shift)
+    outputs = [*answers, *quantiles, draws, slope]
+    f = phintys.function([lower, upper, value, q, shift], outputs, mode="reference")
+    near = np.array([-INF, 0.0, INF])
+    for end in (-INF, INF):
+        found = f(end, end, near, np.array([0.0, 0.3, 1.0]), 0.0)
+        is_up_to = near >= end
+        np.testing.assert_array_equal(found[0], np.full(3, -INF))
+        np.testing.assert_array_equal(found[1:3], [is_up_to, ~is_up_to])
+        with np.errstate(divide="ignore"):
+            np.testing.assert_array_equal(found[3:5], np.log([is_up_to, ~is_up_to]))
+        np.testing.assert_array_equal(np.stack(found[5:8]), np.full((3, 3), end))
+        assert np.isfinite(found[8])
+    found = f(1.0, 2.0, near, np.array([0.0, 0.3, 1.0]), 0.0)
+    assert found[5][0] == 1 < found[5][1] < found[5][2] == 2
+
+
 @pytest.mark.parametrize(("method", "parameters", "ends"), BOUNDED)
 def test_ends_that_leave_nothing_are_refused(method, parameters, ends):
     truncated = random.Truncated(DISTRIBUTIONS[method](**parameters), lower, upper)

@@ -13,11 +13,11 @@ REWRITTEN = Mode("reference", PIPELINES["full"], name="rewritten")
 # There are many records, and each example of one goes through all checks. DebugMode alone computes
 # each dozens of times; the profile "thorough" has it look at more than one. Copies and pickles, a
 # sixth of the time of values, are compared on fewer examples: on those of the other two tests.
-FRACTION = {"values": 3, "derivatives": 7, "debug": 50}
+FRACTION = {"values": 5, "derivatives": 12, "debug": 50}
 
 # A function that is an expression in Ops rests on the checks of these. Its own show that it is the
 # right expression: fewer examples tell, and no Op of it needs DebugMode.
-FRACTION_OF_EXPRESSIONS = {"values": 10, "derivatives": 25}
+FRACTION_OF_EXPRESSIONS = {"values": 16, "derivatives": 50}
 
 
 def _budget(fraction):

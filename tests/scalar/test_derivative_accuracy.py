@@ -134,6 +134,19 @@ def test_bessel_functions_have_two_derivatives_at_tiny_and_huge_numbers(function
         assert not np.isnan(derivative).any()
 
 
+@pytest.mark.parametrize("mode", ["native", "reference"])
+@pytest.mark.parametrize(
+    ("function", "sign"),
+    [(pt.erfcinv, 1), (pt.ndtri, -1), (pt.logit, -1)],
+    ids=["erfcinv", "ndtri", "logit"],
+)
+def test_second_derivatives_that_overflow_are_infinite(function, sign, mode):
+    x = pt.dvector("x")
+    first = phintys.grad(function(x).sum(), x)
+    f = phintys.function([x], phintys.grad(first.sum(), x), mode=mode)
+    np.testing.assert_array_equal(f([1e-308, 1e-300, 1e-200, 1e-160]), sign * np.inf)
+
+
 def test_far_tails_in_single_precision():
     x = pt.fvector("x")
     slope = phintys.function([x], phintys.grad(pt.log_ndtr(x).sum(), x))

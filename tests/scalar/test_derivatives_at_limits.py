@@ -41,6 +41,8 @@ DEGENERATE = {
     "betainc_by_a": None,
     "betainc_by_b": None,
     "beta": None,
+    "beta_density": None,
+    "gamma_density": None,
     "betaln": None,
     "gammainc": 0,
     "gammaincc": 0,

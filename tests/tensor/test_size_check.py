@@ -6,8 +6,10 @@ import pytest
 import phintys.tensor as pt
 from phintys import function, pprint
 from phintys._base.errors import IndexingError, ShapeError
+from phintys.control import OpFromGraph
 from phintys.passes import rewrite_graph
 from phintys.tensor.size_check import SizeCheck, unchecked_size, with_check
+from phintys.tensor.sizes import same_product
 
 MODES = ("native", "reference", "debug")
 
@@ -146,3 +148,10 @@ def test_known_sizes_are_returned_as_they_are():
     assert three == 3
     assert isinstance(size.owner.op, SizeCheck)
     assert unchecked_size(size) is size.owner.inputs[0]
+
+
+def test_two_results_of_one_node_are_two_sizes():
+    u = pt.lscalar("u")
+    double, triple = OpFromGraph([u], [2 * u, 3 * u])(n)
+    assert same_product([double, m], [m, double])
+    assert not same_product([double], [triple])

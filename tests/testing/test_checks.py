@@ -593,11 +593,10 @@ def test_derivatives_of_the_default_mode_are_compared_with_those_of_another():
     wrong = Mode("reference", PIPELINES["full"].adding(wrong_cosine), name="wrong")
     register_mode("wrong", wrong)
     check_op(right, [[X]])
-    with config.change_flags(mode="wrong"), pytest.raises(GradientError, match="R-operator"):
-        check_op(right, [[X]])
     for record, what in (
         (dataclasses.replace(right, rop=False, second=False), "the gradient for input 0"),
-        (dataclasses.replace(right, second=False), "the tangent of output 0"),
+        (dataclasses.replace(right, second=False), "the tangent of output 0 [^\n]* differs"),
+        (dataclasses.replace(right, rop=False), "the tangent of output 0 .*, by the gradient of"),
     ):
         with (
             config.change_flags(mode="wrong"),

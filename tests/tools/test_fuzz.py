@@ -239,6 +239,25 @@ def test_integers_are_rounded_where_they_are_added_as_floats():
     assert not noise.allows(0, base + 1, base)
 
 
+def test_sums_that_overflow_on_the_way_are_infinite_or_nan_by_the_order_of_their_terms():
+    largest = float(np.finfo("float32").max)
+    for text, numbers, is_free in (
+        ("{}.sum()", [np.inf, -largest, -largest], True),
+        ("{}.sum()", [1.0, largest, largest, -largest], True),
+        ("pt.cumsum({})", [-largest, -largest, np.inf], True),
+        ("pt.dot({0}, {0}[::-1])", [largest, 1.0, -largest], True),
+        ("{}.sum()", [largest, largest], False),
+        ("{}.sum()", [np.inf, -1e30], False),
+        ("{} * 3", [np.inf, -largest, -largest], False),
+        ("pt.dot({0}, {0})", [1e10, -1e10], False),
+    ):
+        value = np.array(numbers, "float32")
+        noise = noise_of(case_of(value, text), strict=True)
+        base = np.asarray(noise.base[0])
+        assert all(run is not None for run in noise.moved)
+        assert noise.allows(0, np.full_like(base, np.nan), base) == is_free
+
+
 def test_what_jumps_is_not_compared_at_the_jump():
     value = np.array([0.0, 0.5, np.log(2.0)])
     noise = noise_of(case_of(value, "pt.floor(pt.exp({}) * 0.5)"), strict=True)

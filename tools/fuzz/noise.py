@@ -145,7 +145,8 @@ class Noise:
         info = np.finfo(base.dtype)
         with np.errstate(all="ignore"):
             allowed = 4 * spread + _ULPS * (
-                float(info.eps) * np.abs(base).astype("float64") + float(info.smallest_subnormal)
+                float(info.eps) * np.where(np.isfinite(base), np.abs(base), 0).astype("float64")
+                + float(info.smallest_subnormal)
             )
         apart = _distance(found, base)
         return bool(np.all((apart == 0) | (apart <= allowed) | ~np.isfinite(spread)))
@@ -198,8 +199,9 @@ class _Mover:
             results = run_node(node, protected(node, inputs))
             if outer:
                 results = [self.moved(value, outer) for value in results]
-            if self.direction and isinstance(node.op, _PRODUCTS) and not _all_finite(inputs):
-                results = [np.full_like(value, np.nan) for value in results]
+            if self.direction and _depends_on_order(node, inputs):
+                other = np.nan if self.direction > 0 else np.inf  # one is not the result
+                results = [np.full_like(value, other) for value in results]
             known.update(zip(node.outputs, results, strict=True))
         return [value_of(variable, known) for variable in outputs]
 
@@ -234,6 +236,45 @@ def _as_added(node: Apply, value: Any) -> Any:
         return value
     _, added = node.op.resolve_dtypes(value.dtype.name)
     return value.astype(added) if np.dtype(added).kind in "fc" else value
+
+
+def _depends_on_order(node: Apply, inputs: Sequence[Any]) -> bool:
+    """Return whether sums that a node computes are infinite, NaN or finite by the order of terms.
+
+    So they are if what is added first overflows, and infinities or terms of the other sign follow.
+    """
+    if isinstance(node.op, _PRODUCTS):
+        return not _all_finite(inputs) or _overflows(_bound_of_products(inputs), node)
+    if isinstance(node.op, (Elemwise, *_MOVES)):
+        return False
+    for value in inputs:
+        if isinstance(value, np.ndarray) and value.dtype.kind in "fc":
+            parts = (value.real, value.imag) if value.dtype.kind == "c" else (value,)
+            if any(_overflows_on_the_way(part, node) for part in parts):
+                return True
+    return False
+
+
+def _overflows_on_the_way(values: Array, node: Apply) -> bool:
+    """Return whether terms of one sign overflow, beside terms of the other sign."""
+    for sign in (1, -1):
+        terms = sign * values
+        small = terms[(terms > 0) & np.isfinite(terms)].astype("longdouble")
+        if (terms < 0).any() and _overflows(small.sum(), node):
+            return True
+    return False
+
+
+def _bound_of_products(inputs: Sequence[Any]) -> Any:
+    """Return a number that no sum of products of elements of two operands is larger than."""
+    floats = [np.abs(x).astype("longdouble") for x in inputs if np.asarray(x).dtype.kind in "fc"]
+    largest = [x.max(initial=1) for x in floats]
+    return max((np.prod(largest) * x.size for x in floats), default=0)
+
+
+def _overflows(total: Any, node: Apply) -> bool:
+    kinds = [np.dtype(getattr(variable.type, "dtype", "bool")) for variable in node.outputs]
+    return any(kind.kind in "fc" and bool(total > np.finfo(kind).max) for kind in kinds)
 
 
 def _all_finite(values: Sequence[Any]) -> bool:

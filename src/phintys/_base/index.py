@@ -292,17 +292,23 @@ FLOAT_FUNCTIONS: dict[str, str] = {
         abs add conj copysign fmod heaviside int_div mod mul neg nextafter pos reciprocal sign
         spacing sqr sub true_div
         """,
+    "phintys.backends.native.assembler.math.bessel": "j0 j1",
     "phintys.backends.native.assembler.math.error_function": "erf erfc ndtr",
-    "phintys.backends.native.assembler.math.exponential": "exp exp2 exp_of_product expm1 sigmoid",
+    "phintys.backends.native.assembler.math.exponential": """
+        exp exp2 exp2_share exp_of_product exp_share expm1 sigmoid
+        """,
     "phintys.backends.native.assembler.math.gamma": "trigamma",
+    "phintys.backends.native.assembler.math.gamma_quotients": """
+        beta beta_density binom gamma_density poch
+        """,
     "phintys.backends.native.assembler.math.gamma_slopes": "log_gamma_slope",
     "phintys.backends.native.assembler.math.hyperbolic": "arccosh arcsinh arctanh cosh sinh tanh",
-    "phintys.backends.native.assembler.math.log_beta": "beta betaln binom",
+    "phintys.backends.native.assembler.math.log_beta": "betaln",
     "phintys.backends.native.assembler.math.log_gamma": "digamma gammaln",
     "phintys.backends.native.assembler.math.logarithm": """
         log log10 log1mexp log1p log2 log_sigmoid logaddexp logaddexp2 softplus xlog1py xlogy
         """,
-    "phintys.backends.native.assembler.math.power": "cbrt hypot pow sqrt",
+    "phintys.backends.native.assembler.math.power": "cbrt hypot pow pow_less_one sqrt",
     "phintys.backends.native.assembler.math.rounding": "ceil floor rint round_half_away trunc",
     "phintys.backends.native.assembler.math.scaled_error_function": "erfcx log_ndtr",
     "phintys.backends.native.assembler.math.selection": "clip fmax fmin maximum minimum",

@@ -18,7 +18,7 @@ from phintys._base.errors import GradientError
 from phintys.graph.variable import Constant, Variable
 from phintys.scalar.arithmetic import add
 from phintys.scalar.type import ScalarType
-from phintys.tensor import guards
+from phintys.tensor import creation
 from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
@@ -163,4 +163,4 @@ def is_known_zero(variable: Variable) -> bool:
     """Return whether a variable is zero by construction, like the result of ``zeros_like``."""
     if isinstance(variable.type, ScalarType):
         return isinstance(variable, Constant) and not np.any(variable.data)
-    return isinstance(variable.type, TensorType) and guards.is_known_zero(variable)
+    return isinstance(variable.type, TensorType) and creation.is_known_zero(variable)

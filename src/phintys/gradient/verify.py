@@ -159,7 +159,7 @@ class DerivativeCase:
     dtypes: list[Any]
     mode: Any = None
     _values: dict[Any, Any] = field(default_factory=dict)
-    _pushing: dict[Any, Any] = field(default_factory=dict)
+    _pushing: dict[bool, Any] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -268,7 +268,6 @@ class DerivativeCase:
         rel_tol: float | None = None,
         *,
         use_op_rop_implementation: bool = True,
-        mode: Any = None,
     ) -> None:
         """Compare the R-operator with finite differences and with the gradient.
 
@@ -276,12 +275,10 @@ class DerivativeCase:
         ----------
         n_tests, rng, eps, abs_tol, rel_tol, use_op_rop_implementation
             As for :func:`verify_rop`.
-        mode
-            The mode in which the R-operator is compiled; that of the case by default.
         """
         generator = _generator(rng)
         abs_tol, rel_tol = self.tolerances(abs_tol, rel_tol)
-        push = self.pushing(use_op_rop_implementation, mode)
+        push = self.pushing(use_op_rop_implementation)
         pull, value = self.pull, self._value(self.mode)
         step = self.step() if eps is None else eps
         for _ in range(n_tests):
@@ -327,17 +324,15 @@ class DerivativeCase:
         gradient = Lop(self.outputs, self.inputs, weights, disconnected_inputs="ignore")
         return _compile([*self.inputs, *weights], gradient, self.mode)
 
-    def pushing(self, use_op_rop_implementation: bool = True, mode: Any = None) -> Any:
+    def pushing(self, use_op_rop_implementation: bool = True) -> Any:
         """Return the function from a point and a direction to the R-operator of the outputs.
 
         Parameters
         ----------
         use_op_rop_implementation
             As for :func:`verify_rop`.
-        mode
-            The mode in which it is compiled; that of the case by default.
         """
-        key = (use_op_rop_implementation, mode or self.mode)
+        key = use_op_rop_implementation
         if key not in self._pushing:
             directions = [variable.type() for variable in self.inputs]
             forward = Rop(
@@ -347,7 +342,7 @@ class DerivativeCase:
                 disconnected_outputs="ignore",
                 use_op_rop_implementation=use_op_rop_implementation,
             )
-            self._pushing[key] = _compile([*self.inputs, *directions], forward, key[1])
+            self._pushing[key] = _compile([*self.inputs, *directions], forward, self.mode)
         return self._pushing[key]
 
     def step(self) -> float:

@@ -92,17 +92,27 @@ def equal_computations(
     return True
 
 
+def equal_inner_graphs(one: Any, other: Any) -> bool:
+    """Return whether two Ops with inner graphs are equal: in their classes, props and graphs."""
+    numbers = _Numbers(strict_dtype=True)
+    return numbers.of_op(one) == numbers.of_op(other)
+
+
 class _Numbers:
     """Value numbering: equal expressions have the same number.
 
     An expression is identified by its Op and the numbers of its inputs, so each node is visited
-    once, regardless of how often it is used and how many nodes it could be paired with.
+    once, regardless of how often it is used and how many nodes it could be paired with. An Op that
+    is compared by its inner graph (``compares_inner``) is identified by the numbers of the outputs
+    of that graph; of Ops inside of each other, the innermost is numbered first.
     """
 
     def __init__(self, strict_dtype: bool) -> None:
         self.strict_dtype = strict_dtype
         self.by_key: dict[Hashable, int] = {}
         self.count = 0
+        self._ops: dict[int, int] = {}  # by identity
+        self._inner = self if strict_dtype else _Numbers(strict_dtype=True)
 
     def new(self) -> int:
         self.count += 1
@@ -116,11 +126,45 @@ class _Numbers:
             if isinstance(output, Variable) and output.owner is not None and output not in known
         ]
         for node in nodes_below(roots, blockers=known):
+            op = self.of_op(node.op)
             inputs = tuple(self.of(variable, known) for variable in node.inputs)
             for index, variable in enumerate(node.outputs):
                 if variable not in known:
                     known_type = variable.type if self.strict_dtype else None
-                    known[variable] = self._number((node.op, inputs, index, known_type))
+                    known[variable] = self._number((op, inputs, index, known_type))
+
+    def of_op(self, op: Any) -> Hashable:
+        """Return what is equal for equal Ops: the Op, or the number of one with an inner graph."""
+        if not getattr(op, "compares_inner", False):
+            return op
+        if self._inner is not self:
+            return self._inner.of_op(op)
+        stack = [op]
+        while stack:
+            one = stack[-1]
+            within = [] if id(one) in self._ops else one.fgraph.apply_nodes
+            waiting = [
+                node.op
+                for node in within
+                if getattr(node.op, "compares_inner", False) and id(node.op) not in self._ops
+            ]
+            if waiting:
+                stack.extend(waiting)
+                continue
+            stack.pop()
+            if id(one) not in self._ops:
+                self._ops[id(one)] = self._number(self._key_of_op(one))
+        return self._ops[id(op)]
+
+    def _key_of_op(self, op: Any) -> Hashable:
+        """Return a key for an Op with an inner graph; the Ops within have their numbers."""
+        known = {
+            variable: self._number(("input", position, variable.type))
+            for position, variable in enumerate(op.inner_inputs)
+        }
+        self.enter(op.inner_outputs, known)
+        outputs = tuple((self.of(output, known), output.type) for output in op.inner_outputs)
+        return ("inner", type(op), op._props_key(op), len(known), outputs)
 
     def of(self, variable: Variable, known: dict[Variable, int]) -> int:
         """Return the number of a leaf or of a variable that has been numbered."""

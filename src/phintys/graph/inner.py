@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 from phintys._base.caches import kept_property
 from phintys._base.errors import ArgumentError, MethodNotDefinedError
 from phintys.graph.compiler import link_graph
-from phintys.graph.equality import equal_computations
+from phintys.graph.equality import equal_inner_graphs
 from phintys.graph.op import props_hash
 
 if TYPE_CHECKING:
@@ -111,11 +111,16 @@ class HasInnerGraph:
     """Positions of the inner inputs that the inner graph may overwrite. The values of all others
     belong to the outer graph, or are needed again; inner outputs may share memory with them."""
 
+    compares_inner: ClassVar[bool] = False
+    """Whether Ops are equal if their inner graphs have the same structure; set by ``__props__``."""
+
     _props_key: ClassVar[Any]
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         own = cls.__dict__
-        if "__props__" in own and "__eq__" not in own:
+        if "__props__" in own or "__eq__" in own:
+            cls.compares_inner = "__eq__" not in own
+        if cls.compares_inner and "__props__" in own:
             setattr(cls, "__eq__", _inner_eq)  # noqa: B010 - pyright takes it for a redefinition
             setattr(cls, "__hash__", _inner_hash)  # noqa: B010 - likewise
         super().__init_subclass__(**kwargs)
@@ -227,9 +232,7 @@ def _inner_eq(self: Any, other: Any) -> bool:
         type(self) is type(other)
         and hash(self) == hash(other)
         and self._props_key(self) == other._props_key(other)
-        and equal_computations(
-            self.inner_outputs, other.inner_outputs, self.inner_inputs, other.inner_inputs
-        )
+        and equal_inner_graphs(self, other)
     )
 
 

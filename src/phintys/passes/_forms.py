@@ -40,6 +40,7 @@ def is_same(x: Any, y: Any, levels: int = 2) -> bool:
         return isinstance(x, TensorConstant) and isinstance(y, TensorConstant) and x.equals(y)
     return (
         levels > 0
+        and x.index == y.index
         and one.op == other.op
         and len(one.inputs) == len(other.inputs)
         and all(is_same(a, b, levels - 1) for a, b in zip(one.inputs, other.inputs, strict=True))

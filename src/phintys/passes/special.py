@@ -66,6 +66,31 @@ def _number_and_log(variable: Variable) -> tuple[float, Any] | None:
     return 2.0, math.log_ndtr(scaled)
 
 
+def log_of_share(variable: Any) -> Any:
+    """Return the logarithm of ``c + c * tanh(x)``, which may underflow; ``None`` for others."""
+    node = scalar_node(variable, ps.add, ps.sub)
+    if node is None or len(node.inputs) != 2 or kind(variable) != "f":
+        return None
+    pair = operands(node)
+    minus = 1 if scalar_op(node) is ps.add else -1
+    for number, term, sign in ((*pair, minus), (*reversed(pair), 1)):
+        value = uniform_value(number)
+        factor, share = _multiple(term)
+        x = None if share.owner is None else argument(share, ps.tanh)
+        if x is None or value is NOT_CONSTANT or not sizes_covered(number, [term]):
+            continue
+        number = float(value) * (minus if term is pair[0] else 1)
+        factor *= sign
+        if not 0 < number < np.inf or abs(factor) != number or x.dtype != variable.dtype:
+            return None
+        twice = math.mul(as_value(2.0 if factor > 0 else -2.0, x.type), x)
+        logarithm = math.log_sigmoid(twice)
+        if number == 0.5:
+            return logarithm
+        return math.add(as_value(log(2 * number), logarithm.type), logarithm)
+    return None
+
+
 # f, a / b -> c, g where a + b f(x) = a c g(x), without cancellation
 _WITH_NUMBER: dict[Any, dict[float, tuple[float, Any]]] = {
     math.erf: {
@@ -151,6 +176,25 @@ def log1p_of_tail(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     if tail is None or factor * tail[0] != 1:
         return None
     return as_result(fgraph, node, tail[1])
+
+
+@node_rewriter(
+    [math.log1p],
+    operands=[math.tanh, math.neg],
+    depth=3,
+    examples=["pt.log1p(pt.tanh(x))", "pt.log1p(-pt.tanh(x))"],
+)
+def log1p_of_tanh(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+    """log1p(tanh(x)) -> x - abs(x) - log1p(expm1(-2 * abs(x)) / 2): 2 * x + log(2) far below 0"""
+    (inner,) = operands(node)
+    minus = argument(inner, ps.neg)
+    x = argument(inner if minus is None else minus, ps.tanh)
+    if x is None or x.dtype != output_type(node).dtype:
+        return None
+    x = x if minus is None else math.neg(x)
+    size = math.abs(x)
+    half = math.mul(as_value(0.5, x.type), math.expm1(math.mul(as_value(-2.0, x.type), size)))
+    return as_result(fgraph, node, math.sub(math.sub(x, size), math.log1p(half)))
 
 
 def _squared_in_exp(variable: Variable) -> Any:
@@ -362,6 +406,7 @@ def _times_all(term: Any, positive: Sequence[Any]) -> Any:
 
 STABILIZE_SPECIAL: tuple[NodeRewriter, ...] = (
     log1p_of_tail,
+    log1p_of_tanh,
     number_and_tail,
     scaled_erfc,
     density_by_tail,

@@ -27,7 +27,7 @@ from phintys.passes._forms import argument, minus_one, sum_without, taken_from_o
 from phintys.passes.arithmetic import negated
 from phintys.passes.sigmoids import STABILIZE_SIGMOID
 from phintys.passes.softmaxes import STABILIZE_SOFTMAX, summed_powers
-from phintys.passes.special import STABILIZE_SPECIAL, log_of_tail
+from phintys.passes.special import STABILIZE_SPECIAL, log_of_share, log_of_tail
 from phintys.rewriting import NOT_CONSTANT, late_rules, node_rewriter
 from phintys.tensor import math
 from phintys.tensor.dim_shuffle import DimShuffle
@@ -253,8 +253,8 @@ def log_of_indexed_softmax(fgraph: FunctionGraph, node: Apply) -> list[Variable]
 def _log_of(variable: Variable) -> Any:
     """Return the logarithm of a positive expression, in a form that does not overflow.
 
-    Handles exp(x), sigmoid(x), ndtr(x), erfc(x), softmax(x) and sum(exp(x)), for real x; ``None``
-    for others.
+    Handles exp(x), sigmoid(x), ndtr(x), erfc(x), c + c * tanh(x), softmax(x) and sum(exp(x)), for
+    real x; ``None`` for others.
     """
     node = variable.owner
     if node is None:
@@ -267,9 +267,10 @@ def _log_of(variable: Variable) -> Any:
     x = argument(variable, ps.sigmoid)
     if x is not None:
         return math.log_sigmoid(x)
-    tail = log_of_tail(variable)
-    if tail is not None:
-        return tail
+    for log_of in (log_of_tail, log_of_share):
+        found = log_of(variable)
+        if found is not None:
+            return found
     found = summed_powers(variable)
     if found is None:
         return None
@@ -280,10 +281,16 @@ def _log_of(variable: Variable) -> Any:
 
 @node_rewriter(
     [math.log],
-    operands=[Softmax, math.exp, math.sigmoid, math.ndtr, math.erfc, Reduce, DimShuffle],
+    operands=[
+        Softmax,
+        *(math.exp, math.sigmoid, math.ndtr, math.erfc, math.add, math.sub),
+        Reduce,
+        DimShuffle,
+    ],
     depth=4,
     examples=[
         "pt.log(pt.sigmoid(x))",
+        "pt.log(0.5 + 0.5 * pt.tanh(x))",
         "pt.log(pt.ndtr(x))",
         "pt.log(pt.erfc(x))",
         "pt.log(pt.special.softmax(X, axis=1))",
@@ -349,7 +356,11 @@ _OF_E: dict[Any, float] = {ps.log2: np.log2(np.e), ps.log10: np.log10(np.e)}
 
 @node_rewriter(
     [math.log2, math.log10],
-    operands=[math.mul, math.true_div, Softmax, math.exp, math.sigmoid, math.ndtr, math.erfc],
+    operands=[
+        *(math.mul, math.true_div, math.add, math.sub),
+        Softmax,
+        *(math.exp, math.sigmoid, math.ndtr, math.erfc),
+    ],
     depth=5,
     examples=["pt.log2(pt.ndtr(x))", "pt.log10(0.5 * pt.erfc(x))", "pt.log2(pt.sigmoid(x))"],
 )

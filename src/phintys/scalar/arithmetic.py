@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -200,12 +201,22 @@ def _slope_of_power(x: Any, power: float) -> Any:
     """Return the derivative of ``x**power``."""
     if power in {0, 1}:
         return OPERATORS.second(x, power)
-    return 2 * x if power == 2 else power * divisor_of_power(x, power) ** (power - 1)
+    if power == 2:
+        return 2 * x
+    x, less = divisor_of_power(x, power), power - 1
+    dtype = dtype_of(x)
+    is_exact = math.fsum((power, -1, -less)) == 0 and dtype.type(less) == less
+    return power * (x**less if is_exact or dtype.kind != "f" else pow_less_one(x, power))
 
 
 def _partials_of_pow(x: Any, y: Any, out: Any) -> tuple[Any, Any]:
     power = number_of(y)
-    dx = y * x ** (y - 1) if power is None else _slope_of_power(x, power)
+    if power is not None:
+        dx = _slope_of_power(x, power)
+    elif dtype_of(x).kind == dtype_of(y).kind == "f":
+        dx = y * pow_less_one(x, y)
+    else:
+        dx = y * x ** (y - 1)
     at_zero = OPERATORS.eq(x, 0)
     if not _is_never_zero(y):
         # 0 ** 0 is 1 wherever x moves, but 0 * 0 ** -1 is nan.
@@ -275,6 +286,31 @@ pow = _Power(
     precedence=PRECEDENCE["**"],
     cost=40,
     infinite_slope=True,
+)
+
+
+def _pow_less_one(x: Any, y: Any) -> Any:
+    """Return ``x**(y - 1)`` with the rounding error of the exponent (Knuth's exact sum)."""
+    with np.errstate(all="ignore"):
+        if np.result_type(x, y) == np.float32:
+            return np.power(x.astype(np.float64), y.astype(np.float64) - 1).astype(np.float32)
+        power = y - 1
+        part = power - y
+        error = (y - (power - part)) - (1 + part)
+        change = error * np.log(np.abs(x))
+        return np.power(x, power) * (1 + np.where(np.abs(change) < 1, change, 0))
+
+
+pow_less_one = FloatRow(
+    "pow_less_one",
+    _pow_less_one,
+    doc="x1 ** (x2 - 1) of the exact difference, as it is in the derivative of powers.",
+    source="D. E. Knuth, The Art of Computer Programming 2, 1969: exact sums.",
+    nin=2,
+    intervals=((0.1, 5.0), (-3.0, 3.0)),
+    derivative=lambda x, y, out: _partials_of_pow(x, y - 1, out),
+    cost=45,
+    special=False,
 )
 
 copysign = UfuncRow(
@@ -368,6 +404,7 @@ xlogy = FloatRow(
     "xlogy",
     "scipy.special:xlogy",
     doc="x * log(y), and 0 where x is 0.",
+    source="SciPy's, of 2012; natively as log.",
     parameters=("x", "y"),
     domain="x == 0 or y > 0",
     nin=2,
@@ -382,6 +419,7 @@ xlog1py = FloatRow(
     "xlog1py",
     "scipy.special:xlog1py",
     doc="x * log(1 + y), and 0 where x is 0.",
+    source="SciPy's, of 2012; natively as log1p.",
     parameters=("x", "y"),
     domain="x == 0 or y > -1",
     nin=2,

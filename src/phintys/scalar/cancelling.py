@@ -7,9 +7,10 @@ or of the square of a norm, is lost although it exists. So where derivatives are
 divisor of one is cancelled by an equal factor of the other, in reverse and in forward mode. The
 result is the same wherever both are finite, and the limit elsewhere.
 
-Factors are powers of a base with a known exponent: ``sqrt(x)`` and ``x**2`` have the base x. Only
-what one operand divides by and the other multiplies with is taken apart; a program's own products
-stay as they are.
+Factors are powers of a base with a known exponent: ``sqrt(x)`` and ``x**2`` have the base x, and
+``exp(2 * log(x) + y)`` is ``x**2 * exp(y)`` where the other operand divides by x. Only what one
+operand divides by and the other multiplies with is taken apart; a program's own products stay as
+they are.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 _MOST_FACTORS = 16
 _MOST_TERMS = 16
+_AS_DEEP = 6  # forward mode computes values again
 _NO_EXPONENT = 1e-12  # a third and two thirds less one
 
 
@@ -49,21 +51,25 @@ def cancelled_product(partial: Any, g: Any) -> Any:
     return _of_parts(partial, g) if found is None else found
 
 
-def without_root(g: Any, x: Any) -> tuple[Any, Any] | None:
+def without_root(g: Any, x: Any, or_divisors: bool = False) -> tuple[Any, Any] | None:
     """Return y and z where g is ``y * z`` and z has all factors that are powers of a root x.
 
-    ``None`` if x is not a root, or a view of one, or if g has no such factors.
+    ``None`` if x is not a root, or a view of one, or if g has no such factors. With
+    ``or_divisors``, x can be anything by which g is divided.
     """
     root = x
     while root.owner is not None and applied(root)[0] is root.owner.op and root.owner.inputs:
         root = root.owner.inputs[0]
     op, _ = applied(root)
-    if op is not OPERATORS.sqrt and op is not OPERATORS.pow:
+    is_root = op is OPERATORS.sqrt or op is OPERATORS.pow
+    if not is_root and not (or_divisors and _divides(g)):
         return None
     base, _ = _power(x)
     factors, is_negative = _factors(g)
     taken = [one for one in factors if is_same(one.base, base)]
     if not taken or any(one.is_guarded for one in factors):
+        return None
+    if not is_root and all(one.exponent > 0 for one in taken):
         return None
     rest = [one for one in factors if not is_same(one.base, base)]
     parts = (
@@ -104,15 +110,15 @@ def _divides(x: Any, in_parts: bool = False) -> bool:
     for _ in range(_MOST_FACTORS):
         if not waiting:
             return False
-        op, inputs = applied(waiting.pop())
+        op, inputs = _seen_through(waiting.pop())
         if op is OPERATORS.true_div:
             return True
-        if op is OPERATORS.mul or (in_parts and op is OPERATORS.add):
+        if op is OPERATORS.mul or (in_parts and (op is OPERATORS.add or hasattr(op, "pieces"))):
             waiting.extend(inputs)
         elif op is OPERATORS.neg:
             waiting.append(inputs[0])
-        elif op is OPERATORS.pow:
-            if (number_of(inputs[1]) or 0) < 0:
+        elif op is OPERATORS.pow or op is OPERATORS.pow_less_one:
+            if (_exponent(op, inputs) or 0) < 0:
                 return True
         elif in_parts and op is OPERATORS.switch:
             waiting.extend(inputs[1:])
@@ -132,6 +138,36 @@ def applied(x: Any) -> tuple[Any, Sequence[Any]]:
     return (scalar_op, node.inputs) if hasattr(op, "inplace_pattern") else (None, ())
 
 
+def _seen_through(x: Any) -> tuple[Any, Sequence[Any]]:
+    """Return the scalar op and the operands of an element, be it selected from others or not.
+
+    An element of ``f(a, b)`` is f of elements of a and b, where f is a product or a power. Ops that
+    select elements have a method ``selected(node, y)``, which returns the same elements of another
+    array y, or ``None`` if it cannot.
+    """
+    op, inputs = applied(x)
+    select = getattr(op, "selected", None)
+    if select is None:
+        return op, inputs
+    inner, operands = _seen_through(inputs[0])
+    if not _is_of_factors(inner):
+        return op, inputs
+    chosen = [select(x.owner, operand) for operand in operands]
+    return (op, inputs) if any(one is None for one in chosen) else (inner, chosen)
+
+
+def _is_of_factors(op: Any) -> bool:
+    return (
+        op is OPERATORS.mul
+        or op is OPERATORS.true_div
+        or op is OPERATORS.neg
+        or op is OPERATORS.sqr
+        or op is OPERATORS.sqrt
+        or op is OPERATORS.pow
+        or op is OPERATORS.switch
+    )
+
+
 def number_of(x: Any) -> float | None:
     """Return the real number that a constant is; ``None`` for anything else."""
     if not isinstance(x, Constant) or np.size(x.data) != 1:
@@ -140,13 +176,13 @@ def number_of(x: Any) -> float | None:
     return float(number) if isinstance(number, int | float) else None
 
 
-def is_same(a: Any, b: Any, levels: int = 1) -> bool:
+def is_same(a: Any, b: Any, levels: int = _AS_DEEP) -> bool:
     """Return whether two variables are one, or the same ops, some levels deep, of the same ones."""
     if a is b:
         return True
     if a.owner is None or b.owner is None:
         return _are_one_number(a, b)
-    if not levels or a.owner.op != b.owner.op or a.type != b.type:
+    if not levels or a.index != b.index or a.owner.op != b.owner.op or a.type != b.type:
         return False
     pairs = zip(a.owner.inputs, b.owner.inputs, strict=False)
     return len(a.owner.inputs) == len(b.owner.inputs) and all(
@@ -179,7 +215,7 @@ def _factors(x: Any) -> tuple[list[_Factor], bool]:
     waiting = [(x, 1)]
     while waiting:
         factor, sign = waiting.pop()
-        op, inputs = applied(factor)
+        op, inputs = _seen_through(factor)
         is_product = op is OPERATORS.mul or op is OPERATORS.true_div or op is OPERATORS.neg
         has_room = len(waiting) + len(found) < _MOST_FACTORS
         if not (is_product and has_room and _keeps_dtype(factor, inputs)):
@@ -199,7 +235,7 @@ def _factor(x: Any, op: Any, sign: int) -> _Factor:
     if op is OPERATORS.switch:
         x, written = unguarded(x), x
         return _Factor(*_power(x, sign), written, sign)
-    if op is OPERATORS.sqr or op is OPERATORS.sqrt or op is OPERATORS.pow:
+    if op in (OPERATORS.sqr, OPERATORS.sqrt, OPERATORS.pow, OPERATORS.pow_less_one):
         return _Factor(*_power(x, sign), x, sign)
     return _Factor(x, sign, x, sign)
 
@@ -211,14 +247,14 @@ def _keeps_dtype(x: Any, inputs: Sequence[Any]) -> bool:
 
 def _power(x: Any, sign: int = 1) -> tuple[Any, float]:
     """Return a base and the exponent to which it is raised, times a sign."""
-    op, inputs = applied(x)
+    op, inputs = _seen_through(x)
     power = None
     if op is OPERATORS.sqr:
         power = 2.0
     elif op is OPERATORS.sqrt:
         power = 0.5
-    elif op is OPERATORS.pow:
-        power = number_of(inputs[1])
+    elif op is OPERATORS.pow or op is OPERATORS.pow_less_one:
+        power = _exponent(op, inputs)
     if not power or not np.isfinite(power) or not _keeps_dtype(x, inputs):
         return x, sign
     base, exponent = _power(inputs[0])
@@ -229,7 +265,7 @@ def _power(x: Any, sign: int = 1) -> tuple[Any, float]:
 
 def unguarded(x: Any) -> Any:
     """Return d where ``x`` is d, but infinite where d is 0, as the divisors of roots are."""
-    op, inputs = applied(x)
+    op, inputs = _seen_through(x)
     if op is OPERATORS.switch and number_of(inputs[1]) == np.inf:
         test, tested = applied(inputs[0])
         if test is OPERATORS.eq and tested[0] is inputs[2]:
@@ -244,6 +280,7 @@ def _of_monomials(partial: Any, g: Any) -> Any:
     """Return the product of two products of powers if a power cancels; otherwise ``None``."""
     first, first_negative = _factors(partial)
     second, second_negative = _factors(g)
+    first, second = _showing(first, second), _showing(second, first)
     bases = [
         one.base
         for one in first
@@ -275,6 +312,133 @@ def _of_monomials(partial: Any, g: Any) -> Any:
         (above if exponent > 0 else below).append(_raised(base, abs(exponent)))
     whole = _quotient(above, below, first_negative != second_negative)
     return fold(_in_shape_of, bases, whole)
+
+
+def _showing(factors: list[_Factor], others: list[_Factor]) -> list[_Factor]:
+    """Return factors in which those that contain a divisor among the others are products of it."""
+    divisors = [one for one in others if one.exponent < 0 and not isinstance(one.base, Constant)]
+    return (
+        [part for one in factors for part in _taken_apart(one, divisors)] if divisors else factors
+    )
+
+
+def _taken_apart(factor: _Factor, divisors: Sequence[_Factor]) -> Sequence[_Factor]:
+    """Return a power of a divisor and the rest of a factor, or the factor alone."""
+    if factor.exponent != 1 or factor.is_guarded:
+        return (factor,)
+    op, inputs = applied(factor.base)
+    if op is not OPERATORS.exp and op is not OPERATORS.sub:
+        return (factor,)
+    split = _split_exponential if op is OPERATORS.exp else _split_square_of_tanh
+    for divisor in divisors:
+        found = split(inputs, divisor.base)
+        if found is not None:
+            exponent, rest = found
+            power = _Factor(divisor.base, exponent, _raised(divisor.base, exponent), 1)
+            return (power,) if rest is None else (power, _Factor(rest, 1, rest, 1))
+    return (factor,)
+
+
+def _split_exponential(inputs: Sequence[Any], base: Any) -> tuple[float, Any] | None:
+    """exp(c * log(x) + y) -> c, exp(y) for the base x, where c is positive"""
+    for term, rest in _terms(inputs[0]):
+        exponent = _exponent_of(term, base)
+        if exponent > 0:
+            return exponent, None if rest is None else OPERATORS.exp(rest)
+    return None
+
+
+def _terms(x: Any, levels: int = 4) -> list[tuple[Any, Any]]:
+    """Return the terms of a sum that are added, each with the sum of the others."""
+    op, inputs = applied(x)
+    if not levels or not (op is OPERATORS.sub or (op is OPERATORS.add and len(inputs) > 1)):
+        return [(x, None)]
+    found: list[tuple[Any, Any]] = []
+    for place, part in enumerate(inputs[:1] if op is OPERATORS.sub else inputs):
+        others = [one for i, one in enumerate(inputs) if i != place]
+        for term, rest in _terms(part, levels - 1):
+            if rest is not None:
+                whole = op(rest, *others)
+            elif op is OPERATORS.sub:
+                whole = OPERATORS.neg(*others)
+            else:
+                whole = others[0] if len(others) == 1 else OPERATORS.add(*others)
+            found.append((term, whole))
+    return found
+
+
+def _exponent_of(term: Any, base: Any) -> float:
+    """Return c where a term is ``c * log(base)``; 0 for others."""
+    op, inputs = applied(term)
+    if op is OPERATORS.mul and len(inputs) == 2:
+        for number, other in (inputs, reversed(inputs)):
+            factor = number_of(number)
+            if factor is not None and np.isfinite(factor):
+                return factor * _exponent_of(other, base)
+        return 0.0
+    if op is OPERATORS.log:
+        return float(is_same(inputs[0], base))
+    if op is OPERATORS.log1p:
+        sum_op, parts = applied(base)
+        is_sum = sum_op is OPERATORS.add and number_of(parts[0]) == 1
+        return float(is_sum and is_same(parts[1], inputs[0]))
+    return 0.0
+
+
+def _split_square_of_tanh(inputs: Sequence[Any], base: Any) -> tuple[float, Any] | None:
+    """1 - tanh(x)**2 -> 1, (1 - tanh(x)) / c for the base c + c * tanh(x); also of differences"""
+    op, squared = applied(inputs[1])
+    if op is not OPERATORS.sqr or number_of(inputs[0]) != 1:
+        return None
+    op, arguments = applied(squared[0])
+    if op is not OPERATORS.tanh:
+        return None
+    number, factor = _affine(base, squared[0])
+    if not number or abs(number) != abs(factor):
+        return None
+    # Of 1 - tanh(x) and 1 + tanh(x), without cancellation.
+    rest = OPERATORS.sigmoid(OPERATORS.mul(arguments[0], -2 if number == factor else 2))
+    return 1.0, OPERATORS.mul(rest, 2 / number)
+
+
+def _affine(x: Any, of: Any) -> tuple[float, float]:
+    """Return c and d where x is ``c + d * of``; 0 and 0 for others."""
+    op, terms = applied(x)
+    if op is OPERATORS.sub:
+        signs = (1.0, -1.0)
+    elif op is OPERATORS.add and len(terms) == 2:
+        signs = (1.0, 1.0)
+    else:
+        return 0.0, 0.0
+    number = factor = 0.0
+    for sign, term in zip(signs, terms, strict=True):
+        constant = number_of(term)
+        if constant is None:
+            factor += sign * _multiple_of(term, of)
+        else:
+            number += sign * constant
+    return number, factor
+
+
+def _multiple_of(term: Any, of: Any) -> float:
+    """Return c where a term is ``c * of``; 0 for others."""
+    if is_same(term, of):
+        return 1.0
+    op, inputs = applied(term)
+    if op is OPERATORS.neg:
+        return -_multiple_of(inputs[0], of)
+    if op is OPERATORS.mul and len(inputs) == 2:
+        for number, other in (inputs, reversed(inputs)):
+            factor = number_of(number)
+            if factor is not None:
+                return factor * _multiple_of(other, of)
+    return 0.0
+
+
+def _exponent(op: Any, inputs: Sequence[Any]) -> float | None:
+    """Return the exponent of a power if it is known."""
+    power = number_of(inputs[1])
+    return power if power is None or op is OPERATORS.pow else power - 1
 
 
 def _raised(base: Any, exponent: float) -> Any:
@@ -313,6 +477,14 @@ def _of_parts(partial: Any, g: Any) -> Any:
             for one, part in zip(inputs[1:], parts, strict=True)
         ]
         return OPERATORS.switch(inputs[0], *products)
+    if hasattr(op, "pieces"):
+        return _of_pieces(partial, g)
+    if op is OPERATORS.mul:
+        place = next((i for i, x in enumerate(inputs) if hasattr(applied(x)[0], "pieces")), None)
+        if place is None:
+            return None
+        others = (*inputs[:place], *inputs[place + 1 :])
+        return cancelled_product(OPERATORS.mul(partial, *others), inputs[place])
     if op is not OPERATORS.add or not 1 < len(inputs) <= _MOST_TERMS:
         return None
     terms = [cancelled_product(partial, one) for one in inputs]
@@ -325,6 +497,28 @@ def _of_parts(partial: Any, g: Any) -> Any:
             OPERATORS.mul(partial, one) if term is None else term
             for one, term in zip(inputs, terms, strict=True)
         )
+    )
+
+
+def _of_pieces(partial: Any, g: Any) -> Any:
+    """Return ``partial * g`` for an array g made of others, if something cancels in one of them.
+
+    Ops that put arrays into a larger one, which is 0 elsewhere, have a method ``pieces(node, y)``.
+    It returns these arrays, the corresponding pieces of another array y, and a function that puts
+    others in their places, or ``None`` if it cannot.
+    """
+    found = g.owner.op.pieces(g.owner, partial)
+    if found is None:
+        return None
+    pieces, corresponding, put = found
+    products = [cancelled_product(*pair) for pair in zip(corresponding, pieces, strict=True)]
+    if all(one is None for one in products):
+        return None
+    return put(
+        [
+            OPERATORS.mul(factor, piece) if one is None else one
+            for one, factor, piece in zip(products, corresponding, pieces, strict=True)
+        ]
     )
 
 
@@ -342,7 +536,7 @@ def _is_zero(x: Any) -> bool:
 def _in_shape_of(x: Any, like: Any) -> Any:
     """Return ``x``, which can be a number, in the shape that its product with ``like`` has."""
     if isinstance(x, Variable):
-        shapes = [getattr(one.type, "broadcastable", ()) for one in (like, x)]
-        if all(x_grows <= grows for grows, x_grows in zip(*shapes, strict=True)):
+        mine, other = (getattr(one.type, "broadcastable", ()) for one in (like, x))
+        if len(mine) == len(other) and all(b <= a for a, b in zip(mine, other, strict=True)):
             return x
     return OPERATORS.second(like, x)

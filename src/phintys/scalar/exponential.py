@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from phintys.graph.variable import Constant
 from phintys.scalar.arithmetic import abs, sqr
-from phintys.scalar.cancelling import cancelled_product
+from phintys.scalar.cancelling import cancelled_product, number_of
 from phintys.scalar.operators import OPERATORS
 from phintys.scalar.roots import along_root, divisor
 from phintys.scalar.row import dtype_of
@@ -53,6 +52,7 @@ cbrt = UfuncRow(
     "cbrt",
     np.cbrt,
     doc="Cube root, real for negative numbers too.",
+    source="E. Halley's and I. Newton's methods (W. Kahan, Computing a real cube root, 1991).",
     hint="A complex number has three cube roots: write x ** (1 / 3) for the principal one.",
     derivative=lambda x, out: (1 / (3 * sqr(out)),),
     cost=20,
@@ -97,6 +97,7 @@ exp_of_product = FloatRow(
     "exp_of_product",
     _exp_of_product,
     doc="exp(x * y) of the exact product: as accurate for large exponents as for small ones.",
+    source="T. J. Dekker, Numer. Math. 18, 1971: exact products.",
     parameters=("x", "y"),
     nin=2,
     intervals=((-5.0, 5.0), (-5.0, 5.0)),
@@ -110,6 +111,7 @@ exp2 = UfuncRow(
     "exp2",
     np.exp2,
     doc="2 ** x: the exponential to base 2.",
+    source="W. J. Cody and W. Waite, Software Manual for the Elementary Functions, 1980.",
     derivative=lambda x, out: (out * _LOG_2,),
     positive=True,
     cost=10,
@@ -153,6 +155,7 @@ expm1 = _Expm1(
     "expm1",
     np.expm1,
     doc="e ** x - 1, accurate near 0.",
+    source="W. J. Cody and W. Waite, Software Manual for the Elementary Functions, 1980.",
     # out + 1 has lost the digits of a small exponential.
     derivative=lambda x, out: (exp(x),),
     cost=14,
@@ -201,6 +204,7 @@ log1p = UfuncRow(
     "log1p",
     np.log1p,
     doc="log(1 + x), accurate near 0.",
+    source="FreeBSD's msun (Sun Microsystems, 1993).",
     domain="x > -1",
     derivative=lambda x, out: (1 / (1 + x),),
     cost=14,
@@ -212,21 +216,71 @@ def _identity_of_logaddexp(dtype: np.dtype[Any]) -> Any:
     return _MINUS_INFINITY if dtype.kind == "f" else None
 
 
-def _shares(x: Any, y: Any, out: Any, unit: float) -> tuple[Any, Any]:
+def _share_by(power: Callable[[Any], Any], unit: float) -> Callable[[Any, Any], Any]:
+    """Return a function of arrays: the share that the power of x has in its sum with that of y."""
+
+    def share(x: Any, y: Any) -> Any:
+        if np.result_type(x, y) == np.float32:
+            return share(x.astype(np.float64), y.astype(np.float64)).astype(np.float32)
+        with np.errstate(all="ignore"):
+            difference = x - y
+            part = difference - x
+            error = (x - (difference - part)) - (y + part)
+            error = unit * np.where(np.abs(error) < 1, error, 0)
+            is_below = difference < 0
+            small = power(-np.abs(difference)) * (1 + np.where(is_below, error, -error))
+            result = np.where(is_below, small, 1) / (1 + small)
+            result = np.where(np.isnan(difference), difference, result)
+            return np.where((x == -np.inf) & (y == -np.inf), 0.0, result)
+
+    return share
+
+
+exp_share = FloatRow(
+    "exp_share",
+    _share_by(np.exp, 1),
+    doc="exp(x1) / (exp(x1) + exp(x2)), the sigmoid of the exact difference; 0 at -inf, -inf.",
+    source="D. E. Knuth, The Art of Computer Programming 2, 1969: exact sums.",
+    nin=2,
+    intervals=((-5.0, 5.0), (-5.0, 5.0)),
+    derivative=lambda x, y, out: _slopes_of_share(exp_share, x, y, out),
+    cost=18,
+    special=False,
+)
+
+exp2_share = FloatRow(
+    "exp2_share",
+    _share_by(np.exp2, _LOG_2),
+    doc="2**x1 / (2**x1 + 2**x2), of the exact difference; 0 at -inf, -inf.",
+    source="D. E. Knuth, The Art of Computer Programming 2, 1969: exact sums.",
+    nin=2,
+    intervals=((-5.0, 5.0), (-5.0, 5.0)),
+    derivative=lambda x, y, out: _slopes_of_share(exp2_share, x, y, _LOG_2 * out),
+    cost=18,
+    special=False,
+)
+
+
+def _slopes_of_share(share: Any, x: Any, y: Any, out: Any) -> tuple[Any, Any]:
+    slope = out * share(y, x)
+    return slope, -slope
+
+
+def _shares(x: Any, y: Any) -> tuple[Any, Any]:
     """Return the shares that two terms have in their sum: none where there is no sum."""
-    differences = x - y, y - x
-    if not any(isinstance(one, Constant) and np.all(one.data > -np.inf) for one in (x, y)):
-        is_empty = OPERATORS.eq(out, _MINUS_INFINITY)
-        differences = [OPERATORS.switch(is_empty, _MINUS_INFINITY, one) for one in differences]
-    first, second = (sigmoid(one if unit == 1 else unit * one) for one in differences)
-    return first, second
+    if number_of(y) == 0:
+        return sigmoid(x), sigmoid(-x)
+    if number_of(x) == 0:
+        return sigmoid(-y), sigmoid(y)
+    return exp_share(x, y), exp_share(y, x)
 
 
 logaddexp = UfuncRow(
     "logaddexp",
     np.logaddexp,
     doc="log(exp(x1) + exp(x2)) without overflow. The derivative at -inf, -inf is 0.",
-    derivative=lambda x, y, out: _shares(x, y, out, 1),
+    source="NumPy's, of 2009, by log1p.",
+    derivative=lambda x, y, out: _shares(x, y),
     commutative=True,
     associative=True,
     identity=_identity_of_logaddexp,
@@ -238,7 +292,8 @@ logaddexp2 = UfuncRow(
     "logaddexp2",
     np.logaddexp2,
     doc="log2(2 ** x1 + 2 ** x2) without overflow. The derivative at -inf, -inf is 0.",
-    derivative=lambda x, y, out: _shares(x, y, out, _LOG_2),
+    source="NumPy's, of 2009, by log1p.",
+    derivative=lambda x, y, out: (exp2_share(x, y), exp2_share(y, x)),
     commutative=True,
     associative=True,
     identity=_identity_of_logaddexp,
@@ -256,6 +311,7 @@ sigmoid = FloatRow(
     "sigmoid",
     _sigmoid,
     doc="1 / (1 + exp(-x)), computed from exp(-\\|x\\|), which cannot overflow.",
+    source="W. J. Cody and W. Waite, Software Manual for the Elementary Functions, 1980.",
     derivative=lambda x, out: (out * (1 - out),),
     positive=True,
     cost=15,
@@ -270,6 +326,7 @@ softplus = FloatRow(
     "softplus",
     _softplus,
     doc="log(1 + exp(x)), computed as max(x, 0) + log1p(exp(-\\|x\\|)).",
+    source="FreeBSD's msun (Sun Microsystems, 1993): log1p.",
     derivative=lambda x, out: (sigmoid(x),),
     positive=True,
     cost=30,
@@ -279,6 +336,7 @@ log_sigmoid = FloatRow(
     "log_sigmoid",
     lambda x: -_softplus(-x),
     doc="log(sigmoid(x)) = -softplus(-x).",
+    source="FreeBSD's msun (Sun Microsystems, 1993): log1p.",
     derivative=lambda x, out: (sigmoid(-x),),
     cost=30,
 )
@@ -299,6 +357,7 @@ log1mexp = FloatRow(
     "log1mexp",
     _log1mexp,
     doc="log(1 - exp(x)) for x < 0; NaN for x > 0.",
+    source="M. Mächler, Accurately computing log(1 - exp(-\\|a\\|)), 2012.",
     domain="x < 0",
     example="[-1.0, -0.5]",
     # -exp(x) / (1 - exp(x)), whose derivatives do not overflow; -abs(x) is x, but for the sign of

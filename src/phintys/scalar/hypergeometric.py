@@ -97,6 +97,7 @@ hyp1f1_by_a = FloatRow(
     "hyp1f1_by_a",
     lambda a, b, x: _slopes(a, b, x)[0],
     doc="Derivative of hyp1f1 by a.",
+    source="E. E. Kummer's series, 1836 (DLMF 13.2.2).",
     special=False,
     derivative=lambda a, b, x, out: (
         None,
@@ -112,6 +113,7 @@ hyp1f1_by_b = FloatRow(
     "hyp1f1_by_b",
     lambda a, b, x: _slopes(a, b, x)[1],
     doc="Derivative of hyp1f1 by b.",
+    source="E. E. Kummer's series, 1836 (DLMF 13.2.2).",
     special=False,
     derivative=lambda a, b, x, out: (
         None,
@@ -127,6 +129,7 @@ hyp1f1 = FloatRow(
     "hyp1f1",
     _hyp1f1,
     doc="Kummer's confluent hypergeometric function of a and b at x.",
+    source="SciPy's, from Boost; E. E. Kummer's series, 1836 (DLMF 13.2.2).",
     intervals=((0.5, 3.0), (0.5, 3.0), (-4.0, 4.0)),
     derivative=lambda a, b, x, out: (
         hyp1f1_by_a(a, b, x),
@@ -272,6 +275,7 @@ hyp2f1_by_a = FloatRow(
     "hyp2f1_by_a",
     lambda a, b, c, x: _gauss_slopes(a, b, c, x)[0],
     doc="Derivative of hyp2f1 by a; by symmetry, that by b is ``hyp2f1_by_a(b, a, c, x)``.",
+    source="C. F. Gauss's series, 1813 (DLMF 15.2.1, 15.8.4).",
     special=False,
     derivative=lambda a, b, c, x, out: (
         None,
@@ -288,6 +292,7 @@ hyp2f1_by_c = FloatRow(
     "hyp2f1_by_c",
     lambda a, b, c, x: _gauss_slopes(a, b, c, x)[1],
     doc="Derivative of hyp2f1 by c.",
+    source="C. F. Gauss's series, 1813 (DLMF 15.2.1, 15.8.4).",
     special=False,
     derivative=lambda a, b, c, x, out: (
         None,
@@ -304,6 +309,10 @@ hyp2f1 = FloatRow(
     "hyp2f1",
     "scipy.special:hyp2f1",
     doc="Hypergeometric function of a, b and c at x.",
+    source=(
+        "SciPy's, from Cephes (S. L. Moshier, Methods and Programs for Mathematical "
+        "Functions, 1989)."
+    ),
     external=True,
     derivative=lambda a, b, c, x, out: (
         hyp2f1_by_a(a, b, c, x),

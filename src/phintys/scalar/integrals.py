@@ -29,6 +29,7 @@ exp1 = FloatRow(
     "exp1",
     "scipy.special:exp1",
     doc="Exponential integral: the integral of exp(-t) / t from x to infinity.",
+    source="SciPy's (S. Zhang and J. Jin, Computation of Special Functions, 1996).",
     domain="x >= 0",
     intervals=((0.2, 5.0),),
     external=True,
@@ -39,6 +40,7 @@ expi = FloatRow(
     "expi",
     "scipy.special:expi",
     doc="Exponential integral: the principal value of the integral of exp(t) / t from -inf to x.",
+    source="SciPy's (S. Zhang and J. Jin, Computation of Special Functions, 1996).",
     intervals=((0.2, 5.0),),
     external=True,
     derivative=lambda x, out: (exp(x) / x,),
@@ -56,6 +58,10 @@ expn = FloatRow(
     "expn",
     _expn,
     doc="Exponential integral: the integral of exp(-x t) / t**n from 1 to inf, for a whole n.",
+    source=(
+        "SciPy's, from Cephes (S. L. Moshier, Methods and Programs for Mathematical "
+        "Functions, 1989)."
+    ),
     parameters=("n", "x"),
     domain="n >= 0 and x >= 0",
     example="2, [0.5, 1.0]",
@@ -89,6 +95,10 @@ sine_integral = FloatRow(
     "sine_integral",
     _part_of("sici", 0),
     doc="The integral of sin(t) / t from 0 to x.",
+    source=(
+        "SciPy's, from Cephes (S. L. Moshier, Methods and Programs for Mathematical "
+        "Functions, 1989)."
+    ),
     intervals=((0.2, 5.0),),
     derivative=lambda x, out: (_vanishing(x, _sine_by_argument(x)),),
 )
@@ -97,6 +107,10 @@ cosine_integral = FloatRow(
     "cosine_integral",
     _part_of("sici", 1),
     doc="Euler's constant plus log(x) plus the integral of (cos(t) - 1) / t from 0 to x.",
+    source=(
+        "SciPy's, from Cephes (S. L. Moshier, Methods and Programs for Mathematical "
+        "Functions, 1989)."
+    ),
     intervals=((0.2, 5.0),),
     derivative=lambda x, out: (_vanishing(x, cos(x) / x),),
 )
@@ -105,6 +119,10 @@ fresnel_sine = FloatRow(
     "fresnel_sine",
     _part_of("fresnel", 0),
     doc="Fresnel integral: the integral of sin(pi t**2 / 2) from 0 to x.",
+    source=(
+        "SciPy's, from Cephes (S. L. Moshier, Methods and Programs for Mathematical "
+        "Functions, 1989)."
+    ),
     intervals=((-2.0, 2.0),),
     derivative=lambda x, out: (sin(math.pi / 2 * sqr(x)),),
 )
@@ -113,6 +131,10 @@ fresnel_cosine = FloatRow(
     "fresnel_cosine",
     _part_of("fresnel", 1),
     doc="Fresnel integral: the integral of cos(pi t**2 / 2) from 0 to x.",
+    source=(
+        "SciPy's, from Cephes (S. L. Moshier, Methods and Programs for Mathematical "
+        "Functions, 1989)."
+    ),
     intervals=((-2.0, 2.0),),
     derivative=lambda x, out: (cos(math.pi / 2 * sqr(x)),),
 )
@@ -121,6 +143,7 @@ zeta = FloatRow(
     "zeta",
     "scipy.special:zeta",
     doc="Hurwitz's zeta function: the sum of (n + q)**-x over n >= 0.",
+    source="The formula of L. Euler, 1738, and C. Maclaurin, 1742 (DLMF 25.11.5, 2.10.1).",
     parameters=("x", "q"),
     domain="x > 1",
     example="[2.0, 3.0], 1.0",
@@ -147,6 +170,7 @@ dawsn = FloatRow(
     "dawsn",
     "scipy.special:dawsn",
     doc="Dawson's integral: exp(-x**2) times the integral of exp(t**2) from 0 to x.",
+    source="SciPy's by S. G. Johnson, Faddeeva package, 2012.",
     external=True,
     intervals=((-3.0, 3.0),),
     derivative=lambda x, out: (_slope_of_dawsn(x, out),),
@@ -168,6 +192,10 @@ spence = FloatRow(
     "spence",
     "scipy.special:spence",
     doc="The integral of log(t) / (1 - t) from 1 to x: the dilogarithm of 1 - x.",
+    source=(
+        "SciPy's, from Cephes (S. L. Moshier, Methods and Programs for Mathematical "
+        "Functions, 1989)."
+    ),
     domain="x >= 0",
     intervals=((0.1, 5.0),),
     external=True,
@@ -176,8 +204,9 @@ spence = FloatRow(
 
 binom = FloatRow(
     "binom",
-    "phintys.scalar.log_beta:binom",
+    "phintys.scalar.gamma_quotients:binom",
     doc="Binomial coefficient, for real n and k too.",
+    source="C. Loader, Fast and accurate computation of binomial probabilities, 2000.",
     parameters=("n", "k"),
     example="[4.0, 5.5], 2.0",
     nin=2,
@@ -190,12 +219,12 @@ binom = FloatRow(
 
 poch = FloatRow(
     "poch",
-    "scipy.special:poch",
+    "phintys.scalar.gamma_quotients:poch",
     doc="Rising factorial, gamma(z + m) / gamma(z).",
+    source="A. R. DiDonato and A. H. Morris, Algorithm 708, ACM Trans. Math. Softw. 18, 1992.",
     parameters=("z", "m"),
     nin=2,
     intervals=((0.5, 5.0), (0.2, 3.0)),
-    external=True,
     derivative=lambda z, m, out: (
         out * digamma_difference(z, m),
         out * digamma(z + m),
@@ -206,6 +235,10 @@ factorial = FloatRow(
     "factorial",
     "scipy.special:factorial",
     doc="gamma(n + 1), and 0 for a negative n.",
+    source=(
+        "SciPy's, from Cephes (S. L. Moshier, Methods and Programs for Mathematical "
+        "Functions, 1989)."
+    ),
     parameters=("n",),
     intervals=((0.1, 5.0),),
     expansion=lambda n: switch(lt(n, 0), 0.0, gamma(switch(lt(n, 0), 0, n) + 1)),
@@ -226,6 +259,7 @@ ndtri_exp = FloatRow(
     "ndtri_exp",
     "scipy.special:ndtri_exp",
     doc="Inverse of log_ndtr: the quantile of the standard normal at exp(x).",
+    source="SciPy's, of 2022: Newton's method far out.",
     domain="x < 0",
     example="[-1.0, -0.5]",
     intervals=((-4.0, -0.1),),

@@ -1,4 +1,4 @@
-"""The beta function, its logarithm, and binomial coefficients, in NumPy.
+"""The logarithm of the beta function, in NumPy.
 
 Native code has the same formulas, and says where they come from.
 """
@@ -16,12 +16,6 @@ from phintys.scalar.log_gamma import log_gamma, stirling_remainder
 STIRLING_FROM = 10.0
 """Where Stirling's series is used from."""
 
-LARGE_SUM = 100.0
-"""The least sum of arguments of which beta functions are exponentials of logarithms."""
-
-LARGE_BINOMIAL, FEW = 100.0, 20.0
-"""The least n of which binomial coefficients are, unless there are only few whole factors."""
-
 _LOG_ROOT_TWO_PI = math.log(2 * math.pi) / 2
 
 
@@ -37,43 +31,6 @@ def betaln(x: Any, y: Any) -> Any:
     low, high = np.minimum(x, y), np.maximum(x, y)
     is_usual = (low > 0) & (high >= STIRLING_FROM) & (high < np.inf)
     return _found(_log_beta, "betaln", is_usual, (x, y), (low, high))
-
-
-def beta(x: Any, y: Any) -> Any:
-    """Return beta(x, y) of arrays.
-
-    Examples
-    --------
-    >>> from phintys.scalar.log_beta import beta
-    >>> beta(2.0, 3.0)
-    np.float64(0.08333333333333333)
-    """
-    low, high = np.minimum(x, y), np.maximum(x, y)
-    is_usual = (low > 0) & (np.add(x, y, dtype=float) >= LARGE_SUM) & (high < np.inf)
-    return _found(lambda *args: np.exp(_log_beta(*args)), "beta", is_usual, (x, y), (low, high))
-
-
-def binom(n: Any, k: Any) -> Any:
-    """Return binomial coefficients of arrays.
-
-    Examples
-    --------
-    >>> from phintys.scalar.log_beta import binom
-    >>> binom(5.0, 2.0)
-    np.float64(10.0)
-    """
-    n, k = np.asarray(n), np.asarray(k)
-    wide, rest = n.astype(float), np.subtract(n, k, dtype=float)
-    is_usual = (k > -1) & (rest > -1) & (n >= LARGE_BINOMIAL) & (n < np.inf)
-    for few in (k, rest):
-        is_usual = is_usual & ((few != np.rint(few)) | (few >= FEW))
-
-    def of_large(low: Any, high: Any) -> Any:
-        above = np.broadcast_to(wide, is_usual.shape)[is_usual] + 1
-        return np.exp(-_log_beta(low, high) - np.log(above))
-
-    ends = np.minimum(k, rest).astype(float) + 1, np.maximum(k, rest).astype(float) + 1
-    return _found(of_large, "binom", is_usual, (n, k), ends)
 
 
 def _found(function: Any, name: str, is_usual: Any, given: Any, ends: Any) -> Any:

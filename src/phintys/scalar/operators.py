@@ -24,6 +24,7 @@ class Operators:
     int_div: _Apply
     mod: _Apply
     pow: _Apply
+    pow_less_one: _Apply
     neg: _Apply
     pos: _Apply
     abs: _Apply
@@ -48,6 +49,8 @@ class Operators:
     log1p: _Apply
     sqr: _Apply
     sqrt: _Apply
+    sigmoid: _Apply
+    tanh: _Apply
     real: _Apply
     imag: _Apply
     conj: _Apply

@@ -62,6 +62,7 @@ round_half_away = FloatRow(
     _round_half_away,
     special=False,
     doc="The nearest integer, and of two the one farther from 0, as C's ``round``.",
+    source="ISO C99, 1999: round.",
     example="[0.5, 1.5, -2.5]",
     derivative=_flat,
     cost=4,

@@ -103,6 +103,8 @@ class Row(ScalarOp):
         Number of inputs, -1 for any number.
     doc
         Description of the function in terms of its parameters; the text of its documentation.
+    source
+        Whose the algorithm or the formula is, with the year; special functions have one.
     parameters
         Names of the inputs; by default ``x``, or ``x1, x2`` ... as in NumPy.
     domain
@@ -146,6 +148,7 @@ class Row(ScalarOp):
         *,
         nin: int,
         doc: str = "",
+        source: str = "",
         parameters: tuple[str, ...] | None = None,
         domain: str = "",
         example: str = "",
@@ -170,8 +173,9 @@ class Row(ScalarOp):
         super().__init__(name=name)
         self.nin = nin
         self.doc = doc
+        self.source = source
         if doc:
-            self.__doc__ = doc
+            self.__doc__ = f"{doc}\n\n{source}" if source else doc
         self.domain = domain
         self.example = example
         self._parameters = parameters

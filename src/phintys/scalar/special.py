@@ -13,9 +13,9 @@ import numpy as np
 
 from phintys._base.late import LateModule
 from phintys._base.uninterrupted import import_whole
-from phintys.scalar.arithmetic import abs, fmod, sign, sqr, xlogy
+from phintys.scalar.arithmetic import abs, fmod, sign, sqr
 from phintys.scalar.cancelling import pull_by_slope_of_log
-from phintys.scalar.comparison import gt, lt
+from phintys.scalar.comparison import eq, gt, lt
 from phintys.scalar.exponential import exp, exp_of_product, log
 from phintys.scalar.gamma_slopes import slope_by_differences
 from phintys.scalar.log_gamma import log_gamma
@@ -53,6 +53,10 @@ erf = FloatRow(
     "erf",
     "scipy.special:erf",
     doc="Error function: 2/sqrt(pi) times the integral of exp(-t**2) from 0 to x.",
+    source=(
+        "M. M. Shepherd and J. G. Laframboise, Math. Comp. 36, 1981; SciPy's from Cephes (S. "
+        "L. Moshier, 1989)."
+    ),
     complex=True,
     # The exact square would make this common gradient a third slower.
     derivative=lambda x, out: (_TWO_BY_ROOT_PI * exp(-sqr(x)),),
@@ -62,6 +66,10 @@ erfc = FloatRow(
     "erfc",
     "scipy.special:erfc",
     doc="1 - erf(x), accurate for large x.",
+    source=(
+        "M. M. Shepherd and J. G. Laframboise, Math. Comp. 36, 1981; SciPy's from Cephes (S. "
+        "L. Moshier, 1989)."
+    ),
     complex=True,
     derivative=lambda x, out: (-_TWO_BY_ROOT_PI * _exp_of_minus_square(x),),
     pullback=pull_by_slope_of_log(lambda x, out: -_TWO_BY_ROOT_PI / erfcx(x)),
@@ -84,6 +92,10 @@ erfcx = FloatRow(
     "erfcx",
     "scipy.special:erfcx",
     doc="exp(x**2) * erfc(x), which does not underflow.",
+    source=(
+        "M. M. Shepherd and J. G. Laframboise, Math. Comp. 36, 1981; SciPy's by S. G. "
+        "Johnson, Faddeeva package, 2012."
+    ),
     complex=True,
     derivative=lambda x, out: (_erfcx_derivative(x, out),),
 )
@@ -91,30 +103,45 @@ erfcx = FloatRow(
 _LARGEST_TAIL = 30.0  # erfc is 0 from here on
 
 
-def _by_tail(quantile: Any, tail: Any) -> Any:
-    """Return ``exp(quantile**2)``, where ``tail`` is ``erfc(abs(quantile))`` and has its digits.
+def _exp_of_square_values(x: Any, tail: Any) -> Any:
+    nearer = np.minimum(np.abs(x), x.dtype.type(_LARGEST_TAIL))
+    with np.errstate(divide="ignore"):
+        return import_whole("scipy.special").erfcx(nearer) / tail
 
-    Those of the square multiply the error of the quantile.
-    """
-    return erfcx(minimum(abs(quantile), _LARGEST_TAIL)) / tail
+
+exp_of_square = FloatRow(
+    "exp_of_square",
+    _exp_of_square_values,
+    doc="exp(x**2), from tail = erfc(\\|x\\|), which has the digits that the square of x lacks.",
+    source="M. M. Shepherd and J. G. Laframboise, Math. Comp. 36, 1981: by erfcx.",
+    parameters=("x", "tail"),
+    nin=2,
+    intervals=((0.1, 2.0), (0.1, 0.9)),
+    expansion=lambda x, tail: erfcx(minimum(abs(x), _LARGEST_TAIL)) / tail,
+    # The tail follows from x. By its own derivative the terms of that of the quotient cancel, and
+    # overflow although their difference does not.
+    derivative=lambda x, tail, out: (2 * x * out, 0),
+    special=False,
+)
 
 
 def _slope_of_erfinv(x: Any, out: Any) -> Any:
     is_near = lt(abs(x), 0.5)
     near = exp(sqr(switch(is_near, out, 0)))
-    return _ROOT_PI_BY_TWO * switch(is_near, near, _by_tail(out, 1 - abs(x)))
+    return _ROOT_PI_BY_TWO * switch(is_near, near, exp_of_square(out, 1 - abs(x)))
 
 
 def _slope_of_erfcinv(x: Any, out: Any) -> Any:
     is_near = lt(abs(x - 1), 0.5)
     near = exp(sqr(switch(is_near, out, 0)))
-    return _ROOT_PI_BY_TWO * switch(is_near, near, _by_tail(out, minimum(x, 2 - x)))
+    return _ROOT_PI_BY_TWO * switch(is_near, near, exp_of_square(out, minimum(x, 2 - x)))
 
 
 erfinv = FloatRow(
     "erfinv",
     "scipy.special:erfinv",
     doc="Inverse of erf.",
+    source="SciPy's, from Boost (J. Maddock, 2006).",
     domain="-1 < x < 1",
     example="[0.0, 0.5]",
     derivative=lambda x, out: (_slope_of_erfinv(x, out),),
@@ -124,6 +151,10 @@ erfcinv = FloatRow(
     "erfcinv",
     "scipy.special:erfcinv",
     doc="Inverse of erfc.",
+    source=(
+        "SciPy's, from Cephes (S. L. Moshier, Methods and Programs for Mathematical "
+        "Functions, 1989)."
+    ),
     domain="0 < x < 2",
     derivative=lambda x, out: (-_slope_of_erfcinv(x, out),),
 )
@@ -156,6 +187,10 @@ ndtr = FloatRow(
     "ndtr",
     "scipy.special:ndtr",
     doc="Distribution function of the standard normal.",
+    source=(
+        "M. M. Shepherd and J. G. Laframboise, Math. Comp. 36, 1981; SciPy's from Cephes (S. "
+        "L. Moshier, 1989)."
+    ),
     complex=True,
     derivative=lambda x, out: (_density_of_normal(x),),
     pullback=pull_by_slope_of_log(lambda x, out: _slope_of_log_ndtr(x, 1 / out)),
@@ -173,6 +208,10 @@ log_ndtr = FloatRow(
     "log_ndtr",
     "scipy.special:log_ndtr",
     doc="log(ndtr(x)), accurate far below 0.",
+    source=(
+        "M. M. Shepherd and J. G. Laframboise, Math. Comp. 36, 1981; SciPy's by S. G. "
+        "Johnson, Faddeeva package, 2012."
+    ),
     complex=True,
     derivative=lambda x, out: (_derivative_of_log_ndtr(x, out),),
 )
@@ -180,15 +219,19 @@ log_ndtr = FloatRow(
 
 def _slope_of_ndtri(x: Any, out: Any) -> Any:
     is_near = lt(abs(x - 0.5), 0.25)
-    near = _ROOT_TWO_PI * exp(0.5 * sqr(switch(is_near, out, 0)))
-    far = _ROOT_HALF_PI * _by_tail(_ROOT_HALF * out, minimum(x, 1 - x))
-    return switch(is_near, near, far)
+    near = exp(0.5 * sqr(switch(is_near, out, 0)))
+    far = exp_of_square(_ROOT_HALF * out, 2 * minimum(x, 1 - x))
+    return _ROOT_TWO_PI * switch(is_near, near, far)
 
 
 ndtri = FloatRow(
     "ndtri",
     "scipy.special:ndtri",
     doc="Inverse of ndtr: quantile of the standard normal.",
+    source=(
+        "SciPy's, from Cephes (S. L. Moshier, Methods and Programs for Mathematical "
+        "Functions, 1989)."
+    ),
     domain="0 < x < 1",
     example="[0.5, 0.9]",
     derivative=lambda x, out: (_slope_of_ndtri(x, out),),
@@ -206,6 +249,7 @@ owens_t = FloatRow(
     "owens_t",
     "scipy.special:owens_t",
     doc="Owen's T function of h and a.",
+    source="SciPy's (M. Patefield and D. Tandy, J. Stat. Softw. 5, 2000).",
     parameters=("h", "a"),
     nin=2,
     derivative=_partials_of_owens_t,
@@ -215,6 +259,10 @@ gamma = FloatRow(
     "gamma",
     "scipy.special:gamma",
     doc="Gamma function.",
+    source=(
+        "SciPy's, from Cephes (S. L. Moshier, Methods and Programs for Mathematical "
+        "Functions, 1989)."
+    ),
     complex=True,
     derivative=lambda x, out: (out * digamma(x),),
 )
@@ -223,6 +271,7 @@ gammaln = FloatRow(
     "gammaln",
     log_gamma,
     doc="Logarithm of the absolute value of the gamma function.",
+    source="J. Stirling, Methodus differentialis, 1730 (DLMF 5.7.3, 5.11.1).",
     derivative=lambda x, out: (digamma(x),),
 )
 
@@ -230,6 +279,7 @@ digamma = FloatRow(
     "digamma",
     "scipy.special:psi",
     doc="Derivative of gammaln.",
+    source="W. J. Cody, A. J. Strecok and H. C. Thacher, Math. Comp. 27, 1973.",
     complex=True,
     # SciPy has no complex trigamma.
     derivative=lambda x, out: (None if dtype_of(x).kind == "c" else trigamma(x),),
@@ -249,6 +299,7 @@ trigamma = FloatRow(
     "trigamma",
     _trigamma,
     doc="Derivative of digamma.",
+    source="B. E. Schneider, Algorithm AS 121, Appl. Stat. 27, 1978.",
     derivative=lambda x, out: (polygamma(2, x),),
 )
 
@@ -256,6 +307,7 @@ polygamma = FloatRow(
     "polygamma",
     _polygamma,
     doc="n-th derivative of digamma, for an integer n of any dtype.",
+    source="SciPy's, of 2004: by the zeta function of A. Hurwitz (DLMF 25.11.12).",
     parameters=("n", "x"),
     example="1, [1.0, 2.0]",
     nin=2,
@@ -267,6 +319,7 @@ digamma_difference = FloatRow(
     "digamma_difference",
     "phintys.scalar.special_slopes:digamma_difference",
     doc="digamma(a + b) - digamma(a), whose terms cancel for a small b.",
+    source="J. Stirling's series, 1730 (DLMF 5.5.2, 5.11.2), term by term.",
     parameters=("a", "b"),
     nin=2,
     expansion=lambda a, b: slopes.difference_of_digammas(a, b, digamma),
@@ -276,8 +329,9 @@ digamma_difference = FloatRow(
 
 beta = FloatRow(
     "beta",
-    "phintys.scalar.log_beta:beta",
+    "phintys.scalar.gamma_quotients:beta",
     doc="Beta function: gamma(a) gamma(b) / gamma(a + b).",
+    source="A. R. DiDonato and A. H. Morris, Algorithm 708, ACM Trans. Math. Softw. 18, 1992.",
     parameters=("a", "b"),
     nin=2,
     derivative=lambda a, b, out: (
@@ -291,6 +345,7 @@ betaln = FloatRow(
     "betaln",
     "phintys.scalar.log_beta:betaln",
     doc="Logarithm of the absolute value of the beta function.",
+    source="A. R. DiDonato and A. H. Morris, Algorithm 708, ACM Trans. Math. Softw. 18, 1992.",
     parameters=("a", "b"),
     nin=2,
     derivative=lambda a, b, out: (-digamma_difference(a, b), -digamma_difference(b, a)),
@@ -298,16 +353,29 @@ betaln = FloatRow(
 )
 
 
-def _gamma_density(k: Any, x: Any) -> Any:
-    # At infinity, where the exponential is 0, the power must be finite.
-    bounded = minimum(x, float(np.finfo(dtype_of(x)).max))
-    return exp(xlogy(k - 1, bounded) - x - gammaln(k))
+gamma_density = FloatRow(
+    "gamma_density",
+    "phintys.scalar.gamma_quotients:gamma_density",
+    doc="x**(a - 1) exp(-x) / gamma(a), the derivative of gammainc.",
+    source="C. Loader, Fast and accurate computation of binomial probabilities, 2000.",
+    parameters=("a", "x"),
+    nin=2,
+    domain="a >= 0 and x >= 0",
+    intervals=((0.5, 5.0), (0.1, 5.0)),
+    derivative=lambda a, x, out: (
+        out * (log(x) - digamma(a)),
+        # The first term is 0 for all x if a is 1.
+        out * ((a - 1) / switch(eq(a, 1), 1, x) - 1),
+    ),
+    special=False,
+)
 
 
 log_gamma_slope = FloatRow(
     "log_gamma_slope",
     "phintys.scalar.gamma_slopes:log_gamma_slope",
     doc="How the logarithm t of a quantile of the gamma distribution moves with the shape a.",
+    source="M. Figurnov, S. Mohamed and A. Mnih, Implicit reparameterization gradients, 2018.",
     parameters=("a", "t"),
     nin=2,
     domain="a > 0",
@@ -324,6 +392,7 @@ log_gamma_bend = FloatRow(
     "log_gamma_bend",
     "phintys.scalar.gamma_slopes:log_gamma_bend",
     doc="The derivative of log_gamma_slope in the shape a.",
+    source="M. Figurnov, S. Mohamed and A. Mnih, Implicit reparameterization gradients, 2018.",
     parameters=("a", "t"),
     nin=2,
     domain="a > 0",
@@ -338,16 +407,11 @@ log_gamma_bend = FloatRow(
 )
 
 
-def _gamma_density_of_log(a: Any, x: Any) -> Any:
-    """Return the density of the logarithm of a gamma number."""
-    return exp(xlogy(a, x) - x - gammaln(a))
-
-
 def _slope_by_order(a: Any, x: Any) -> Any:
     """Return the derivative of ``gammainc`` in its order: 0 where all or nothing is below x."""
     is_inside = and_(gt(x, 0), lt(x, math.inf))
     inside = switch(is_inside, x, 1)
-    slope = log_gamma_slope(a, log(inside)) * _gamma_density_of_log(a, inside)
+    slope = log_gamma_slope(a, log(inside)) * inside * gamma_density(a, inside)
     return switch(is_inside, -slope, 0.0)
 
 
@@ -355,26 +419,38 @@ gammainc = FloatRow(
     "gammainc",
     "scipy.special:gammainc",
     doc="Regularized lower incomplete gamma function of order a at x.",
+    source=(
+        "SciPy's (N. M. Temme, SIAM J. Math. Anal. 10, 1979; A. R. DiDonato and A. H. Morris,"
+        " 1986)."
+    ),
     parameters=("a", "x"),
     domain="a >= 0 and x >= 0",
     nin=2,
-    derivative=lambda k, x, out: (_slope_by_order(k, x), _gamma_density(k, x)),
+    derivative=lambda k, x, out: (_slope_by_order(k, x), gamma_density(k, x)),
 )
 
 gammaincc = FloatRow(
     "gammaincc",
     "scipy.special:gammaincc",
     doc="1 - gammainc(a, x), accurate for large x.",
+    source=(
+        "SciPy's (N. M. Temme, SIAM J. Math. Anal. 10, 1979; A. R. DiDonato and A. H. Morris,"
+        " 1986)."
+    ),
     parameters=("a", "x"),
     domain="a >= 0 and x >= 0",
     nin=2,
-    derivative=lambda k, x, out: (-_slope_by_order(k, x), -_gamma_density(k, x)),
+    derivative=lambda k, x, out: (-_slope_by_order(k, x), -gamma_density(k, x)),
 )
 
 gammaincinv = FloatRow(
     "gammaincinv",
     "scipy.special:gammaincinv",
     doc="Inverse of gammainc in x: the quantile of the gamma distribution at y.",
+    source=(
+        "SciPy's (N. M. Temme, SIAM J. Math. Anal. 10, 1979; A. R. DiDonato and A. H. Morris,"
+        " 1986)."
+    ),
     parameters=("a", "y"),
     domain="a >= 0 and 0 <= y <= 1",
     example="2.0, [0.2, 0.5]",
@@ -383,7 +459,7 @@ gammaincinv = FloatRow(
     external=True,
     derivative=lambda a, y, out: (
         out * log_gamma_slope(a, log(out)),
-        1 / _gamma_density(a, out),
+        1 / gamma_density(a, out),
     ),
 )
 
@@ -391,6 +467,10 @@ gammainccinv = FloatRow(
     "gammainccinv",
     "scipy.special:gammainccinv",
     doc="Inverse of gammaincc in x, accurate for small y.",
+    source=(
+        "SciPy's (N. M. Temme, SIAM J. Math. Anal. 10, 1979; A. R. DiDonato and A. H. Morris,"
+        " 1986)."
+    ),
     parameters=("a", "y"),
     domain="a >= 0 and 0 <= y <= 1",
     example="2.0, [0.2, 0.5]",
@@ -399,7 +479,7 @@ gammainccinv = FloatRow(
     external=True,
     derivative=lambda a, y, out: (
         out * log_gamma_slope(a, log(out)),
-        -1 / _gamma_density(a, out),
+        -1 / gamma_density(a, out),
     ),
 )
 
@@ -408,22 +488,33 @@ gammainccinv = FloatRow(
 
 j0 = FloatRow(
     "j0",
-    "scipy.special:j0",
+    "phintys.scalar.bessel:j0",
     doc="Bessel function of the first kind, order 0.",
+    source="H. Hankel, Math. Ann. 1, 1869; near 0 SciPy's from Cephes (S. L. Moshier, 1989).",
     derivative=lambda x, out: (-j1(x),),
 )
 
 j1 = FloatRow(
     "j1",
-    "scipy.special:j1",
+    "phintys.scalar.bessel:j1",
     doc="Bessel function of the first kind, order 1.",
-    derivative=lambda x, out: (0.5 * (j0(x) - jv(2, x)),),
+    source="H. Hankel, Math. Ann. 1, 1869; near 0 SciPy's from Cephes (S. L. Moshier, 1989).",
+    derivative=lambda x, out: (_slope_of_j1(x),),
 )
+
+
+def _slope_of_j1(x: Any) -> Any:
+    """Return ``(j0 - j2) / 2``, and ``j0 - j1 / x`` where derivatives of that do not cancel."""
+    is_near = lt(abs(x), 1)
+    inner, outer = switch(is_near, x, 0), switch(is_near, 1, x)
+    return switch(is_near, 0.5 * (j0(inner) - jv(2, inner)), j0(outer) - j1(outer) / outer)
+
 
 jv = FloatRow(
     "jv",
     "scipy.special:jv",
     doc="Bessel function of the first kind, order v.",
+    source="SciPy's (D. E. Amos, Algorithm 644, ACM Trans. Math. Softw. 12, 1986).",
     parameters=("v", "x"),
     domain="x >= 0 or v % 1 == 0",
     example="1, [1.0, 2.0]",
@@ -438,6 +529,7 @@ yv = FloatRow(
     "yv",
     "scipy.special:yv",
     doc="Bessel function of the second kind, order v.",
+    source="SciPy's (D. E. Amos, Algorithm 644, ACM Trans. Math. Softw. 12, 1986).",
     parameters=("v", "x"),
     domain="x > 0",
     example="1, [1.0, 2.0]",
@@ -452,6 +544,10 @@ i0 = FloatRow(
     "i0",
     "scipy.special:i0",
     doc="Modified Bessel function of the first kind, order 0.",
+    source=(
+        "SciPy's, from Cephes (S. L. Moshier, Methods and Programs for Mathematical "
+        "Functions, 1989)."
+    ),
     derivative=lambda x, out: (i1(x),),
 )
 
@@ -459,6 +555,10 @@ i1 = FloatRow(
     "i1",
     "scipy.special:i1",
     doc="Modified Bessel function of the first kind, order 1.",
+    source=(
+        "SciPy's, from Cephes (S. L. Moshier, Methods and Programs for Mathematical "
+        "Functions, 1989)."
+    ),
     # SciPy's I2 is NaN farther in and out, where it is 0 and infinite.
     derivative=lambda x, out: (0.5 * (i0(x) + iv(2, minimum(maximum(abs(x), 1e-300), 1e4))),),
 )
@@ -467,6 +567,10 @@ i0e = FloatRow(
     "i0e",
     "scipy.special:i0e",
     doc="i0(x) * exp(-\\|x\\|).",
+    source=(
+        "SciPy's, from Cephes (S. L. Moshier, Methods and Programs for Mathematical "
+        "Functions, 1989)."
+    ),
     derivative=lambda x, out: (-sign(x) * i0e_less_i1e(x),),
 )
 
@@ -474,6 +578,10 @@ i1e = FloatRow(
     "i1e",
     "scipy.special:i1e",
     doc="i1(x) * exp(-\\|x\\|).",
+    source=(
+        "SciPy's, from Cephes (S. L. Moshier, Methods and Programs for Mathematical "
+        "Functions, 1989)."
+    ),
     derivative=lambda x, out: (_slope_of_i1e(x, out),),
 )
 
@@ -481,6 +589,10 @@ i0e_less_i1e = FloatRow(
     "i0e_less_i1e",
     "phintys.scalar.special_slopes:i0e_less_i1e",
     doc="i0e(x) - \\|i1e(x)\\|, whose terms cancel for large x.",
+    source=(
+        "M. M. Shepherd and J. G. Laframboise, Math. Comp. 36, 1981: polynomials in (x - 4) /"
+        " (x + 4)."
+    ),
     expansion=lambda x: slopes.bessel_difference(x),  # noqa: PLW0108 - imports it late
     intervals=((0.1, 20.0),),
     special=False,
@@ -503,6 +615,7 @@ iv = FloatRow(
     "iv",
     "scipy.special:iv",
     doc="Modified Bessel function of the first kind, order v.",
+    source="SciPy's (D. E. Amos, Algorithm 644, ACM Trans. Math. Softw. 12, 1986).",
     parameters=("v", "x"),
     domain="x >= 0 or v % 1 == 0",
     example="1, [1.0, 2.0]",
@@ -517,6 +630,7 @@ ive = FloatRow(
     "ive",
     "scipy.special:ive",
     doc="iv(v, x) * exp(-\\|x\\|) for a real x.",
+    source="SciPy's (D. E. Amos, Algorithm 644, ACM Trans. Math. Softw. 12, 1986).",
     parameters=("v", "x"),
     domain="x >= 0 or v % 1 == 0",
     example="1, [1.0, 2.0]",
@@ -532,6 +646,7 @@ kv = FloatRow(
     "kv",
     "scipy.special:kv",
     doc="Modified Bessel function of the second kind, order v.",
+    source="SciPy's (D. E. Amos, Algorithm 644, ACM Trans. Math. Softw. 12, 1986).",
     parameters=("v", "x"),
     domain="x > 0",
     example="1, [1.0, 2.0]",
@@ -546,6 +661,7 @@ kve = FloatRow(
     "kve",
     "scipy.special:kve",
     doc="kv(v, x) * exp(x).",
+    source="SciPy's (D. E. Amos, Algorithm 644, ACM Trans. Math. Softw. 12, 1986).",
     parameters=("v", "x"),
     domain="x > 0",
     example="1, [1.0, 2.0]",
@@ -597,6 +713,7 @@ sinc = FloatRow(
     "sinc",
     _sinc_values,
     doc="sin(pi x) / (pi x), and 1 for x = 0.",
+    source="W. J. Cody and W. Waite, Software Manual for the Elementary Functions, 1980.",
     complex=True,
     expansion=_sinc,
 )

@@ -21,7 +21,7 @@ from phintys.scalar import (
     selection,
     special,  # noqa: F401 - defines rows
     statistical,  # noqa: F401 - defines rows
-    trigonometric,  # noqa: F401 - defines rows
+    trigonometric,
 )
 from phintys.scalar.operators import OPERATORS
 from phintys.scalar.row import Row, all_rows
@@ -43,6 +43,7 @@ OPERATORS.fill(
     int_div=arithmetic.int_div,
     mod=arithmetic.mod,
     pow=arithmetic.pow,
+    pow_less_one=arithmetic.pow_less_one,
     neg=arithmetic.neg,
     pos=arithmetic.pos,
     abs=arithmetic.abs,
@@ -67,6 +68,8 @@ OPERATORS.fill(
     log1p=exponential.log1p,
     sqr=arithmetic.sqr,
     sqrt=exponential.sqrt,
+    sigmoid=exponential.sigmoid,
+    tanh=trigonometric.tanh,
     real=complex_parts.real,
     imag=complex_parts.imag,
     conj=complex_parts.conj,

@@ -14,11 +14,16 @@ from phintys.graph.null_type import disconnected_type
 from phintys.graph.op import Op
 from phintys.graph.sources import note_sources
 from phintys.graph.variable import Variable
+from phintys.scalar.cancelling import without_root
+from phintys.scalar.casting import Cast
+from phintys.scalar.selection import second
 from phintys.tensor import math
 from phintys.tensor._operators import operators
 from phintys.tensor._rules import is_discrete, is_missing, zero_gradient
 from phintys.tensor.convert import as_tensor_variable, constant
 from phintys.tensor.devices import takes_device
+from phintys.tensor.dim_shuffle import DimShuffle, SelectsElements, moved
+from phintys.tensor.elemwise import Elemwise
 from phintys.tensor.shape_rules import Misfit, S, ShapedOp, Shapes, StaticShapes
 from phintys.tensor.shapes import is_length, sizes_of, vector_elements
 from phintys.tensor.size_check import with_check
@@ -100,7 +105,7 @@ def given_lengths(op: Op, values: Iterable[Any], dtype: Any = "int8") -> tuple[i
 def check_room(op: Op, lengths: Sequence[int], dtype: Any) -> None:
     """Raise if an array of these lengths would have too many elements for its dtype."""
     # As for NumPy, a length of 0 does not make up for others that are too large.
-    if prod(length for length in lengths if length) * np.dtype(dtype).itemsize >= _MOST_BYTES:
+    if prod(length for length in lengths if length) * np.dtype(dtype).itemsize > _MOST_BYTES:
         msg = f"{op}: an array of {np.dtype(dtype)} of shape {lengths} has too many elements."
         raise ShapeError(msg)
 
@@ -122,7 +127,7 @@ def _negative_size(op: Op, size: Any, misfit: Misfit) -> ShapeError:
     )
 
 
-class Alloc(ShapedOp):
+class Alloc(SelectsElements, ShapedOp):
     """Return a new array of a given shape, filled with a value broadcast to that shape.
 
     Takes the value and one size for each dimension.
@@ -208,7 +213,15 @@ class Alloc(ShapedOp):
         disconnected = [disconnected_type() for _ in inputs[1:]]
         if is_discrete(value):
             return [zero_gradient(value), *disconnected]
-        return [sum_to(output_grads[0], value), *disconnected]
+        (gradient,) = output_grads
+        parts = without_root(gradient, outputs[0], or_divisors=True)
+        if parts is None:
+            return [sum_to(gradient, value), *disconnected]
+        # In the sum, the root could not cancel a divisor of its own derivative.
+        inside, outside = parts
+        total = sum_to(operators.fill(gradient, inside), value)
+        root = moved(outside, outputs[0], value, lambda y: sum_to(y, value))
+        return [total * root, *disconnected]
 
     def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
         point = eval_points[0]
@@ -599,3 +612,28 @@ def empty_like(x: Any, dtype: Any = None, *, shape: Any = None) -> TensorVariabl
     if shape is not None:
         return empty(shape, x.dtype if dtype is None else dtype)
     return AllocEmpty(x.dtype if dtype is None else dtype)(*sizes_of(x))
+
+
+_MOST_STEPS = 8  # fill, cast, a change of rank: the constant is a few steps away
+
+
+def is_known_zero(variable: Any) -> bool:
+    """Return whether a tensor is zero by construction, like the result of ``zeros_like``."""
+    for _ in range(_MOST_STEPS):
+        if isinstance(variable, TensorConstant):
+            return not variable.data.any()
+        node = variable.owner
+        if node is None:
+            return False
+        op = node.op
+        if isinstance(op, Elemwise) and (op.scalar_op is second or _is_cast(op)):
+            variable = node.inputs[-1]
+        elif isinstance(op, DimShuffle | Alloc):
+            variable = node.inputs[0]
+        else:
+            return False
+    return False
+
+
+def _is_cast(op: Elemwise) -> bool:
+    return isinstance(op.scalar_op, Cast) and not op.inplace_pattern

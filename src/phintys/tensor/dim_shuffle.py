@@ -11,6 +11,7 @@ import numpy as np
 from phintys._base.caches import remember
 from phintys._base.errors import AxisError, OpContractError, ShapeError
 from phintys.graph.apply import Apply
+from phintys.graph.identity import is_among
 from phintys.graph.op import Op
 from phintys.graph.variable import Constant
 from phintys.scalar.cancelling import is_same
@@ -27,7 +28,85 @@ if TYPE_CHECKING:
 _MOST_LEVELS, _AS_DEEP = 6, 3
 
 
-class DimShuffle(Op):
+class SelectsElements:
+    """A mixin for Ops whose result has elements of their first input, wherever these are.
+
+    Which ones they are depends on the other inputs alone, so such an Op commutes with elementwise
+    functions. Derivatives use this to cancel factors.
+    """
+
+    def selected(self: Any, node: Apply, x: Any) -> Any:
+        """Return the elements of ``x`` that a node of this Op selects from its first input.
+
+        Parameters
+        ----------
+        node
+            The node.
+        x
+            A tensor of the shape of the input, or with one element.
+
+        Returns
+        -------
+        TensorVariable or None
+            The elements; ``None`` if ``x`` is broadcast in some dimensions only.
+        """
+        source: Any = node.inputs[0]
+        number = _number(x)
+        if number is not None:
+            return number
+        if x.type.broadcastable == source.type.broadcastable:
+            return self(x, *node.inputs[1:])
+        return x.dimshuffle() if all(x.type.broadcastable) else None
+
+
+class JoinsArrays:
+    """A mixin for Ops that put arrays together; each input becomes a part of the result."""
+
+    def splitter(self, inputs: Sequence[Any]) -> Callable[[Any], Sequence[Any]]:
+        """Return a function that splits an array of the shape of the result into its parts."""
+        raise NotImplementedError
+
+    def are_as_long(self, x: Any, y: Any) -> bool:
+        """Return whether the parts that two inputs become are known to be equally long."""
+        raise NotImplementedError
+
+    def split_moved(self, value: Any, joined: Any, inputs: Sequence[Any]) -> list[Any]:
+        """Return the parts of a value, in which parts of ``joined`` are the inputs.
+
+        Parameters
+        ----------
+        value
+            A tensor of the shape of the result.
+        joined
+            The result for the inputs.
+        inputs
+            The arrays.
+        """
+        split = functools.cache(self.splitter(inputs))
+        return [
+            moved(value, joined, x, lambda v, position=position: split(v)[position])
+            for position, x in enumerate(inputs)
+        ]
+
+    def pieces(self, node: Apply, other: Any) -> tuple[Any, Any, Any] | None:
+        """Return the inputs of a node, the corresponding parts of another array, and the Op.
+
+        ``None`` unless the other array is an elementwise expression of what the same Op makes of
+        arrays of the same lengths.
+        """
+        joined = _found(other, lambda x: x.owner is not None and x.owner.op == self, _MOST_LEVELS)
+        if joined is None or len(joined.owner.inputs) != len(node.inputs):
+            return None
+        inputs = joined.owner.inputs
+        pairs = zip(inputs, node.inputs, strict=True)
+        unknown = [x for x, y in pairs if not (self.are_as_long(x, y) or _are_of_one_shape(x, y))]
+        if len(unknown) > 1 or joined.type.broadcastable != other.type.broadcastable:
+            return None
+        parts = self.split_moved(other, joined, inputs)
+        return node.inputs, parts, lambda values: cast("Any", self)(*values)
+
+
+class DimShuffle(SelectsElements, Op):
     """Return a view of the input with its dimensions reordered.
 
     Parameters
@@ -149,12 +228,20 @@ class DimShuffle(Op):
     ) -> list[Any]:
         """Apply the inverse permutation to the gradient."""
         (gradient,) = output_grads
+        return [moved(gradient, outputs[0], inputs[0], self._inverse())]
+
+    def _inverse(self) -> DimShuffle:
         order: list[int | str] = ["x"] * self.input_ndim
         for position, entry in enumerate(self.new_order):
             if isinstance(entry, int):
                 order[entry] = position
-        back = _dimshuffle_op(len(self.new_order), tuple(order))
-        return [moved(gradient, outputs[0], inputs[0], back)]
+        return _dimshuffle_op(len(self.new_order), tuple(order))
+
+    def pieces(self, node: Apply, other: Any) -> tuple[Any, Any, Any] | None:
+        """Return the input of a node, the corresponding view of another array, and the Op."""
+        if other.type.broadcastable != node.out.type.broadcastable:  # pyright: ignore[reportAttributeAccessIssue]
+            return None
+        return node.inputs, [self._inverse()(other)], lambda values: self(*values)
 
     def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
         """Apply the op to the tangent."""
@@ -196,7 +283,8 @@ def moved(value: Any, view: Any, viewed: Any, move: Callable[[Any], Any]) -> Any
     >>> phintys.pprint(moved(column * 2.0, column, root, lambda y: y[:, 0]))
     'sqrt(x) * 2.0'
     """
-    if not (_is_elementwise(view) and _is_made_of(value, view, _MOST_LEVELS)):
+    is_apart = view.type.dtype != viewed.type.dtype or not _is_elementwise(viewed)
+    if is_apart or not _is_made_of(value, view, _MOST_LEVELS):
         return move(value)
     if is_same(value, view, _AS_DEEP):
         return viewed
@@ -223,23 +311,45 @@ def _number(x: Any) -> Any:
 
 
 def _is_elementwise(x: Any) -> bool:
-    """Return whether a value is an elementwise function, or a view of one.
+    """Return whether a value has elements of an elementwise function.
 
     Only derivatives of these have divisors.
     """
-    while x.owner is not None and getattr(x.owner.op, "view_map", None):
+    while x.owner is not None and (isinstance(x.owner.op, SelectsElements) or x.owner.op.view_map):
         x = x.owner.inputs[0]
     return x.owner is not None and hasattr(x.owner.op, "inplace_pattern")
 
 
 def _is_made_of(value: Any, view: Any, levels: int) -> bool:
     """Return whether a value is an elementwise expression of a view, or the view itself."""
-    if is_same(value, view, _AS_DEEP):
-        return True
+    return _found(value, lambda x: is_same(x, view, _AS_DEEP), levels) is not None
+
+
+def _found(value: Any, is_wanted: Callable[[Any], bool], levels: int) -> Any:
+    """Return the variable that is wanted in an elementwise expression, or ``None``."""
+    if is_wanted(value):
+        return value
     node = value.owner
     if node is None or not levels or not hasattr(node.op, "inplace_pattern"):
+        return None
+    if len(node.outputs) != 1:
+        return None
+    found = (_found(x, is_wanted, levels - 1) for x in node.inputs)
+    return next((x for x in found if x is not None), None)
+
+
+def _are_of_one_shape(x: Any, y: Any) -> bool:
+    """Return whether two elementwise expressions have a common operand of the shape of both."""
+    of_x: list[Any] = []
+
+    def enter(part: Any) -> bool:
+        of_x.extend([part] if part.type.broadcastable == x.type.broadcastable else [])
         return False
-    return len(node.outputs) == 1 and any(_is_made_of(x, view, levels - 1) for x in node.inputs)
+
+    _found(x, enter, _MOST_LEVELS)
+    return x.type.broadcastable == y.type.broadcastable and (
+        _found(y, lambda part: is_among(part, of_x), _MOST_LEVELS) is not None
+    )
 
 
 def normalize_axis(axis: Any, ndim: int) -> int:

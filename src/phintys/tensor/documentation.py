@@ -174,6 +174,8 @@ def documentation_of(op: Elemwise) -> str | None:
     source, _, function = getattr(row, "reference", "").partition(":")
     if source in {"numpy", "scipy.special"}:
         lines += ["", "See Also", "--------", f"{source}.{function} : the function on arrays"]
+    if row.source:
+        lines += ["", "References", "----------", row.source]
     if not op.inplace_pattern:
         lines += ["", "Examples", "--------", *_example(row, name)]
     return "\n".join(lines) + "\n"

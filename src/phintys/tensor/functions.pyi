@@ -22,6 +22,7 @@ __all__ = [
     "atan2",
     "atanh",
     "beta",
+    "beta_density",
     "betainc",
     "betainc_by_a",
     "betainc_by_b",
@@ -67,7 +68,10 @@ __all__ = [
     "exp",
     "exp1",
     "exp2",
+    "exp2_share",
     "exp_of_product",
+    "exp_of_square",
+    "exp_share",
     "expi",
     "expm1",
     "expn",
@@ -83,6 +87,7 @@ __all__ = [
     "fresnel_cosine",
     "fresnel_sine",
     "gamma",
+    "gamma_density",
     "gammainc",
     "gammaincc",
     "gammainccinv",
@@ -163,6 +168,7 @@ __all__ = [
     "pos",
     "positive",
     "pow",
+    "pow_less_one",
     "power",
     "psi",
     "rad2deg",
@@ -226,6 +232,7 @@ atan: Elemwise
 atan2: Elemwise
 atanh: Elemwise
 beta: Elemwise
+beta_density: Elemwise
 betainc: Elemwise
 betainc_by_a: Elemwise
 betainc_by_b: Elemwise
@@ -271,7 +278,10 @@ erfinv: Elemwise
 exp: Elemwise
 exp1: Elemwise
 exp2: Elemwise
+exp2_share: Elemwise
 exp_of_product: Elemwise
+exp_of_square: Elemwise
+exp_share: Elemwise
 expi: Elemwise
 expm1: Elemwise
 expn: Elemwise
@@ -287,6 +297,7 @@ fmod: Elemwise
 fresnel_cosine: Elemwise
 fresnel_sine: Elemwise
 gamma: Elemwise
+gamma_density: Elemwise
 gammainc: Elemwise
 gammaincc: Elemwise
 gammainccinv: Elemwise
@@ -367,6 +378,7 @@ polygamma: Elemwise
 pos: Elemwise
 positive: Elemwise
 pow: Elemwise
+pow_less_one: Elemwise
 power: Elemwise
 psi: Elemwise
 rad2deg: Elemwise

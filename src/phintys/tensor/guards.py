@@ -23,7 +23,7 @@ from phintys.graph.null_type import DisconnectedType, NullType
 from phintys.scalar.casting import Cast
 from phintys.scalar.row import Row
 from phintys.tensor import math, reduce
-from phintys.tensor.creation import Alloc
+from phintys.tensor.creation import is_known_zero
 from phintys.tensor.dim_shuffle import DimShuffle
 from phintys.tensor.elemwise import Elemwise
 from phintys.tensor.indexing.basic import Subtensor
@@ -104,24 +104,6 @@ def _guarded(gradient: Any, guard: Guard, whole: Any) -> Any:
     if isinstance(gradient.type, NullType | DisconnectedType) or is_known_zero(gradient):
         return gradient
     return guard.around(gradient)
-
-
-def is_known_zero(variable: Any) -> bool:
-    """Return whether a tensor is zero by construction, like the result of ``zeros_like``."""
-    for _ in range(_MOST_STEPS):  # fill, cast, a change of rank: the constant is a few steps away
-        if isinstance(variable, TensorConstant):
-            return not variable.data.any()
-        node = variable.owner
-        if node is None:
-            return False
-        op = node.op
-        if isinstance(op, Elemwise) and (op.scalar_op is ps.second or _is_cast(op)):
-            variable = node.inputs[-1]
-        elif isinstance(op, DimShuffle | Alloc):
-            variable = node.inputs[0]
-        else:
-            return False
-    return False
 
 
 def _is_cast(op: Elemwise) -> bool:

@@ -14,6 +14,7 @@ __all__ = [
     "arctan2_inplace",
     "arctan_inplace",
     "arctanh_inplace",
+    "beta_density_inplace",
     "beta_inplace",
     "betainc_by_a_inplace",
     "betainc_by_b_inplace",
@@ -49,8 +50,11 @@ __all__ = [
     "erfinv_inplace",
     "exp1_inplace",
     "exp2_inplace",
+    "exp2_share_inplace",
     "exp_inplace",
     "exp_of_product_inplace",
+    "exp_of_square_inplace",
+    "exp_share_inplace",
     "expi_inplace",
     "expm1_inplace",
     "expn_inplace",
@@ -61,6 +65,7 @@ __all__ = [
     "fmod_inplace",
     "fresnel_cosine_inplace",
     "fresnel_sine_inplace",
+    "gamma_density_inplace",
     "gamma_inplace",
     "gammainc_inplace",
     "gammaincc_inplace",
@@ -133,6 +138,7 @@ __all__ = [
     "polygamma_inplace",
     "pos_inplace",
     "pow_inplace",
+    "pow_less_one_inplace",
     "rad2deg_inplace",
     "real_inplace",
     "reciprocal_inplace",
@@ -179,6 +185,7 @@ arcsinh_inplace: Elemwise
 arctan2_inplace: Elemwise
 arctan_inplace: Elemwise
 arctanh_inplace: Elemwise
+beta_density_inplace: Elemwise
 beta_inplace: Elemwise
 betainc_by_a_inplace: Elemwise
 betainc_by_b_inplace: Elemwise
@@ -214,8 +221,11 @@ erfcx_inplace: Elemwise
 erfinv_inplace: Elemwise
 exp1_inplace: Elemwise
 exp2_inplace: Elemwise
+exp2_share_inplace: Elemwise
 exp_inplace: Elemwise
 exp_of_product_inplace: Elemwise
+exp_of_square_inplace: Elemwise
+exp_share_inplace: Elemwise
 expi_inplace: Elemwise
 expm1_inplace: Elemwise
 expn_inplace: Elemwise
@@ -226,6 +236,7 @@ fmin_inplace: Elemwise
 fmod_inplace: Elemwise
 fresnel_cosine_inplace: Elemwise
 fresnel_sine_inplace: Elemwise
+gamma_density_inplace: Elemwise
 gamma_inplace: Elemwise
 gammainc_inplace: Elemwise
 gammaincc_inplace: Elemwise
@@ -298,6 +309,7 @@ poch_inplace: Elemwise
 polygamma_inplace: Elemwise
 pos_inplace: Elemwise
 pow_inplace: Elemwise
+pow_less_one_inplace: Elemwise
 rad2deg_inplace: Elemwise
 real_inplace: Elemwise
 reciprocal_inplace: Elemwise

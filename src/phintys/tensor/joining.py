@@ -15,7 +15,7 @@ from phintys.graph.variable import Constant, Variable
 from phintys.tensor import math
 from phintys.tensor._rules import is_discrete, is_missing, zero_gradient
 from phintys.tensor.convert import as_tensor_variable, constant, contains_variable
-from phintys.tensor.dim_shuffle import expand_dims, normalize_axis, shape_padleft
+from phintys.tensor.dim_shuffle import JoinsArrays, expand_dims, normalize_axis, shape_padleft
 from phintys.tensor.join_along import join_along, split_along
 from phintys.tensor.known import known_int, known_sizes
 from phintys.tensor.make_vectors import make_vector
@@ -27,13 +27,13 @@ from phintys.tensor.synonyms import also_named
 from phintys.tensor.type import TensorType, normalize_dtype, promote
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from phintys.tensor.convert import TensorLike
     from phintys.tensor.variable import TensorVariable
 
 
-class Join(ShapedOp):
+class Join(JoinsArrays, ShapedOp):
     """Join arrays along an existing dimension.
 
     Parameters
@@ -122,8 +122,16 @@ class Join(ShapedOp):
         """Split the gradient."""
         if is_discrete(outputs[0]):
             return [zero_gradient(x) for x in inputs]
+        return self.split_moved(output_grads[0], outputs[0], inputs)
+
+    def are_as_long(self, x: Any, y: Any) -> bool:
+        """Compare the static sizes of the axis."""
+        return x.type.shape[self.axis] == y.type.shape[self.axis] is not None
+
+    def splitter(self, inputs: Sequence[Any]) -> Callable[[Any], Sequence[Any]]:
+        """Split along the axis."""
         lengths = shape_vector([shape_i(x, self.axis) for x in inputs])
-        return Split(len(inputs), self.axis)(output_grads[0], lengths, return_list=True)
+        return lambda x: Split(len(inputs), self.axis)(x, lengths, return_list=True)
 
     def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
         if all(is_missing(point) for point in eval_points):

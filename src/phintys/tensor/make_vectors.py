@@ -12,16 +12,17 @@ from phintys.graph.op import Op
 from phintys.tensor._operators import operators
 from phintys.tensor._rules import is_discrete, is_missing, zero_gradient
 from phintys.tensor.convert import as_tensor_variable, constant
+from phintys.tensor.dim_shuffle import JoinsArrays
 from phintys.tensor.type import TensorType, normalize_dtype, promote
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from phintys.graph.fgraph import FunctionGraph
     from phintys.tensor.variable import TensorVariable
 
 
-class MakeVector(Op):
+class MakeVector(JoinsArrays, Op):
     """Make a vector of 0-d tensors.
 
     Parameters
@@ -88,8 +89,15 @@ class MakeVector(Op):
     ) -> list[Any]:
         if is_discrete(outputs[0]):
             return [zero_gradient(x) for x in inputs]
-        (gradient,) = output_grads
-        return [gradient[position] for position in range(len(inputs))]
+        return self.split_moved(output_grads[0], outputs[0], inputs)
+
+    def are_as_long(self, x: Any, y: Any) -> bool:
+        """All parts are numbers."""
+        return True
+
+    def splitter(self, inputs: Sequence[Any]) -> Callable[[Any], Sequence[Any]]:
+        """Take the elements."""
+        return lambda x: [x[position] for position in range(len(inputs))]
 
     def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
         if all(is_missing(point) for point in eval_points):

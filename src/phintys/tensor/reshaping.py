@@ -15,7 +15,7 @@ from phintys.graph.variable import Constant, Variable
 from phintys.tensor import math
 from phintys.tensor._rules import is_missing
 from phintys.tensor.convert import as_tensor_variable, constant
-from phintys.tensor.dim_shuffle import moved, transpose
+from phintys.tensor.dim_shuffle import SelectsElements, moved, transpose
 from phintys.tensor.known import known_sizes
 from phintys.tensor.make_vectors import MakeVector
 from phintys.tensor.shapes import is_length, sizes_of, vector_elements
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from phintys.tensor.variable import TensorVariable
 
 
-class Reshape(Op):
+class Reshape(SelectsElements, Op):
     """Return the elements of an array, in row-major order, in a new shape.
 
     Takes the array and a vector of sizes, one of which can be -1 and is then inferred. The result
@@ -131,6 +131,14 @@ class Reshape(Op):
         if is_missing(point):
             return [None]
         return [moved(point, x, self(x, shape), lambda v: self(v, shape))]
+
+    def pieces(self, node: Apply, other: Any) -> tuple[Any, Any, Any] | None:
+        """Return the input of a node, another array in its shape, and what reshapes others."""
+        x, shape = node.inputs
+        if other.type.broadcastable != node.out.type.broadcastable:  # pyright: ignore[reportAttributeAccessIssue]
+            return None
+        there = reshape(other, sizes_of(x), ndim=x.type.ndim)  # pyright: ignore[reportAttributeAccessIssue]
+        return [x], [there], lambda values: self(*values, shape)
 
     def __str__(self) -> str:
         return f"Reshape{{{self.ndim}}}"

@@ -157,5 +157,5 @@ def _factors(sizes: Iterable[Size]) -> tuple[int, Counter[Any]]:
         elif size.owner.op is math.mul:
             stack.extend(size.owner.inputs)
         else:
-            symbolic[(size.owner.op, *map(id, size.owner.inputs))] += 1
+            symbolic[(size.owner.op, size.index, *map(id, size.owner.inputs))] += 1
     return known, symbolic

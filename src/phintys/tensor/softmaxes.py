@@ -24,10 +24,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from phintys.graph.fgraph import FunctionGraph
+    from phintys.graph.op import Op
     from phintys.tensor.variable import TensorVariable
 
 
-class _ExpFamily(OverAxes):
+class ExpFamily(OverAxes):
     """Base class of the three ops."""
 
     raises_only_for_shapes = True
@@ -47,6 +48,10 @@ class _ExpFamily(OverAxes):
     ) -> list[Any]:
         """Return the shape of the input."""
         return [input_shapes[0]]
+
+    def shares_work(self, other: Op) -> bool:
+        """Return whether another Op takes the same exponentials of the same input."""
+        return isinstance(other, ExpFamily) and other.axis == self.axis
 
     def _total(self, x: Any) -> Any:
         return sum(x, self.axes(x.ndim), keepdims=True)
@@ -78,7 +83,7 @@ def _log_terms(x: Any, largest: Any, axes: tuple[int, ...]) -> Any:
     return np.log1p(total / count) + np.log(count)
 
 
-class Softmax(_ExpFamily):
+class Softmax(ExpFamily):
     """Return ``exp(x) / sum(exp(x))``.
 
     Parameters
@@ -162,7 +167,7 @@ class SoftmaxOrZero(Softmax):
         return total if total.dtype.kind == "c" else np.maximum(total, 1)
 
 
-class LogSoftmax(_ExpFamily):
+class LogSoftmax(ExpFamily):
     """Return ``x - log(sum(exp(x)))``, accurate where the softmax is close to 0 or 1.
 
     Parameters
@@ -203,7 +208,7 @@ class LogSoftmax(_ExpFamily):
         return [v - self._total(math.exp(self(*inputs)) * v)]
 
 
-class LogSumExp(_ExpFamily):
+class LogSumExp(ExpFamily):
     """Return ``log(sum(exp(x)))`` over some axes, which are dropped.
 
     Parameters
@@ -267,11 +272,11 @@ class LogSumExp(_ExpFamily):
 
 
 @lru_cache(maxsize=1024)
-def _op(op_class: type[_ExpFamily], axes: tuple[int, ...] | None) -> _ExpFamily:
+def _op(op_class: type[ExpFamily], axes: tuple[int, ...] | None) -> ExpFamily:
     return op_class(axes)
 
 
-def _apply(op_class: type[_ExpFamily], x: Any, axes: tuple[int, ...]) -> Any:
+def _apply(op_class: type[ExpFamily], x: Any, axes: tuple[int, ...]) -> Any:
     return _op(op_class, None if len(axes) == x.ndim else axes)(x)
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 import phintys.tensor as pt
-from phintys._base.config import config
 from phintys.compile import function
 from phintys.gradient import Rop, grad
 from phintys.gradient.verify import DerivativeCase
@@ -43,11 +43,8 @@ def check_derivatives(trial: Trial) -> None:
     if continuous and moving:
         case = _case(trial, moving, continuous)
         _check_differences(trial, case)
-        if trial.record.rop:
-            with trial.explaining("dtypes of the R-operator"):
-                _check_own_dtypes_of_rop(trial, case, moving, continuous)
-    with trial.explaining("dtypes of gradients"):
-        _check_own_dtypes(trial, case if moving == positions else None, positions, continuous)
+    with trial.explaining("dtypes of derivatives"):
+        _check_own_dtypes(trial, case, positions, moving, continuous)
 
 
 def _is_continuous(type_: Any) -> bool:
@@ -95,7 +92,7 @@ def _check_differences(trial: Trial, case: DerivativeCase) -> None:
             case.check_rop(1)
     if record.second:
         with trial.explaining("R-operator through the gradient of the gradient"):
-            case.check_rop(1, use_op_rop_implementation=False, mode=config.mode)
+            case.check_rop(1, use_op_rop_implementation=False)
 
 
 def _widened(value: Array) -> Array:
@@ -119,7 +116,67 @@ def _check_own_dtypes(
     trial: Trial,
     case: DerivativeCase | None,
     positions: Sequence[int],
+    moving: Sequence[int],
     continuous: Sequence[int],
+) -> None:
+    """Derivatives have the dtypes and shapes of the example, and the values of wide ones.
+
+    Those of the example are compiled as one function, in the mode of users: to make machine code
+    is most of the work of these checks.
+    """
+    tensors = [i for i, out in enumerate(trial.outputs) if isinstance(out.type, TensorType)]
+    chosen = continuous or tensors
+    if not chosen:
+        return  # what the gradient of another output is, only its Type knows
+    rng = np.random.default_rng(0)
+    weights = {index: _weights(trial.values[index], rng) for index in chosen}
+    directions = {index: _weights(trial.example.values[index], rng) for index in moving}
+    inputs, outputs = _graph(trial, trial.example.types)
+    gradients = _gradients(inputs, outputs, weights, positions)
+    tangents = {
+        own: _tangents(inputs, [outputs[index] for index in continuous], directions, own)
+        for own in _forward_forms(trial, case)
+    }
+    wanted = [*gradients, *itertools.chain(*tangents.values())]
+    found = dict(zip(wanted, _evaluate(inputs, wanted, trial.example.values), strict=True))
+    for own, pushed in tangents.items():
+        values = [found[tangent] for tangent in pushed]
+        _check_tangents(trial, case, directions, continuous, values, own)
+    complete = case if moving == positions else None
+    own_gradients = [found[gradient] for gradient in gradients]
+    _check_gradients(trial, complete, positions, continuous, weights, own_gradients)
+
+
+def _graph(trial: Trial, types: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+    """Return inputs of some types, and the outputs for them."""
+    inputs = [type_.make_variable(f"input_{i}") for i, type_ in enumerate(types)]
+    return inputs, trial.build(inputs)
+
+
+def _forward_forms(trial: Trial, case: DerivativeCase | None) -> list[bool]:
+    """Return how tangents are computed: by the R-operators of Ops, by two gradients, or both."""
+    if case is None:
+        return []
+    return [True] * trial.record.rop + [False] * trial.record.second
+
+
+def _evaluate(
+    inputs: Sequence[Any], wanted: Sequence[Any], values: Sequence[Any], mode: Any = None
+) -> list[Any]:
+    """Return the values of derivatives, ``None`` for those that are undefined."""
+    defined = [variable for variable in wanted if not isinstance(variable.type, NullType)]
+    compiled = function(inputs, defined, mode=mode, on_unused_input="ignore")
+    results = iter(compiled(*values))
+    return [None if isinstance(variable.type, NullType) else next(results) for variable in wanted]
+
+
+def _check_gradients(
+    trial: Trial,
+    case: DerivativeCase | None,
+    positions: Sequence[int],
+    continuous: Sequence[int],
+    weights: Mapping[int, Any],
+    found: Sequence[Any],
 ) -> None:
     """Gradients have the dtypes and shapes of their inputs, and the values of wide ones.
 
@@ -128,13 +185,6 @@ def _check_own_dtypes(
     The gradient for an integer is that for the same number as a float, if it goes into nodes with
     continuous outputs only; where all outputs are integers it is zero.
     """
-    rng = np.random.default_rng(0)
-    tensors = [i for i, out in enumerate(trial.outputs) if isinstance(out.type, TensorType)]
-    chosen = continuous or tensors
-    if not chosen:
-        return  # what the gradient of another output is, only its Type knows
-    weights = {index: _weights(trial.values[index], rng) for index in chosen}
-    found = _gradients(trial, trial.example.types, trial.example.values, weights, chosen, positions)
     expected: Sequence[Any] = [None] * len(positions)
     if case is not None:
         wide_weights = [
@@ -143,18 +193,26 @@ def _check_own_dtypes(
         ]
         expected = case.pull(*case.point, *wide_weights)
     elif continuous:
-        types = [_wide_type(type_, i in positions) for i, type_ in enumerate(trial.example.types)]
-        values = [
-            value.astype(type_.dtype) if isinstance(type_, TensorType) else value
-            for type_, value in zip(types, trial.example.values, strict=True)
-        ]
-        expected = _gradients(trial, types, values, weights, chosen, positions, _PLAIN)
+        expected = _wide_gradients(trial, positions, weights)
     for position, gradient, wide in zip(positions, found, expected, strict=True):
         if gradient is None or (not continuous and is_among(trial.inputs[position], trial.outputs)):
             continue
         if _moves_in_steps(trial, position):
             wide = None
         _check_gradient(trial, position, gradient, wide, bool(continuous))
+
+
+def _wide_gradients(
+    trial: Trial, positions: Sequence[int], weights: Mapping[int, Any]
+) -> list[Any]:
+    """Return the gradients of the example in double precision, where integers are floats."""
+    types = [_wide_type(type_, i in positions) for i, type_ in enumerate(trial.example.types)]
+    values = [
+        value.astype(type_.dtype) if isinstance(type_, TensorType) else value
+        for type_, value in zip(types, trial.example.values, strict=True)
+    ]
+    inputs, outputs = _graph(trial, types)
+    return _evaluate(inputs, _gradients(inputs, outputs, weights, positions), values, _PLAIN)
 
 
 def _moves_in_steps(trial: Trial, position: int) -> bool:
@@ -181,32 +239,24 @@ def _wide_type(type_: Any, differentiable: bool) -> Any:
 
 
 def _gradients(
-    trial: Trial,
-    types: Sequence[Any],
-    values: Sequence[Any],
+    inputs: Sequence[Any],
+    outputs: Sequence[Any],
     weights: Mapping[int, Any],
-    chosen: Sequence[int],
     positions: Sequence[int],
-    mode: Any = None,
 ) -> list[Any]:
-    """Return the gradient for each position, ``None`` where it is undefined."""
-    inputs = [type_.make_variable(f"input_{i}") for i, type_ in enumerate(types)]
-    outputs = trial.build(inputs)
+    """Return the gradient for each position, of a ``NullType`` where it is undefined."""
     # An output can be another one, or computed from it: copies take their gradients apart.
     known: dict[Any, Any] = {
-        pt.tensor_copy(outputs[i]): pt.constant(_fit(weights[i], outputs[i])) for i in chosen
+        pt.tensor_copy(outputs[i]): pt.constant(_fit(weight, outputs[i]))
+        for i, weight in weights.items()
     }
-    gradients = grad(
+    return grad(
         None,
         [inputs[position] for position in positions],
         known_grads=known,
         disconnected_inputs="ignore",
         null_gradients="return",
     )
-    defined = [g for g in gradients if not isinstance(g.type, NullType)]
-    compiled = function(inputs, defined, mode=mode, on_unused_input="ignore")
-    results = iter(compiled(*values))
-    return [None if isinstance(g.type, NullType) else next(results) for g in gradients]
 
 
 def _fit(weights: Array, output: Any) -> Array:
@@ -247,42 +297,45 @@ def _check_precision(
         )
 
 
-def _check_own_dtypes_of_rop(
-    trial: Trial, case: DerivativeCase, moving: Sequence[int], continuous: Sequence[int]
+def _check_tangents(
+    trial: Trial,
+    case: Any,
+    directions: Mapping[int, Any],
+    continuous: Sequence[int],
+    found: Sequence[Any],
+    own: bool,
 ) -> None:
     """Tangents have the dtypes and shapes of their outputs, and the values of wide ones."""
-    rng = np.random.default_rng(0)
-    directions = [_weights(trial.example.values[position], rng) for position in moving]
-    found = _tangents(trial, directions, moving, continuous)
-    wide = [direction.astype(x.dtype) for x, direction in zip(case.point, directions, strict=True)]
-    expected = case.pushing()(*case.point, *wide)
+    moving = [trial.example.values[position] for position in directions]
+    wide = [
+        direction.astype(x.dtype)
+        for x, direction in zip(case.point, directions.values(), strict=True)
+    ]
+    expected = case.pushing(own)(*case.point, *wide)
     check = "dtypes of the R-operator"
+    how = "" if own else ", by the gradient of the gradient,"
     for index, tangent, wide in zip(continuous, found, expected, strict=True):
         value = np.asarray(trial.values[index])
-        what = f"the tangent of output {index} (dtype {value.dtype}, shape {value.shape})"
+        what = f"the tangent of output {index} (dtype {value.dtype}, shape {value.shape}){how}"
         if tangent.dtype != value.dtype:
             trial.fail(check, f"{what} has the dtype {tangent.dtype}")
         if tangent.shape != value.shape:
             trial.fail(check, f"{what} has the shape {tangent.shape}")
-        coarse = [value, *(trial.example.values[position] for position in moving)]
-        _check_precision(trial, check, what, tangent, wide, coarse)
+        _check_precision(trial, check, what, tangent, wide, [value, *moving])
 
 
 def _tangents(
-    trial: Trial, directions: Sequence[Array], moving: Sequence[int], continuous: Sequence[int]
+    inputs: Sequence[Any], outputs: Sequence[Any], directions: Mapping[int, Any], own: bool
 ) -> list[Any]:
-    """Return the tangent of each continuous output."""
-    types: Sequence[Any] = trial.example.types
-    inputs = [type_.make_variable(f"input_{i}") for i, type_ in enumerate(types)]
-    outputs = trial.build(inputs)
-    points = [
-        pt.constant(direction.astype(trial.example.values[position].dtype))
-        for position, direction in zip(moving, directions, strict=True)
-    ]
-    tangents = Rop(
-        [outputs[index] for index in continuous],
-        [inputs[position] for position in moving],
-        points,
+    """Return the tangent of each output, by the R-operators of Ops or by two gradients."""
+    moving = [inputs[position] for position in directions]
+    return Rop(
+        outputs,
+        moving,
+        [
+            pt.constant(direction.astype(variable.dtype))
+            for variable, direction in zip(moving, directions.values(), strict=True)
+        ],
         disconnected_outputs="ignore",
+        use_op_rop_implementation=own,
     )
-    return function(inputs, tangents, on_unused_input="ignore")(*trial.example.values)

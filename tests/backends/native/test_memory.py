@@ -9,8 +9,8 @@ import phintys
 import phintys.tensor as pt
 from phintys.backends.native.assembler.target import Target
 from phintys.backends.native.kernels import fusion as fuse
+from phintys.backends.native.limits import SMALL_BLOCK
 from phintys.backends.native.lower.graph import lower_program
-from phintys.backends.native.writer.function_part import SMALL_BLOCK
 from phintys.backends.native.writer.programs import emit_program
 from phintys.graph.apply import Apply
 from phintys.graph.fgraph import FunctionGraph

@@ -1,5 +1,6 @@
 """Gradients of loops whose intermediate results have another shape in another step."""
 
+import itertools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -294,8 +295,13 @@ def test_sizes_that_are_captured_are_the_same_in_all_steps():
 # ---- random numbers ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("checkpoint", [None, False, 1, 2])
-@pytest.mark.parametrize("kind", ["size", "side", "both"])
+@pytest.mark.parametrize(
+    ("kind", "checkpoint"),
+    [
+        *itertools.product(["size", "side", "both"], [None, False, 1, 2]),
+        ("side", 4),  # as many as there are steps
+    ],
+)
 def test_numbers_that_are_not_drawn_alike_in_all_steps_are_drawn_again(kind, checkpoint):
     """Of another number in each step, or on one side of a choice."""
 

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import phintys
+import phintys.scalar as ps
 import phintys.tensor as pt
 from phintys._base.errors import ArgumentError, DisconnectedInputError, NullGradientError
 from phintys.control import (
@@ -22,6 +23,7 @@ from phintys.control import (
     scan_checkpoints,
     while_loop,
 )
+from phintys.control.loop_derivatives import through_time
 from phintys.graph import Apply, FunctionGraph, Op, generic
 from phintys.graph.null_type import disconnected_type, grad_undefined
 from phintys.graph.traversal import toposort
@@ -275,6 +277,7 @@ from phintys.control import (
     scan_checkpoints,
     while_loop,
 )
+from phintys.control.loop_derivatives import through_time
 from phintys.graph import Apply, FunctionGraph, Op, generic
 from phintys.graph.null_type import disconnected_type, grad_undefined
 
@@ -667,3 +670,67 @@ def test_gradients_through_an_index_of_all_rows(whole, mode):
     f = phintys.function([x], [phintys.grad(cost, x) for cost in costs], mode=mode)
     expected, found = f([0.0, 1.0, 2.0, 3.0])
     np.testing.assert_array_equal(found, expected)
+
+
+def test_a_number_that_is_computed_anew_in_each_step_has_a_gradient():
+    """A state that is not a tensor, and that no step reads."""
+    t, h, c, x = pt.lscalar("t"), ps.float64("h"), ps.float64("c"), pt.dscalar("x")
+    op = Scan(FunctionGraph([t, h, c], [ps.sin(c)]), LoopArguments(untraced=1, captured=1))
+    y = pt.tensor_from_scalar(op(3, ps.constant(1.0), pt.scalar_from_tensor(x)))
+    np.testing.assert_allclose(phintys.grad(y, x).eval({x: 0.3}), np.cos(0.3))
+
+
+def markov(transition, emission, start):
+    """Return the logarithms of probabilities after the last of some steps."""
+
+    def step(e, alpha, transition):
+        return pt.logsumexp(alpha[:, None] + transition, axis=0) + e
+
+    return phintys.scan(step, [emission], start, [transition], return_updates=False)[-1]
+
+
+@pytest.mark.parametrize(
+    ("states", "most"), [(None, 16_000_000), (None, 3 * 3 * 8 * 5 - 1), (3, 16_000_000)]
+)
+def test_exponentials_are_kept_or_taken_again_with_the_same_results(monkeypatch, states, most):
+    monkeypatch.setattr(through_time, "MOST_BESIDE", most)
+    a = pt.matrix("a", shape=(states, states))
+    e = pt.matrix("e", shape=(None, states))
+    s = pt.vector("s", shape=(states,))
+    cost = pt.logsumexp(markov(a, e, s))
+    gradients = phintys.grad(cost, [a, e, s])
+    curvature = phintys.grad((gradients[0] ** 2).sum(), a)
+    looped = phintys.function([a, e, s], [cost, *gradients, curvature])
+
+    alpha = s
+    for t in range(5):
+        alpha = pt.logsumexp(alpha[:, None] + a, axis=0) + e[t]
+    cost = pt.logsumexp(alpha)
+    gradients = phintys.grad(cost, [a, e, s])
+    curvature = phintys.grad((gradients[0] ** 2).sum(), a)
+    flat = phintys.function([a, e, s], [cost, *gradients, curvature])
+
+    rng = np.random.default_rng(1)
+    values = [rng.normal(size=(3, 3)), rng.normal(size=(5, 3)), np.array([0.5, -np.inf, 0.1])]
+    values[0][1, :] = values[0][:, 1] = -np.inf
+    for found, expected in zip(looped(*values), flat(*values), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-13, atol=1e-16)
+
+
+def test_exponentials_are_kept_if_there_is_room_when_the_gradient_runs():
+    a, e, s = pt.dmatrix("a"), pt.dmatrix("e"), pt.dvector("s")
+    function = phintys.function([a, e, s], phintys.grad(pt.logsumexp(markov(a, e, s)), a))
+    text = function.explain()
+    assert "callback" not in text
+    assert "<= 16000000.0" in text
+    # In the forward loop, for the sum of the last row, and in one side of the backward loop.
+    assert sum("= exp(" in line for line in text.splitlines()) == 3
+
+
+def test_exponentials_of_few_states_are_kept_in_any_case():
+    a = pt.matrix("a", shape=(3, 3))
+    e, s = pt.matrix("e", shape=(None, 3)), pt.vector("s", shape=(3,))
+    function = phintys.function([a, e, s], phintys.grad(pt.logsumexp(markov(a, e, s)), a))
+    text = function.explain()
+    assert "IfElse" not in text
+    assert sum("= exp(" in line for line in text.splitlines()) == 2

@@ -37,7 +37,7 @@ must be C-contiguous and aligned to their size), and sets ``STATUS`` to 0. Funct
     unless the Op's view map says that outputs are views of them.
 ``void phintys_work(ptr state, i64 nanoseconds)``
     Rough estimate of the time of the steps whose sizes are known by now: the runtime decides about
-    threads and the GIL. Called if it is :data:`NOTED_NANOSECONDS` or more.
+    threads and the GIL. Called if it is ``NOTED_NANOSECONDS`` or more.
 ``i32 phintys_parallel_for(ptr state, ptr kernel, ptr arguments, i64 n, i64 grain)``
     Call ``kernel(arguments, begin, end)`` for ranges that make up ``0 ... n``, in any order and
     concurrently; ranges shorter than ``grain`` are not worthwhile. If it is 0, there should be no
@@ -51,7 +51,7 @@ must be C-contiguous and aligned to their size), and sets ``STATUS`` to 0. Funct
     See :mod:`~phintys.backends.native.routines.blas_calls`.
 
 A kernel is passed to ``phintys_parallel_for`` if it will take longer than
-:data:`PARALLEL_NANOSECONDS`, by a rough estimate; a range should take :data:`GRAIN_NANOSECONDS`.
+``PARALLEL_NANOSECONDS``, by a rough estimate; a range should take ``GRAIN_NANOSECONDS``.
 """
 
 from __future__ import annotations
@@ -78,7 +78,3 @@ Its two numbers are the bytes of the largest buffer, and its number in ``Layout.
 
 TOO_LARGE = -5
 """Status: a buffer is larger than any memory; with the same numbers."""
-
-PARALLEL_NANOSECONDS = 30_000
-GRAIN_NANOSECONDS = 10_000
-NOTED_NANOSECONDS = 20_000

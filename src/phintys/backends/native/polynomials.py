@@ -17,7 +17,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from phintys.backends.native.sizes import MOST_TERMS, Arithmetic, Counter
+from phintys.backends.native.limits import MOST_TERMS
+from phintys.backends.native.sizes import Arithmetic, Counter
 from phintys.backends.native.values import LoopVariable, Size
 
 if TYPE_CHECKING:

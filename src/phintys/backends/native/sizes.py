@@ -16,6 +16,7 @@ import operator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from phintys.backends.native.limits import MOST_TERMS, MOST_WRITTEN
 from phintys.backends.native.values import Size
 
 if TYPE_CHECKING:
@@ -29,12 +30,6 @@ MOST = _HALF - 1
 
 _ADDRESS_BITS = 48
 """A process has at most 2**48 bytes, so no vector in memory is longer."""
-
-MOST_TERMS = 12
-"""Formulas with more terms are not expanded."""
-
-MOST_WRITTEN = 40
-"""Limits on the number of parts of a size that is written, and on the nesting of operations."""
 
 
 class Fixed(Size):

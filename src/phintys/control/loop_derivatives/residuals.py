@@ -37,6 +37,7 @@ from phintys.tensor.joining import Join, Split
 from phintys.tensor.make_vectors import MakeVector
 from phintys.tensor.scalar_bridge import ScalarFromTensor, TensorFromScalar
 from phintys.tensor.shapes import Shape, ShapeI
+from phintys.tensor.softmaxes import ExpFamily
 from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
@@ -69,6 +70,9 @@ class Residuals:
         Variables of the step that are stacked.
     traced
         The numbers of the untraced values that are carried instead.
+    beside
+        Variables of the backward pass that a step can compute almost for nothing. They are large;
+        so they are kept only if there is room when the gradient runs, and recomputed otherwise.
     read
         Rows that exist in any case and are read.
     needs_segments
@@ -78,6 +82,7 @@ class Residuals:
 
     saved: list[Variable]
     traced: list[int]
+    beside: list[Variable]
     read: set[Variable]
     needs_segments: bool = False
 
@@ -168,7 +173,7 @@ class _Search:
         )
         self._weights: dict[Variable, int] = {}
         self._wanted: set[Variable] = set()
-        self.result = Residuals([], [], set())
+        self.result = Residuals([], [], [], set())
         self._pending = list(pending)
         self._needed = list(needed)
         stops = [*self._existing, *op.inner_inputs, *pending]
@@ -210,6 +215,14 @@ class _Search:
                     weights[output] = min(total, bytes_of(output))
                 else:
                     weights[output] = total
+
+    def _is_beside(self, node: Apply) -> bool:
+        """Return whether a step in any case does most of the work for a node that it has not."""
+        op = node.op
+        if not isinstance(op, ExpFamily) or not self._is_steady(node.outputs[0]):
+            return False
+        others = [n for n, _ in self._op.fgraph.clients.get(node.inputs[0], ()) if n != "output"]
+        return any(op.shares_work(n.op) and n.outputs[0] in self._savable for n in others)
 
     def _is_invariant(self, variable: Variable) -> bool:
         return variable in self._constant or isinstance(variable, Constant)
@@ -269,6 +282,8 @@ class _Search:
         """Save a variable that is wanted, or want the inputs that it is recomputed from."""
         if self._is_free(variable) or self._is_invariant(variable):
             return
+        if self._is_beside(node):
+            self.result.beside.append(variable)
         if not self._must_be_saved(variable, node):
             missing = {
                 v

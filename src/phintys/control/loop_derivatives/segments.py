@@ -97,7 +97,9 @@ def plan_memory(
     text = f"{_text(steps * row)} for {steps} steps"
     if known is None:
         text += " (their number is unknown)"
-    if kept.needs_segments and (op.checkpoint or 1) == 1:
+    each = op.checkpoint or 1
+    is_whole = each > 1 and known is not None and known <= each
+    if kept.needs_segments and (each == 1 or is_whole):
         return CheckpointPlan(
             1, True, "keeps the states before all steps, to draw random numbers again"
         )
@@ -110,7 +112,6 @@ def plan_memory(
                 None, True, f"keeps everything, {text}, as checkpoint=False demands"
             )
         reason = f"keeps the states before every {op.checkpoint} steps"
-        is_whole = op.checkpoint > 1 and known is not None and known <= op.checkpoint
         return CheckpointPlan(None if is_whole else op.checkpoint, True, reason)
     budget = config.loop_megabytes * MEGABYTE
     most = row if known is None else sum(bytes_of(one, LARGE) for one in rows)
@@ -162,7 +163,11 @@ def _steps_of_a_segment(
     It is one more than there are, so that no step is run again, if everything may be kept.
     """
     states = [state.new for state in step.states for _ in range(state.depth)]
-    sizes = _bytes_when_run(op, inputs, [*rows, *states])
+    values = [*rows, *states]
+    sizes = [
+        float(bytes_of(value)) if size is None else size
+        for value, size in zip(values, bytes_when_run(op, inputs, values), strict=True)
+    ]
     row, state = _total(sizes[: len(rows)]), _total(sizes[len(rows) :])
     root: Any = math.ceil(math.sqrt(n * (state / math.maximum(row, 1.0))))
     root = math.maximum(root, 1.0)
@@ -179,8 +184,11 @@ def _total(sizes: Sequence[Any]) -> Any:
     return total
 
 
-def _bytes_when_run(op: LoopOp, inputs: Sequence[Any], values: Sequence[Any]) -> list[Any]:
-    """Return how many bytes values of a step take, as expressions of the loop's inputs."""
+def bytes_when_run(op: LoopOp, inputs: Sequence[Any], values: Sequence[Any]) -> list[Any]:
+    """Return how many bytes values of a step take, as expressions of the loop's inputs.
+
+    ``None`` stands for a size that depends on what a step computes, which is known too late.
+    """
     given, inner = op.arguments.node_inputs(inputs), op.step_inputs
     shapes: dict[Any, Any] = {inner.index: ()}
     shapes |= {v: _of_row(x) for v, x in zip(inner.sequences, given.sequences, strict=True)}
@@ -193,10 +201,12 @@ def _bytes_when_run(op: LoopOp, inputs: Sequence[Any], values: Sequence[Any]) ->
     found: list[Any] = []
     known = shapes_of_outputs(leaves, [shapes[leaf] for leaf in leaves], values)
     for value, sizes in zip(values, known, strict=True):
-        symbolic = [size for size in sizes or () if isinstance(size, Variable)]
-        # A size that depends on what a step computes is known too late.
-        if sizes is None or not inside.isdisjoint(ancestors(symbolic)):
+        if _is_of_known_size(value):
             found.append(float(bytes_of(value)))
+            continue
+        symbolic = [size for size in sizes or () if isinstance(size, Variable)]
+        if sizes is None or not inside.isdisjoint(ancestors(symbolic)):
+            found.append(None)
             continue
         size: Any = float(value.type.numpy_dtype.itemsize)
         for each in sizes:

@@ -10,13 +10,20 @@ of sequences are stacked.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from phintys._base.errors import GradientError
+from phintys.control.branches.if_else import IfElse
 from phintys.control.loop_derivatives.derived_loops import DerivedLoop
 from phintys.control.loop_derivatives.pending_gradients import pending_gradients
 from phintys.control.loop_derivatives.residuals import find_residuals, reads_shape_only
-from phintys.control.loop_derivatives.segments import plan_memory, pull_back_segments
+from phintys.control.loop_derivatives.segments import (
+    MANY,
+    MEGABYTE,
+    bytes_when_run,
+    plan_memory,
+    pull_back_segments,
+)
 from phintys.control.loop_derivatives.step_gradients import StepGradients, is_null, is_value
 from phintys.gradient.arithmetic import sum_of, zero_like
 from phintys.graph.cloning import clone_node_and_cache
@@ -25,10 +32,12 @@ from phintys.graph.fgraph import FunctionGraph
 from phintys.graph.null_type import DisconnectedType, disconnected_type
 from phintys.graph.traversal import general_toposort
 from phintys.graph.variable import Constant, Variable
+from phintys.scalar.type import ScalarType
 from phintys.tensor import math
 from phintys.tensor.dim_shuffle import expand_dims
 from phintys.tensor.indexing import set_subtensor
 from phintys.tensor.known import known_int
+from phintys.tensor.shapes import specify_shape
 from phintys.tensor.sizes import clip_size, fold, subtract_sizes
 from phintys.tensor.type import TensorType
 
@@ -51,6 +60,13 @@ _NOT_KEPT = (
     "The gradient of {op} needs the value that {variable} (type {variable.type}) has in every "
     "step, which the forward pass does not keep. Give the loop checkpoint=1, and report this."
 )
+
+
+MOST_BESIDE = 16 * MEGABYTE
+"""Up to how many bytes values are kept that a step computes almost for nothing: what caches hold.
+Beyond, reading them takes as long as computing them again."""
+
+_ALL = 2**62  # rows of a value
 
 
 def pull_back_loop(
@@ -95,6 +111,15 @@ class _Forward:
         Those of its node.
     kept
         What the backward pass needs. If the node does not return it, another one does.
+
+    Attributes
+    ----------
+    rows
+        For each variable of a step that is kept, what returns its rows.
+    beside
+        Rows of variables that are kept only if there is room.
+    room
+        Whether there is, when the gradient runs.
     """
 
     def __init__(
@@ -108,12 +133,16 @@ class _Forward:
         carried, new_rows = list(inner.carried), list(made.carried)
         stacked = list(made.stacked)
         traces, stacks = results.carried, results.stacked
-        if kept.saved or kept.traced:
+        self.room, beside = _room_for(op, inputs, self.n, kept.beside)
+        saved = list(kept.saved)
+        if self.room is None:
+            saved, beside = [*saved, *beside], []
+        if saved or kept.traced or beside:
             taps += [(-1,)] * len(kept.traced)
             carried += [[inner.untraced[number]] for number in kept.traced]
             new_rows += [made.untraced[number] for number in kept.traced]
-            stacked += kept.saved
-            again = _run_again(op, inputs, results, kept)
+            stacked += saved
+            again = _run_again(op, inputs, results, kept.traced, saved, beside, self.room)
             traces, stacks = again.carried, again.stacked
         self.rows: dict[Variable, Callable[[], Any]] = {}
         self._state_of = dict(zip(inner.untraced, given.untraced, strict=True))
@@ -124,8 +153,10 @@ class _Forward:
                 self._offer(row, lambda x=trace, a=tap - which[0], b=tap: x[a:b])
         for row, which, trace in zip(new_rows, taps, traces, strict=True):
             self._offer(row, lambda x=trace, k=-which[0]: x[k:])
-        for row, x in zip(stacked, stacks, strict=True):
+        always = len(stacked)
+        for row, x in zip(stacked, stacks[:always], strict=True):
             self._offer(row, lambda x=x: x)
+        self.beside = dict(zip(beside, stacks[always:], strict=True))
 
     def _offer(self, row: Variable, rows: Callable[[], Any]) -> None:
         self.rows.setdefault(row, lambda: rows()[::-1])
@@ -138,8 +169,33 @@ class _Forward:
         return self._state_of[variable]
 
 
+def _room_for(
+    op: LoopOp, inputs: Sequence[Any], n: Any, beside: Sequence[Variable]
+) -> tuple[Any, list[Variable]]:
+    """Return which values there may be room for, and whether there is, when the gradient runs.
+
+    ``None`` stands for a yes that is known before.
+    """
+    pairs = zip(beside, bytes_when_run(op, inputs, beside), strict=True)
+    found = {value: size for value, size in pairs if size is not None}
+    total: Any = sum(found.values())
+    steps = known_int(n)
+    if isinstance(total, float | int):
+        if total * (MANY if steps is None else steps) <= MOST_BESIDE:
+            return None, list(found)
+        if steps is not None:
+            return None, []
+    return math.le(math.mul(math.cast(n, "float64"), total), float(MOST_BESIDE)), list(found)
+
+
 def _run_again(
-    op: LoopOp, inputs: Sequence[Any], results: Outputs[Any], kept: Residuals
+    op: LoopOp,
+    inputs: Sequence[Any],
+    results: Outputs[Any],
+    traced: Sequence[int],
+    saved: Sequence[Variable],
+    beside: Sequence[Variable],
+    room: Any,
 ) -> Outputs[Any]:
     """Return the results of a loop that also keeps what its gradient needs.
 
@@ -148,29 +204,35 @@ def _run_again(
     """
     arguments, inner, made = op.arguments, op.step_inputs, op.step_outputs
     given = arguments.node_inputs(inputs)
-    others = [i for i in range(arguments.untraced) if i not in kept.traced]
+    others = [i for i in range(arguments.untraced) if i not in traced]
     has_until = arguments.has_until and bool(arguments.taps or arguments.stacked)
     kinds = type(arguments)(
         sequences=arguments.sequences,
-        taps=(*arguments.taps, *([(-1,)] * len(kept.traced))),
+        taps=(*arguments.taps, *([(-1,)] * len(traced))),
         untraced=len(others),
-        stacked=arguments.stacked + len(kept.saved),
-        captured=arguments.captured,
+        stacked=arguments.stacked + len(saved) + len(beside),
+        captured=arguments.captured + (1 if beside else 0),
         has_until=has_until,
     )
     rows = [row for group in inner.carried for row in group]
     step_inputs = [inner.index, *inner.sequences, *rows]
-    step_inputs += [inner.untraced[i] for i in (*kept.traced, *others)]
+    step_inputs += [inner.untraced[i] for i in (*traced, *others)]
     step_inputs += inner.captured
-    step_outputs = [*made.carried, *(made.untraced[i] for i in (*kept.traced, *others))]
-    step_outputs += [*made.stacked, *kept.saved]
+    step_outputs = [*made.carried, *(made.untraced[i] for i in (*traced, *others))]
+    step_outputs += [*made.stacked, *saved]
+    if beside:
+        most: Any = TensorType("int64", ())()
+        step_inputs.append(most)
+        step_outputs += [value[:most] for value in cast("Any", beside)]
     if has_until and made.until is not None:
         step_outputs.append(made.until)
     n = given.n if has_until or results.ran is None else results.ran
     outer = [n, *given.sequences, *given.carried]
-    outer += [expand_dims(given.untraced[i], 0) for i in kept.traced]
+    outer += [expand_dims(given.untraced[i], 0) for i in traced]
     outer += [given.untraced[i] for i in others]
     outer += given.captured
+    if beside:
+        outer.append(math.switch(room, _ALL, 0))
     again = op.with_step(FunctionGraph(step_inputs, step_outputs), kinds)
     return kinds.node_outputs(again(*outer, return_list=True))
 
@@ -255,7 +317,7 @@ class _Backward:
         rule: Pending | None = None
         terms: list[Variable] = []
         is_wanted = state.null is None and (state.is_live or state.given.last is not None)
-        if is_wanted and isinstance(state.new.type, TensorType):
+        if is_wanted and isinstance(state.new.type, TensorType | ScalarType):
             rule = pending_gradients(state, self._loop)
             terms += rule.terms
         if state.given.rows is not None and state.null is None:
@@ -297,6 +359,18 @@ class _Backward:
                 if read not in equiv:  # a state of which only the shape is read
                     equiv[read] = self._loop.captured(self._forward.like(read), read.type)
             clone_node_and_cache(node, equiv)
+            if variable in self._forward.beside:
+                equiv[variable] = self._kept_or(variable, equiv[variable])
+
+    def _kept_or(self, variable: Variable, recomputed: Any) -> Any:
+        """Return a value of the forward pass: the one kept, if there was room for it."""
+        rows: Any = self._forward.beside[variable]
+        kept = self._loop.sequence(rows.type.clone(shape=rows.type.shape[1:]), rows[::-1])
+        like = recomputed.owner.inputs[0]
+        sizes = [like.shape[d] if n is None else n for d, n in enumerate(recomputed.type.shape)]
+        return IfElse(1)(
+            self._loop.captured(self._forward.room), specify_shape(kept, sizes), recomputed
+        )
 
     def _read_by(self, variable: Variable) -> list[Variable]:
         """Return the variables that must be copied before another."""

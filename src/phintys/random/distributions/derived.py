@@ -14,6 +14,7 @@ import numpy as np
 from phintys._base.errors import ArgumentError
 from phintys.gradient import grad
 from phintys.graph.null_type import grad_undefined
+from phintys.graph.variable import Constant
 from phintys.random.distributions.base import (
     Distribution,
     as_parameter,
@@ -176,10 +177,18 @@ class Truncated(Derived):
         """Return whether only an end of the support of a continuous base is left, which has no
         probability; ``None`` for a base to which that does not happen.
         """
-        if self.is_discrete or all(map(is_infinite, self.base.support())):
+        if self.is_discrete:
             return None
-        low, high = self.support()
-        return math.ge(low, high)
+        if not all(map(is_infinite, self.base.support())):
+            low, high = self.support()
+            return math.ge(low, high)
+        # Only an infinite number can be left of a line: of each end that may be beyond all others.
+        beyond = [
+            math.eq(end, number)
+            for end, number in ((self.lower, np.inf), (self.upper, -np.inf))
+            if not (isinstance(end, Constant) and np.all(end.data != number))
+        ]
+        return math.or_(*beyond) if len(beyond) > 1 else (beyond or [None])[0]
 
     def _ends(self) -> tuple[Any, Any]:
         """Return the ends; infinite ones where they would leave a point, whose logarithm and

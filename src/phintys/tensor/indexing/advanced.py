@@ -16,7 +16,7 @@ from phintys.tensor._operators import operators
 from phintys.tensor._rules import is_discrete, is_missing, zero_gradient
 from phintys.tensor.broadcasting import broadcast_sizes
 from phintys.tensor.convert import as_tensor_variable
-from phintys.tensor.dim_shuffle import DimShuffle
+from phintys.tensor.dim_shuffle import DimShuffle, SelectsElements
 from phintys.tensor.indexing.basic import as_scalar_index, kept_sizes
 from phintys.tensor.indexing.template import (
     ARRAY,
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from phintys.tensor.indexing.template import Template
 
 
-class AdvancedSubtensor(Op):
+class AdvancedSubtensor(SelectsElements, Op):
     """Index with integer or bool arrays, together with integers, slices and new dimensions.
 
     Takes the array and the inputs that the template calls for: 0-d integers, integer arrays and

@@ -11,6 +11,7 @@ from phintys.graph.op import Op
 from phintys.tensor._operators import operators
 from phintys.tensor._rules import is_discrete, is_missing, zero_gradient
 from phintys.tensor.convert import as_tensor_variable
+from phintys.tensor.dim_shuffle import SelectsElements
 from phintys.tensor.indexing.template import (
     SCALAR,
     Kept,
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from phintys.tensor.indexing.template import Template
 
 
-class Subtensor(Op):
+class Subtensor(SelectsElements, Op):
     """Index with integers and slices. The result is a view.
 
     Takes the array, and a 0-d integer for each ``SCALAR`` of the template.

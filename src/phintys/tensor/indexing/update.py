@@ -14,7 +14,7 @@ from phintys.tensor import math
 from phintys.tensor._operators import operators
 from phintys.tensor._rules import is_discrete, is_missing, zero_gradient
 from phintys.tensor.convert import as_tensor_variable, constant
-from phintys.tensor.creation import sum_to, zeros
+from phintys.tensor.creation import is_known_zero, sum_to, zeros
 from phintys.tensor.dim_shuffle import shape_padright
 from phintys.tensor.indexing.advanced import (
     AdvancedSubtensor,
@@ -114,6 +114,21 @@ class _Update(Op):
             return value.copy(order="K")
         np.copyto(former, value)
         return former
+
+    def pieces(self, node: Apply, other: Any) -> tuple[Any, Any, Any] | None:
+        """Return the values added to zeros, those of another array there, and what adds others.
+
+        ``None`` if the values are not added to zeros, or broadcast.
+        """
+        x, y, *indices = node.inputs
+        if self.set_instead_of_inc or self.inplace or not is_known_zero(x):
+            return None
+        if other.type.broadcastable != x.type.broadcastable:  # pyright: ignore[reportAttributeAccessIssue]
+            return None
+        there = self._reader()(other, *indices)
+        if there.type.broadcastable != y.type.broadcastable:  # pyright: ignore[reportAttributeAccessIssue]
+            return None
+        return [y], [there], lambda values: self(x, *values, *indices)
 
     def infer_shape(
         self, fgraph: FunctionGraph | None, node: Any, input_shapes: Sequence[Any]

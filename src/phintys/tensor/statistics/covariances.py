@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from phintys._base.errors import ArgumentError, ShapeError
+import numpy as np
+
+from phintys._base.errors import ArgumentError, DomainError, ShapeError
+from phintys.graph.variable import Constant
 from phintys.tensor import math
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.diagonals import diagonal
 from phintys.tensor.dim_shuffle import expand_dims, squeeze, transpose
 from phintys.tensor.joining import concatenate
+from phintys.tensor.observing import CheckAndRaise
 from phintys.tensor.products import dot
-from phintys.tensor.reduce import sum
+from phintys.tensor.reduce import all, sum
 from phintys.tensor.shapes import sizes_of
 from phintys.tensor.type import normalize_dtype, promote
 
@@ -64,6 +68,9 @@ def cov(
         An argument has too many dimensions.
     ArgumentError
         ``ddof`` is not an integer.
+    DomainError
+        A weight is negative, or not a whole number in ``fweights``: at once if the weights are
+        known, otherwise at run time.
 
     Examples
     --------
@@ -113,13 +120,34 @@ def _variables(m: Any, rowvar: bool) -> Any:
 
 
 def _weights(fweights: Any, aweights: Any) -> Any:
-    given = [as_tensor_variable(w) for w in (fweights, aweights) if w is not None]
-    for one in given:
-        if one.ndim != 1:
-            msg = f"cov: weights are a vector, got {one} of type {one.type}."
-            raise ShapeError(msg)
-    wide = [math.cast(one, "float64") for one in given]
+    wide = [
+        math.cast(_checked(as_tensor_variable(w), name), "float64")
+        for w, name in ((fweights, "fweights"), (aweights, "aweights"))
+        if w is not None
+    ]
     return None if not wide else wide[0] if len(wide) == 1 else wide[0] * wide[1]
+
+
+def _checked(weights: Any, name: str) -> Any:
+    if weights.ndim != 1:
+        msg = f"cov: weights are a vector, got {weights} of type {weights.type}."
+        raise ShapeError(msg)
+    kind = weights.type.numpy_dtype.kind
+    if kind in "bu":
+        return weights
+    is_count = name == "fweights" and kind == "f"
+    what = "whole numbers that are not negative" if name == "fweights" else "not negative"
+    message = f"cov: {name} must be {what}"
+    if isinstance(weights, Constant):
+        numbers = np.asarray(weights.data)
+        if (numbers < 0).any() or (is_count and (numbers != np.rint(numbers)).any()):
+            msg = f"{message}, got {numbers}."
+            raise DomainError(msg)
+        return weights
+    is_valid = math.logical_not(math.lt(weights, 0))
+    if is_count:
+        is_valid = math.and_(is_valid, math.eq(weights, math.rint(weights)))
+    return CheckAndRaise(DomainError, message)(weights, all(is_valid))
 
 
 def _effective(weights: Any, aweights: Any, total: Any) -> Any:

@@ -6,7 +6,7 @@ import pytest
 import phintys
 import phintys.tensor as pt
 from phintys.backends.native.assembler.target import Target
-from phintys.backends.native.kernels.planning import SHORT_COPY, SHORT_ROW
+from phintys.backends.native.limits import SHORT_COPY, SHORT_ROW
 from phintys.backends.native.lower.graph import lower_program
 from phintys.backends.native.steps.kernel import Kernel
 from phintys.backends.native.writer.programs import emit_program

@@ -6,7 +6,7 @@ import pytest
 import phintys
 import phintys.tensor as pt
 from phintys import ifelse
-from phintys.backends.native.lower import branch_sides
+from phintys.backends.native.limits import MOST_BRANCHES_OF_NODE
 
 X = np.array([0.5, 1.0, 2.0, 0.25])
 
@@ -58,7 +58,7 @@ def wide(places, length):
 
 @pytest.mark.parametrize(
     ("places", "length", "is_native"),
-    [(8, 2, True), (40, 2, True), (branch_sides.MOST_PLACES + 1, 2, False), (40, 40, False)],
+    [(8, 2, True), (40, 2, True), (MOST_BRANCHES_OF_NODE + 1, 2, False), (40, 40, False)],
 )
 def test_what_is_needed_in_many_cases(places, length, is_native):
     f = wide(places, length)

@@ -82,7 +82,7 @@ def test_scratch_memory_is_limited(monkeypatch):
     y = Conv((1, 1))(x, w)
     outputs = [y, *phintys.grad((y**2).sum(), [x, w])]
     usual = phintys.function([x, w], outputs)(*values)
-    monkeypatch.setattr(lower_images, "_SCRATCH", 1)
+    monkeypatch.setattr(lower_images, "IMAGE_SCRATCH", 1)
     f = phintys.function([x, w], outputs)
     for mine, its in zip(f(*values), usual, strict=True):
         np.testing.assert_array_equal(mine, its)

@@ -6,10 +6,10 @@ import pytest
 import phintys
 import phintys.tensor as pt
 from phintys._base.config import config
-from phintys.backends.native.routines.blocked_factors import LEAST
+from phintys.backends.native.limits import BLOCKED_FACTOR_ROWS
 from phintys.tensor.linear_algebra.cholesky_adjoint import CholeskyInverse
 
-SIZES = [LEAST - 1, LEAST, 576, 577, 671, 768, 1025]
+SIZES = [BLOCKED_FACTOR_ROWS - 1, BLOCKED_FACTOR_ROWS, 576, 577, 671, 768, 1025]
 
 
 def definite(n, dtype="float64"):

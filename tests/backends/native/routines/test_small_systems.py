@@ -11,14 +11,11 @@ from hypothesis import strategies as st
 
 from phintys.backends.native.assembler.target import Target
 from phintys.backends.native.assembler.types import type_of
+from phintys.backends.native.limits import SMALL_SYSTEM_ROWS
 from phintys.backends.native.routines.library import library
 from phintys.backends.native.routines.products_by_columns import columns_symbol
 from phintys.backends.native.routines.products_by_rows import rows_symbol
-from phintys.backends.native.routines.small_systems import (
-    LARGEST_SYSTEM,
-    lu_symbol,
-    triangle_symbol,
-)
+from phintys.backends.native.routines.small_systems import lu_symbol, triangle_symbol
 from phintys.backends.native.runtime.engine import load
 from tests.budget import budget
 
@@ -96,7 +93,7 @@ def test_a_matrix_times_a_vector(dtype, m, n, gaps, beta, by):
 
 
 @DTYPES
-@pytest.mark.parametrize("n", range(LARGEST_SYSTEM + 1))
+@pytest.mark.parametrize("n", range(SMALL_SYSTEM_ROWS + 1))
 def test_lu_factors_are_those_of_lapack(dtype, n):
     for seed in range(20):
         a = drawn(np.random.default_rng(seed), n, n, dtype=dtype)
@@ -121,7 +118,7 @@ def test_lu_factors_are_those_of_lapack(dtype, n):
 @pytest.mark.parametrize("turned", [False, True])
 def test_triangular_systems(dtype, is_unit, is_lower, turned):
     solve = compiled("triangle", dtype)
-    for n in range(LARGEST_SYSTEM + 1):
+    for n in range(SMALL_SYSTEM_ROWS + 1):
         for k in (0, 1, 2, 5):
             rng = np.random.default_rng(n * 9 + k)
             a = drawn(rng, n, n, dtype=dtype) + 3 * np.eye(n, dtype=dtype)

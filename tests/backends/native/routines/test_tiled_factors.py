@@ -7,9 +7,10 @@ import phintys
 import phintys.tensor as pt
 from phintys.backends.native.assembler.target import Target
 from phintys.backends.native.assembler.types import type_of
+from phintys.backends.native.limits import TILED_FACTOR_ROWS
 from phintys.backends.native.lower import lower_program
 from phintys.backends.native.routines.library import library
-from phintys.backends.native.routines.tiled_factors import LARGEST, factor_symbol, inverse_symbol
+from phintys.backends.native.routines.tiled_factors import factor_symbol, inverse_symbol
 from phintys.backends.native.writer.programs import emit_program
 from phintys.tensor.linear_algebra.cholesky_adjoint import CholeskyInverse
 
@@ -28,7 +29,7 @@ def factors(request):
     a = pt.tensor("a", shape=(None, None), dtype=request.param)
     factor = pt.linalg.cholesky(a)
     f = phintys.function([a], [factor, CholeskyInverse()(factor)], mode="native")
-    assert f.explain().count(f"in tiles up to {LARGEST} rows") == 2
+    assert f.explain().count(f"in tiles up to {TILED_FACTOR_ROWS} rows") == 2
     return request.param, f
 
 
@@ -47,10 +48,10 @@ def test_factors_and_inverses(factors, n):
 
 def test_the_largest(factors):
     dtype, f = factors
-    value = np.tri(LARGEST, dtype=dtype)
+    value = np.tri(TILED_FACTOR_ROWS, dtype=dtype)
     factor, inverse = f(value @ value.T)
     np.testing.assert_array_equal(factor, value)
-    wanted = 2 * np.eye(LARGEST) - np.eye(LARGEST, k=-1)
+    wanted = 2 * np.eye(TILED_FACTOR_ROWS) - np.eye(TILED_FACTOR_ROWS, k=-1)
     wanted[-1, -1] = 1
     np.testing.assert_array_equal(inverse, wanted)
 
@@ -96,15 +97,15 @@ def test_programs_call_factors_that_are_outlined(factors):
     assert {one.name for one in library(Target.host(), symbols).functions} == symbols
 
 
-@pytest.mark.parametrize(("count", "n"), [(1, 20), (1, LARGEST + 1), (2, 20)])
+@pytest.mark.parametrize(("count", "n"), [(1, 20), (1, TILED_FACTOR_ROWS + 1), (2, 20)])
 def test_only_stacks_of_several_matrices_have_functions_of_ranges(count, n):
     a = pt.tensor("a", shape=(count, n, n) if count > 1 else (n, n), dtype="float64")
     f = phintys.function([a], pt.linalg.cholesky(a), mode="native")
     module = emitted(f)
     names = {one.name for one in module.functions}
     assert any(name.startswith("range.") for name in names) == (count > 1)
-    assert ("phintys_lapack_dpotrf" in module.declared) == (n > LARGEST)
-    assert (f"in tiles up to {LARGEST} rows" in f.explain()) == (n <= LARGEST)
+    assert ("phintys_lapack_dpotrf" in module.declared) == (n > TILED_FACTOR_ROWS)
+    assert (f"in tiles up to {TILED_FACTOR_ROWS} rows" in f.explain()) == (n <= TILED_FACTOR_ROWS)
     value = positive(n, "float64")
     value = value if count == 1 else np.stack([value] * count)
     np.testing.assert_allclose(f(value), np.linalg.cholesky(value), rtol=0, atol=1e-12 * n)

@@ -13,7 +13,7 @@ import numpy as np
 from phintys.backends.native.runtime import interrupts, services
 
 # Small pieces take as long as large ones of a table that is larger than this machine's memory.
-services._PIECE, interrupts.POLL_NANOSECONDS = 8, 0
+services.POLLED_BYTES, interrupts.POLL_NANOSECONDS = 8, 0
 
 import phintys
 import phintys.tensor as pt

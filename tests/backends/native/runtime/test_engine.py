@@ -146,7 +146,7 @@ def test_objects_are_packed_and_unpacked(needs, files):
 
 
 def test_parts_of_a_module_are_compiled_side_by_side(monkeypatch):
-    monkeypatch.setattr(engine, "_PART_LINES", 10)
+    monkeypatch.setattr(engine, "PART_LINES", 10)
     monkeypatch.setattr(engine, "thread_limit", lambda: 3)
     are_here = []
     compile_here = engine._object_file

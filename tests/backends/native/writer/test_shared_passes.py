@@ -224,7 +224,7 @@ def test_sums_over_steps(name):
 @pytest.mark.parametrize("steps", [1, 2, 3])
 def test_sums_are_read_after_the_loop(monkeypatch, steps):
     """Addresses that only the code of shared passes reads are read again."""
-    monkeypatch.setattr(main_writer, "_STEPS_IN_A_PART", steps)
+    monkeypatch.setattr(main_writer, "STEPS_IN_A_PART", steps)
 
     def step(a, s, numbers):
         root = newton(a, v)
@@ -444,7 +444,7 @@ def test_no_memory_for_a_thread(most_bytes):
 
 
 def test_large_private_memory_is_not_taken_for_each_thread(monkeypatch):
-    monkeypatch.setattr(shared_passes, "_MOST_PRIVATE", 1000)
+    monkeypatch.setattr(shared_passes, "PRIVATE_BYTES", 1000)
     graph = FunctionGraph([X, v], rows_of(factored, [X], v), clone=True)
     executable = compile_program(lower_program(graph), Target.host(), ranges=3)
     executable.most_bytes = 0  # of memory that is asked for while steps run

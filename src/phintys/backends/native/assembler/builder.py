@@ -26,12 +26,13 @@ from phintys.backends.native.assembler.types import (
     type_of,
 )
 from phintys.backends.native.assembler.values import Operand, Value
+from phintys.backends.native.limits import REMEMBERED_CONSTANTS
 
 _ARITHMETIC = {"add", "sub", "mul"}
 _BITWISE = {"and", "or", "xor"}
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=REMEMBERED_CONSTANTS)
 def _constant_text(type: Type, key: int | bytes) -> str:
     """Return LLVM's text for one number in all lanes; ``key`` distinguishes -0.0 from 0.0."""
     if isinstance(key, bytes):

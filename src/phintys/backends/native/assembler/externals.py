@@ -63,11 +63,11 @@ def _libm(op: str, nin: int = 1) -> list[External]:
 # Scalar ops whose function has the same name in SciPy, by the number of inputs.
 _SAME_NAME = {
     1: "erfcinv erfinv gamma i0 i0e i1 i1e j0 j1 ndtri",
-    2: "beta betaln binom gammainc gammaincc iv ive jv kv kve owens_t yv",
+    2: "beta betaln binom gammainc gammaincc iv ive jv kv kve owens_t poch yv",
     3: "betainc",
 }
 
-FOR_SOME_ARGUMENTS = frozenset({"beta", "betaln", "binom"})
+FOR_SOME_ARGUMENTS = frozenset({"beta", "betaln", "binom", "j0", "j1", "poch"})
 """Functions that have native code, which calls SciPy's for some arguments only."""
 
 _ALL = [

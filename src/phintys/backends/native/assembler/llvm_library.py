@@ -23,6 +23,7 @@ from phintys._base.dropped import cancel, when_dropped
 from phintys._base.errors import IntegrityError
 from phintys._base.locks import ProcessLock
 from phintys._base.uninterrupted import finished_before_forks, import_whole
+from phintys.backends.native.limits import LONG_TEXT
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -74,8 +75,6 @@ _LONG: dict[str, tuple[Any, tuple[Any, ...]]] = {
 """The GIL is released during these. Acquiring it again can take milliseconds, so shorter calls do
 not release it."""
 
-_LONG_TEXT = 40_000
-"""Longer texts are parsed with the GIL released."""
 
 _READING = {name: _LONG[name] for name in ("ParseAssembly", "VerifyModule")}
 
@@ -190,7 +189,7 @@ class Llvm:
         """
         context = self._call("ContextCreate")
         module = None
-        functions = self._functions if len(text) > _LONG_TEXT else self._reading_short
+        functions = self._functions if len(text) > LONG_TEXT else self._reading_short
         try:
             with self._message() as error:
                 where = ctypes.byref(error)

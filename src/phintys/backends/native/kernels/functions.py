@@ -35,14 +35,10 @@ from phintys.backends.native.kernels.arguments import (
 )
 from phintys.backends.native.kernels.code_sharing import Form, forms_of
 from phintys.backends.native.kernels.kernel_code import KernelCode, ShortRows
-from phintys.backends.native.kernels.planning import (
-    SHORT_COPY,
-    SHORT_ROW,
-    plan_across,
-    plan_kernel,
-)
+from phintys.backends.native.kernels.planning import plan_across, plan_kernel
 from phintys.backends.native.kernels.plans import KernelPlan
 from phintys.backends.native.kernels.reductions import ReductionWriter
+from phintys.backends.native.limits import SHORT_COPY, SHORT_ROW, STACK_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Mapping, Sequence
@@ -51,9 +47,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.failures import Failure
     from phintys.backends.native.polynomials import Polynomials
     from phintys.backends.native.steps.kernel import Kernel
-
-STACK_SCRATCH = 8192
-"""Maximum size in bytes of a kernel's private memory on the stack."""
 
 
 class KernelWriter:
@@ -302,9 +295,9 @@ class _FunctionWriter(ReductionWriter):
         if not plan.rooms:
             return lambda: None
         bytes_ = self.prelude.slot(ScratchBytes(plan.is_across))
-        slot = b.slot(INT64, STACK_SCRATCH // 8)
+        slot = b.slot(INT64, STACK_BYTES // 8)
         heap, ready = b.new_block("heap"), b.new_block("ready")
-        is_small = bytes_ <= STACK_SCRATCH
+        is_small = bytes_ <= STACK_BYTES
         before = b.block
         b.branch(is_small, ready, heap)
         b.begin(heap)

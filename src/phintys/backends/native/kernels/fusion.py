@@ -15,7 +15,7 @@ kernels are merged into that one if no step in between depends on what they writ
 
 The cost rule: recomputing an element never pays, because storing it costs less than any
 transcendental function, and because an element that is read at the indices where it was written is
-not stored at all. A kernel is closed when it holds :data:`MOST_STATEMENTS`, because beyond that
+not stored at all. A kernel is closed when it holds ``MOST_STATEMENTS``, because beyond that
 registers run out and compile time grows; statements that share neither data nor a dependency with a
 kernel stay separate, unless they have no loops.
 """
@@ -41,6 +41,7 @@ from phintys.backends.native.dependence import (
 )
 from phintys.backends.native.expressions import Load, Statement
 from phintys.backends.native.kernels.fills_first import starts_first
+from phintys.backends.native.limits import MOST_NESTS, MOST_STATEMENTS
 from phintys.backends.native.program import Step
 from phintys.backends.native.sizes import Arithmetic, Element, Extent
 from phintys.backends.native.steps.check import Check
@@ -51,13 +52,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from phintys.backends.native.sizes import Size, Sizes
-
-MOST_STATEMENTS = 48
-"""Maximum number of statements in a kernel. It has many divisors: repeated parts of a program are
-then often cut at the same places, so that their kernels share code."""
-
-MOST_NESTS = 6
-"""Maximum number of nests in a kernel."""
 
 
 class _Member:

@@ -17,6 +17,12 @@ from phintys.backends.native.kernels.accumulators import State as Carried
 from phintys.backends.native.kernels.arguments import Prelude, Scope, State, Status
 from phintys.backends.native.kernels.evaluation import Evaluator
 from phintys.backends.native.kernels.plans import Previous, previous_elements
+from phintys.backends.native.limits import (
+    LONG_NEST,
+    POLLED_ELEMENTS,
+    POLLED_ITERATIONS,
+    STRIDED_TILE,
+)
 
 if TYPE_CHECKING:
     from phintys.backends.native.assembler.builder import Builder
@@ -25,18 +31,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.kernels.plans import KernelPlan, Level, NestPlan
     from phintys.backends.native.polynomials import Polynomial
 
-TILE = 32
-"""Elements of the innermost loop that are computed for each iteration of the loops around it, where
-some memory is read across its rows: that many cache lines stay until they are read again."""
-
-POLLED_PASSES = 1 << 10
-"""Passes of a loop around other loops between two signal checks."""
-
-POLLED_ELEMENTS = 1 << 16
-"""The same for elements of the innermost loop."""
-
-LONG_NEST = 12
-"""Statements from which on a masked loop, half as much code, beats a loop and its remainder."""
 
 Bounds = tuple[Value, Value]
 """Where a loop begins and ends."""
@@ -113,11 +107,11 @@ class LoopWriter(ABC):
         extent = self.prelude.number(level.extent)
         around = [one.extent for one in nest.kept[:-1]]
         bounds = self.unless_empty([around], self.b.constant(INT64, 0), extent)
-        with loop(self.b, *bounds, TILE) as block:
-            end = self.b.minimum_number(block.index + TILE, extent)
+        with loop(self.b, *bounds, STRIDED_TILE) as block:
+            end = self.b.minimum_number(block.index + STRIDED_TILE, extent)
             self._tile = (level, block.index, end)
             self._kept(nest, 0, [scope])
-            self._poll_often(extent, block.index, TILE, POLLED_PASSES * TILE)
+            self._poll_often(extent, block.index, STRIDED_TILE, POLLED_ITERATIONS * STRIDED_TILE)
         self._tile = None
 
     def _kept(self, nest: NestPlan, number: int, scopes: list[Scope]) -> None:
@@ -221,9 +215,9 @@ class LoopWriter(ABC):
     def poll_passes(self, bounds: tuple[Value, Value], index: Value) -> None:
         """Check for signals at the end of every 1024th pass of a loop around others."""
         first, last = map(number_of, bounds)
-        if first is not None and last is not None and last - first < POLLED_PASSES:
+        if first is not None and last is not None and last - first < POLLED_ITERATIONS:
             return
-        is_due = self.b.eq(index & (POLLED_PASSES - 1), POLLED_PASSES - 1)
+        is_due = self.b.eq(index & (POLLED_ITERATIONS - 1), POLLED_ITERATIONS - 1)
         with when(self.b, is_due):
             self.poll()
 
@@ -261,7 +255,7 @@ class LoopWriter(ABC):
         b = self.b
         # A short loop takes no longer than the check.
         length = number_of(stop)
-        if length is not None and length < POLLED_PASSES:
+        if length is not None and length < POLLED_ITERATIONS:
             return start, stop
         is_empty: Value | None = None
         for lengths in nests:

@@ -28,13 +28,16 @@ from phintys.backends.native.expressions import (
     parts_of,
 )
 from phintys.backends.native.kernels.access import Access, Addressing, Affine
-from phintys.backends.native.kernels.plans import (
+from phintys.backends.native.kernels.plans import KernelPlan, Level, NestPlan, is_number
+from phintys.backends.native.limits import (
+    ATTEMPTS_COST,
+    BOOL_LANES,
+    FEW_DRAWS,
+    LIGHT_COST,
+    MEDIUM_COST,
+    SHORT_COLUMN,
     SHORTEST_CHUNK,
     SMALLEST_CHUNK,
-    KernelPlan,
-    Level,
-    NestPlan,
-    is_number,
 )
 from phintys.backends.native.values import Array, LoopVariable
 
@@ -45,27 +48,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.polynomials import Polynomial, Polynomials
     from phintys.backends.native.sizes import Sizes
     from phintys.backends.native.steps.kernel import Kernel, Nest
-
-SHORT_COLUMN = 16
-"""Maximum known number of columns that are reduced in registers."""
-
-SHORT_ROW = 3
-"""Rows of up to this many vectors are reduced several at a time, each in a lane."""
-
-SHORT_COPY = 4
-"""Rows of up to this many elements are computed so if they are not reduced.
-
-Reading and writing them takes as long as for each element on its own.
-"""
-
-_LIGHT = 6.0
-_MEDIUM = 16.0
-
-_FEW_DRAWS = 256
-"""So few random numbers are not worth the larger code."""
-
-_ATTEMPTS = 100.0
-"""The cost of functions that make attempts until all lanes have accepted one: fewer wait less."""
 
 
 # ---- arrays ------------------------------------------------------------------------------------
@@ -270,7 +252,7 @@ class _NestPlanner:
         cost = sum(_cost_of(statement, self.uses) for statement in self.nest.statements)
         if self.plan.lanes > 1 and self.plan.reduced:
             cost += 0.5 * len(self.plan.accesses)
-            self.plan.unroll = 4 if cost <= _LIGHT else 2 if cost <= _MEDIUM else 1
+            self.plan.unroll = 4 if cost <= LIGHT_COST else 2 if cost <= MEDIUM_COST else 1
         if across is not None:
             self.plan.unroll = 1
         elif self.plan.kept and self.plan.kept[-1].is_vector and len(self.plan.reduced) == 1:
@@ -321,10 +303,10 @@ class _NestPlanner:
         ops = [part.op for part in parts if isinstance(part, Operation)]
         levels = (*self.plan.kept, *self.plan.reduced)
         known = [n for level in levels if (n := level.extent.known) is not None]
-        is_short = len(known) == len(levels) and math.prod(known) <= _FEW_DRAWS
+        is_short = len(known) == len(levels) and math.prod(known) <= FEW_DRAWS
         if is_short or not any(op.is_chain for op in ops):
             return 1
-        return 4 if target.has_avx512 and all(op.cost < _ATTEMPTS for op in ops) else 2
+        return 4 if target.has_avx512 and all(op.cost < ATTEMPTS_COST for op in ops) else 2
 
     def _lanes(self, target: Target, vector: LoopVariable, together: int) -> int:
         """Return as many lanes as the widest numbers have in registers, or fewer if few do."""
@@ -332,7 +314,7 @@ class _NestPlanner:
             part.dtype for statement in self.nest.statements for part in _wide_parts(statement)
         }
         widest = [type_of("float32" if d == "float16" else d) for d in dtypes if d != "bool"]
-        lanes = min((target.lanes(type) for type in widest), default=32)
+        lanes = min((target.lanes(type) for type in widest), default=BOOL_LANES)
         lanes = max(lanes, min(together * lanes, target.vector_bytes))
         levels = (*self.plan.kept, *self.plan.reduced)
         extent = next((level.extent.known for level in levels if vector in level.loops), None)

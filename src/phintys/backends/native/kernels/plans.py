@@ -14,14 +14,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.polynomials import Polynomial, Polynomials
     from phintys.backends.native.values import Array, LoopVariable
 
-CHUNKS = 64
-"""Maximum number of parts of a reduction, each computed by one thread."""
-
-SMALLEST_CHUNK = 8192
-"""Elements below which it is not split. None of these may depend on the number of threads."""
-
-SHORTEST_CHUNK = 64
-"""Columns are split at multiples of this many rows: totals of a part are only a row or two."""
 
 _PASSED_ON = "fiu"
 """Kinds of dtypes of elements that the next iteration can read from a register."""

@@ -15,26 +15,18 @@ from phintys.backends.native.expressions import Statement
 from phintys.backends.native.failures import Failure
 from phintys.backends.native.kernels.accumulators import Accumulator, State, reduce_total
 from phintys.backends.native.kernels.arguments import Chunk, Partials, Scope, Width
-from phintys.backends.native.kernels.loops import (
+from phintys.backends.native.kernels.loops import Bounds, LoopWriter, Places, number_of
+from phintys.backends.native.limits import (
     POLLED_ELEMENTS,
-    POLLED_PASSES,
-    Bounds,
-    LoopWriter,
-    Places,
-    number_of,
+    POLLED_ITERATIONS,
+    SUMMED_IN_COLUMN,
+    SUMMED_IN_ROW,
+    SUMMED_IN_WIDE_COLUMNS,
 )
 
 if TYPE_CHECKING:
     from phintys.backends.native.kernels.plans import NestPlan
 
-BLOCK = 1024
-"""Number of elements of a row that are summed before the sum is folded into the total."""
-
-COLUMN_BLOCK = 128
-"""The same for columns, each with its own lane, if one or two vectors hold all of them."""
-
-ROW_BLOCK = 16
-"""The same for many columns: more rows at once would access too many places in memory."""
 
 Totals = list[list[State]]
 """For each place, for each reduction: its state or total."""
@@ -153,7 +145,7 @@ class ReductionWriter(LoopWriter):
         """Write the innermost level, in blocks: short ones if a sum must be compensated."""
         b = self.b
         start, stop = bounds
-        size = BLOCK if nest.reduced[-1].is_vector else COLUMN_BLOCK
+        size = SUMMED_IN_ROW if nest.reduced[-1].is_vector else SUMMED_IN_COLUMN
         if not any(acc.is_blocked for acc in accs):
             size = POLLED_ELEMENTS
         first, last = number_of(start), number_of(stop)
@@ -227,7 +219,7 @@ class ReductionWriter(LoopWriter):
         start, stop = piece.rows
         width = self.prelude.number(nest.kept[number].extent)
         is_narrow = width <= nest.unroll * nest.lanes
-        size = b.select(is_narrow, b.constant(INT64, COLUMN_BLOCK), ROW_BLOCK)
+        size = b.select(is_narrow, b.constant(INT64, SUMMED_IN_COLUMN), SUMMED_IN_WIDE_COLUMNS)
         with loop(b, start, b.maximum_number(stop, start + 1), size, runs=True) as block:
             end = b.minimum_number(block.index + size, stop)
             is_first, is_last = b.eq(block.index, start), stop <= end
@@ -243,8 +235,8 @@ class ReductionWriter(LoopWriter):
                 self._finish_or_keep(nest, accs, scopes, cells, totals, is_last)
 
             self.vectors(nest, piece.columns, nest.unroll, inside)
-            is_due = b.le(POLLED_PASSES - size, block.index & (POLLED_PASSES - 1))
-            with when(b, is_due | (width > POLLED_PASSES)):
+            is_due = b.le(POLLED_ITERATIONS - size, block.index & (POLLED_ITERATIONS - 1))
+            with when(b, is_due | (width > POLLED_ITERATIONS)):
                 self.poll()
 
     def _cells(

@@ -11,6 +11,15 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from phintys.backends.native.limits import (
+    BRANCHES_IN_ANY_CASE,
+    CALLS_A_BRANCH,
+    CALLS_AFTER_BRANCHES,
+    DEEPEST_BRANCHES,
+    FEW_NODES,
+    MOST_BRANCHES_OF_NODE,
+    MOST_LOWERINGS,
+)
 from phintys.graph.alias_map import AliasMap, destroyed_inputs
 from phintys.graph.choosing import Choosing
 from phintys.graph.identity import is_among
@@ -25,22 +34,6 @@ if TYPE_CHECKING:
 
     Needs = frozenset[Guard]
 
-DEEPEST = 60
-"""The most branches inside of each other: lowering, and what follows it, are recursive."""
-
-_CALLS = 6
-"""The calls inside of each other for a branch, and ``_OTHER_CALLS`` for what is in the last one."""
-_OTHER_CALLS = 150
-
-_DEEP_IN_ANY_CASE = 20
-"""Branches inside of each other for which the stack is not examined."""
-
-MOST_PLACES = 64
-"""The most branches in which a node is lowered."""
-
-MOST_COPIES = 8
-"""How often all nodes are lowered at most, on average; small graphs more often."""
-_FEW_NODES = 100
 
 _ALWAYS: Needs = frozenset({()})
 
@@ -169,8 +162,8 @@ def _places(
     found: dict[Variable, set[Guard]] = {output: {()} for output in outputs}
     counts: dict[Variable, int] = {}
     needs: dict[Variable, Needs] = {}
-    deepest = _DEEP_IN_ANY_CASE
-    copies = MOST_COPIES * max(len(order), _FEW_NODES)
+    deepest = BRANCHES_IN_ANY_CASE
+    copies = MOST_LOWERINGS * max(len(order), FEW_NODES)
     for node in reversed(order):
         own: Needs = frozenset(
             _simplified({p for v in node.outputs for p in found.get(v, ())}, counts)
@@ -182,7 +175,7 @@ def _places(
             if depth > deepest:
                 deepest = _room()
             copies -= len(own)
-            if len(own) > MOST_PLACES or depth > deepest or copies < 0:
+            if len(own) > MOST_BRANCHES_OF_NODE or depth > deepest or copies < 0:
                 return None
         own = own or _ALWAYS
         needs.update(dict.fromkeys(node.outputs, own))
@@ -213,8 +206,8 @@ def _room() -> int:
     used, frame = 0, sys._getframe()
     while frame is not None:
         used, frame = used + 1, frame.f_back
-    room = (sys.getrecursionlimit() - used - _OTHER_CALLS) // _CALLS
-    return max(_DEEP_IN_ANY_CASE, min(DEEPEST, room))
+    room = (sys.getrecursionlimit() - used - CALLS_AFTER_BRANCHES) // CALLS_A_BRANCH
+    return max(BRANCHES_IN_ANY_CASE, min(DEEPEST_BRANCHES, room))
 
 
 def _simplified(paths: set[Guard], counts: dict[Variable, int]) -> set[Guard]:

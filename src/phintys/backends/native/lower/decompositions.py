@@ -8,6 +8,7 @@ import numpy as np
 
 from phintys import scalar as ps
 from phintys.backends.native.expressions import Literal, Operation, Position
+from phintys.backends.native.limits import LAPACK_PANEL
 from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.linear_algebra import count_of, matrix_failure, turned
 from phintys.backends.native.lower.lowering import Lowering
@@ -23,9 +24,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.sizes import Size
     from phintys.backends.native.values import Array
     from phintys.graph.variable import Variable
-
-_BLOCK = 64
-"""Columns of a panel in LAPACK, at most: with room for as many it uses products of matrices."""
 
 
 def _lengths(view: View, lowering: Lowering) -> dict[str, Size]:
@@ -66,7 +64,7 @@ def lower_svd(op: SVD, node: Apply, lowering: Lowering) -> None:
         return lowering.array(dtype, (total,))
 
     dtype = a.array.dtype
-    workspace = [room(dtype, 4, 7, _BLOCK), room("int32", 0, 8, 0)]
+    workspace = [room(dtype, 4, 7, LAPACK_PANEL), room("int32", 0, 8, 0)]
     if dtype.kind == "c":
         # 2 max(m, n) k + 2 k^2 + k numbers, and no fewer than 5 k^2 + 5 k
         own = sizes.mul(sizes.fixed(2), sizes.mul(longest, k))
@@ -99,13 +97,15 @@ def _reflections(
     lengths |= {"columns": m if is_full else k, "move": sizes.mul(m, width)}
     dtype = a.array.dtype
     scales = lowering.array(dtype, (*a.sizes[:-2], k))
-    twice, room = sizes.mul(sizes.fixed(2), n), sizes.mul(sizes.fixed(_BLOCK), width)
+    twice, room = sizes.mul(sizes.fixed(2), n), sizes.mul(sizes.fixed(LAPACK_PANEL), width)
     if order is None:
         workspace = (lowering.array(dtype, (sizes.add(room, sizes.fixed(1)),)),)
         call = LibraryCall(GEQRF, (), (columns.array, scales), lengths, node, workspace)
     else:
         found, _ = lowering.compute(order, [*a.sizes[:-2], n])
-        numbers = lowering.array(dtype, (sizes.add(sizes.add(room, twice), sizes.fixed(_BLOCK)),))
+        numbers = lowering.array(
+            dtype, (sizes.add(sizes.add(room, twice), sizes.fixed(LAPACK_PANEL)),)
+        )
         exchanges = lowering.array("int32", (n,))
         floats = (lowering.array(dtype.type(0).real.dtype, (twice,)),) if dtype.kind == "c" else ()
         outputs = (columns.array, scales, found.array)
@@ -152,7 +152,7 @@ def _bind_factors(
         is_above = Operation(ps.le, (row, column), np.dtype("bool"))
         value = Operation(ps.switch, (is_above, value, Literal(dtype.type(0), dtype)), dtype)
     lowering.store(target, value, loops, nodes=(node,))
-    room = sizes.add(sizes.mul(sizes.fixed(_BLOCK), columns.sizes[-2]), one)
+    room = sizes.add(sizes.mul(sizes.fixed(LAPACK_PANEL), columns.sizes[-2]), one)
     workspace = (lowering.array(dtype, (room,)),)
     lowering.steps.append(LibraryCall(ORGQR, (scales,), (columns.array,), lengths, node, workspace))
     lowering.bind(node.outputs[0], packed.sliced(last, zero, one, rows, sizes))

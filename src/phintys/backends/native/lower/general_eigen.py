@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from phintys.backends.native.limits import LAPACK_PANEL
 from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.linear_algebra import count_of, matrix_failure, square, turned
 from phintys.backends.native.lower.lowering import Lowering
@@ -18,9 +19,6 @@ from phintys.tensor.linear_algebra.general_eigen import Eig, Eigvals
 if TYPE_CHECKING:
     from phintys.backends.native.sizes import Size
     from phintys.backends.native.values import Array
-
-_BLOCK = 64
-"""Columns of a panel in LAPACK, at most."""
 
 
 @lowers(Eig, Eigvals)
@@ -54,7 +52,7 @@ def _workspace(
 ) -> tuple[Array, ...]:
     """Return room for numbers, for two vectors of floats, and for real eigenvectors."""
     sizes = lowering.sizes
-    room = sizes.add(sizes.mul(sizes.fixed(_BLOCK), n), sizes.fixed(1))
+    room = sizes.add(sizes.mul(sizes.fixed(LAPACK_PANEL), n), sizes.fixed(1))
     arrays = [lowering.array(dtype, (room,))]
     twice = sizes.add(sizes.mul(sizes.fixed(2), n), sizes.fixed(1))
     arrays.append(lowering.array(dtype.type(0).real.dtype, (twice,)))

@@ -5,6 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from phintys.backends.native.failures import Failure
+from phintys.backends.native.limits import (
+    IMAGE_ITEMS,
+    IMAGE_RANGES,
+    IMAGE_SCRATCH,
+    IMAGE_SUM_ELEMENTS,
+    IMAGE_SUMS,
+    PANEL_ROWS,
+)
 from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.lowering import Lowering, NotLowered
 from phintys.backends.native.lower.view import AxisMap, View
@@ -27,20 +35,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.sizes import Size, Sizes
 
 _AXES = 3
-
-_ROWS = 1024
-"""Rows of a panel, at most; more if filters have more elements."""
-
-_RANGES = 32
-_SCRATCH = 1 << 24
-"""Ranges that threads share, each with scratch memory of its own, and its elements, at most."""
-
-_ITEMS = 16
-"""Images, and blocks of channels of images, into which a gradient is divided, if it has as many."""
-
-_PARTS = 16
-_SUMS = 1 << 22
-"""Parts into which panels are divided for sums, and all elements of these, at most."""
 
 
 def _check_support(op: Any, view: View) -> None:
@@ -165,7 +159,7 @@ class _Convolution:
         one = sizes.fixed(1)
         # Sizes may be computed before the check that filters have elements.
         elements = sizes.arithmetic("max", self.volume("k"), one)
-        block = sizes.arithmetic("floordiv", sizes.fixed(_ROWS), elements)
+        block = sizes.arithmetic("floordiv", sizes.fixed(PANEL_ROWS), elements)
         for limit in (self.options["channels"], *([] if most is None else [most])):
             block = sizes.arithmetic("min", block, limit)
         self.options["block"] = sizes.arithmetic("max", block, one)
@@ -196,8 +190,8 @@ class _Convolution:
         sizes, lowering, node = self._sizes, self._lowering, self._node
         dtype = target.array.dtype
         room = self.options["room"] = sizes.mul(rows, sizes.fixed(panel_width(dtype.itemsize)))
-        ranges = sizes.arithmetic("floordiv", sizes.fixed(_SCRATCH), room)
-        for limit in (items, sizes.fixed(_RANGES)):
+        ranges = sizes.arithmetic("floordiv", sizes.fixed(IMAGE_SCRATCH), room)
+        for limit in (items, sizes.fixed(IMAGE_RANGES)):
             ranges = sizes.arithmetic("min", ranges, limit)
         ranges = self.options["ranges"] = sizes.arithmetic("max", ranges, sizes.fixed(1))
         lengths = [sizes.mul(ranges, room)] + ([] if sums is None else [sums])
@@ -235,7 +229,7 @@ def lower_conv_by_images(op: ConvByImages, node: Apply, lowering: Lowering) -> N
     target, _ = lowering.compute(node.outputs[0], images)
     options = made.options
     whole = sizes.mul(options["images"], options["groups"])
-    fair = _ceil_div(sizes, sizes.mul(whole, options["channels"]), sizes.fixed(_ITEMS))
+    fair = _ceil_div(sizes, sizes.mul(whole, options["channels"]), sizes.fixed(IMAGE_ITEMS))
     rows = sizes.add(made.divide_channels(fair), options["filters"])
     items = sizes.mul(whole, _ceil_div(sizes, options["channels"], options["block"]))
     turned = _turned(filters, made, lowering, node)
@@ -275,8 +269,10 @@ def lower_conv_by_filters(op: ConvByFilters, node: Apply, lowering: Lowering) ->
     width = sizes.fixed(panel_width(target.array.dtype.itemsize))
     wide = sizes.mul(_ceil_div(sizes, options["filters"], width), width)
     sums = sizes.product([options["groups"], inner, made.volume("k"), wide])
-    most = sizes.arithmetic("floordiv", sizes.fixed(_SUMS), sizes.arithmetic("max", sums, one))
-    parts = sizes.arithmetic("min", most, sizes.fixed(_PARTS))
+    most = sizes.arithmetic(
+        "floordiv", sizes.fixed(IMAGE_SUM_ELEMENTS), sizes.arithmetic("max", sums, one)
+    )
+    parts = sizes.arithmetic("min", most, sizes.fixed(IMAGE_SUMS))
     panels = sizes.mul(images.sizes[0], _ceil_div(sizes, made.volume("m"), width))
     parts = sizes.arithmetic("min", parts, panels)
     parts = options["parts"] = sizes.arithmetic("max", parts, one)

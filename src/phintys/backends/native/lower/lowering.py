@@ -26,6 +26,7 @@ from phintys.backends.native.expressions import (
     Statement,
 )
 from phintys.backends.native.failures import Failure
+from phintys.backends.native.limits import LONGEST_FORMULA
 from phintys.backends.native.lower.overwriting import Bases
 from phintys.backends.native.lower.promised_shapes import use_promised_shapes
 from phintys.backends.native.lower.view import View
@@ -38,14 +39,14 @@ from phintys.graph.alias_map import destroyed_inputs
 from phintys.graph.variable import Constant
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Sequence
+    from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
 
     from phintys.backends.native.sizes import Size
     from phintys.graph.apply import Apply
+    from phintys.graph.fgraph import Client
     from phintys.graph.variable import Variable
 
 _LEAST, _MOST = -(2**63), 2**63 - 1
-_LONGEST_FORMULA = 8
 
 Loops = tuple[LoopVariable | None, ...]
 """One loop for each axis of an array; ``None`` for an axis of size 1."""
@@ -80,8 +81,13 @@ class Lowering:
     checked_indices
         Arrays of indices that have been checked, by the indices, the size of the axis and the shape
         to which they were broadcast.
+    shared
+        What nodes have computed that others can use, by what it is; not used in the bodies of
+        loops and branches inside, which need not run.
     sides
         The :class:`~.branch_sides.Sides` of the graph that is being lowered.
+    clients
+        The clients of its variables.
     """
 
     def __init__(self) -> None:
@@ -90,6 +96,7 @@ class Lowering:
         self.bases = Bases()
         self.arguments: list[Value] = []
         self.checked_indices: dict[tuple[Any, ...], View] = {}
+        self.shared: dict[tuple[Any, ...], View] = {}
         self._views: dict[Variable, View] = {}
         self._handles: dict[Variable, Handle] = {}
         self._loops: dict[tuple[Size, ...], Loops] = {}
@@ -97,6 +104,7 @@ class Lowering:
         self._sources: dict[tuple[Array, int | None], View] = {}
         self._count = 0
         self.sides: Any = None
+        self.clients: Mapping[Variable, Collection[Client]] = {}
         self._is_inside = False
         self._loops_around: list[tuple[list[Step | Statement], set[Array]]] = []
         self._checked: set[tuple[Size, Size]] = set()
@@ -321,7 +329,7 @@ class Lowering:
 
         A size that has become a long formula is read back nevertheless.
         """
-        if size.terms <= _LONGEST_FORMULA:
+        if size.terms <= LONGEST_FORMULA:
             self._elements.setdefault(array, {})[flat] = size
 
     def remember_source(self, array: Array, flat: int, source: View) -> None:
@@ -402,6 +410,7 @@ class Lowering:
         """
         before = self.steps, dict(self._views), set(self._checked), self._is_inside
         indices = dict(self.checked_indices)
+        shared, self.shared = self.shared, {}
         inside: list[Step | Statement] = []
         self.steps, self._is_inside = inside, True
         try:
@@ -410,6 +419,7 @@ class Lowering:
         finally:
             self.steps, self._views, self._checked, self._is_inside = before
             self.checked_indices = indices
+            self.shared = shared
 
     @contextmanager
     def steps_of_loop(self, captured: Iterable[View]) -> Generator[list[Step | Statement]]:

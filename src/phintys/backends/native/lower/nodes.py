@@ -41,13 +41,14 @@ def lower_nodes(fgraph: FunctionGraph, lowering: Lowering) -> None:
     lowering.bases.enter(fgraph)
     order = execution_order(fgraph)
     outer, lowering.sides = lowering.sides, Sides(fgraph, order)
+    clients, lowering.clients = lowering.clients, fgraph.clients
     has_sides = not lowering.sides.is_empty
     for node in order:
         if has_sides and not lowering.sides.is_certain(node):
             continue
         _lower(node, lowering)
         lowering.bases.leave(node)
-    lowering.sides = outer
+    lowering.sides, lowering.clients = outer, clients
 
 
 def lower_each(nodes: Iterable[Apply], lowering: Lowering) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from phintys import scalar as ps
 from phintys.backends.native.expressions import Cast, Expression, Literal, Operation
+from phintys.backends.native.limits import MOST_BY_COLUMNS
 from phintys.backends.native.lower.blas_views import MatrixView, Strided
 from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.lowering import Lowering
@@ -15,7 +16,6 @@ from phintys.backends.native.lower.overwriting import Base, base_of
 from phintys.backends.native.lower.shape_rules import NativeShapes
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.routines.products import GEMM, GEMV, Product
-from phintys.backends.native.routines.products_by_columns import MOST_BY_COLUMNS
 from phintys.backends.native.routines.symmetric_products import SYRK
 from phintys.backends.native.steps.call import LibraryCall
 from phintys.backends.native.values import Array

@@ -19,6 +19,7 @@ from phintys.backends.native.expressions import (
 )
 from phintys.backends.native.failures import Failure, StepsFailure
 from phintys.backends.native.kernels.fusion import fuse
+from phintys.backends.native.limits import LATEST_IN_REGISTERS
 from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.lowering import Lowering, NotLowered, require_lengths_before
 from phintys.backends.native.lower.nodes import lower_nodes
@@ -46,8 +47,6 @@ if TYPE_CHECKING:
 
 _BOOL = np.dtype("bool")
 
-_MOST_LATEST = 8
-"""Most numbers of a trace that are in registers."""
 
 _TOO_MANY = "No memory holds the rows of so many steps of a loop. Give fewer steps."
 
@@ -203,7 +202,7 @@ class _Steps:
 
     def _latest(self, trace: View, depth: int) -> list[View]:
         """Return memory for the last rows, if they are numbers, which can be in registers."""
-        if trace.ndim > 1 or depth > _MOST_LATEST:
+        if trace.ndim > 1 or depth > LATEST_IN_REGISTERS:
             return []
         return [self._single(trace.array.dtype) for _ in range(depth)]
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from phintys.backends.native.failures import Failure
+from phintys.backends.native.limits import LAPACK_PANEL
 from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.linear_algebra import (
     batch_of,
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.sizes import Size
     from phintys.backends.native.values import Array
 
-_BLOCK = 64
-"""Columns of a panel in LAPACK, at most."""
 
 FAILED = (
     "an element is not finite, or no convergence, or eigenvalues cannot be put in order (status "
@@ -79,7 +78,7 @@ def workspace_of_form(dtype: np.dtype[Any], n: Size, lowering: Lowering) -> tupl
         length = sizes.add(sizes.mul(sizes.fixed(count), n), sizes.fixed(16))
         return lowering.array(own, (length,))
 
-    arrays = (room(dtype, _BLOCK + 8), room(dtype, 3), room("int32", 1))
+    arrays = (room(dtype, LAPACK_PANEL + 8), room(dtype, 3), room("int32", 1))
     return (*arrays, room(dtype.type(0).real.dtype, 8)) if dtype.kind == "c" else arrays
 
 

@@ -1,8 +1,8 @@
 """Factors and triangular systems of small matrices, written out: no loops over rows, no calls.
 
 Each element of a factor is a number in a register of one kernel, which is fused with what is
-computed from it. For this the size must be known, and at most :data:`LARGEST`. Matrices of a stack
-are computed side by side instead: see :mod:`~phintys.backends.native.routines.lanes`.
+computed from it. For this the size must be known, and at most ``EXPRESSED_ROWS``. Matrices of a
+stack are computed side by side instead: see :mod:`~phintys.backends.native.routines.lanes`.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from phintys import scalar as ps
 from phintys._base.errors import IntegrityError
 from phintys.backends.native.expressions import Cast, Expression, Literal, Operation
 from phintys.backends.native.failures import RoundedFailure
+from phintys.backends.native.limits import EXPRESSED_ROWS
 from phintys.backends.native.lower.view import View
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.sizes import Size
     from phintys.graph.apply import Apply
 
-LARGEST = 4
 
 _BOOL = np.dtype("bool")
 _INT = np.dtype("int64")
@@ -32,7 +32,7 @@ _INT = np.dtype("int64")
 
 def is_small(n: Size, dtype: np.dtype[Any], lengths: Sequence[Size]) -> bool:
     """Return whether a matrix of a size, in a stack of given lengths, is computed here."""
-    if n.known is None or not 1 <= n.known <= LARGEST or dtype.kind != "f":
+    if n.known is None or not 1 <= n.known <= EXPRESSED_ROWS or dtype.kind != "f":
         return False
     return all(length.known == 1 for length in lengths)
 

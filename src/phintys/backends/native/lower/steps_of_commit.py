@@ -25,6 +25,7 @@ from phintys.backends.native.dependence import (
 from phintys.backends.native.expressions import Statement
 from phintys.backends.native.kernels.fusion import fuse
 from phintys.backends.native.kernels.planning import plan_kernel
+from phintys.backends.native.limits import SHORT_COMMIT
 from phintys.backends.native.lower.pruning import prune
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.polynomials import Polynomials
@@ -41,9 +42,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.program import Step
     from phintys.backends.native.sizes import Size, Sizes
     from phintys.backends.native.values import Array, LoopVariable
-
-_FEW = 65_536
-"""Number of iterations that never take long."""
 
 
 def commit_last(
@@ -222,7 +220,7 @@ def is_short(statement: Statement, sizes: Sizes) -> bool:
     """
     loops = [loop for loop in statement.loops if sizes.canonical(loop.extent).known != 1]
     known = [sizes.canonical(loop.extent).known for loop in loops]
-    if math.prod(one or 0 for one in known) <= _FEW and None not in known:
+    if math.prod(one or 0 for one in known) <= SHORT_COMMIT and None not in known:
         return True
     target = statement.target
     if not statement.reduction and target.place == Place.RESULT:

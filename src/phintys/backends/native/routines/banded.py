@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from phintys.backends.native.assembler.control import loop, when
 from phintys.backends.native.assembler.elements import load, store
 from phintys.backends.native.assembler.types import INT64
+from phintys.backends.native.limits import BAND_NANOSECONDS
 from phintys.backends.native.routines.stacks import MatrixCall, StackRoutine
 
 if TYPE_CHECKING:
@@ -39,7 +40,9 @@ class _Gbsv(StackRoutine):
     def work(self, call: LibraryCall[Any], main: MainFunction) -> Polynomial:
         """Return a rough estimate of its time."""
         names = ("count", "n", "rows")
-        return main.scaled(main.ring.product([call.options[name] for name in names]), 5.0)
+        return main.scaled(
+            main.ring.product([call.options[name] for name in names]), BAND_NANOSECONDS
+        )
 
     def item(self, code: MatrixCall) -> Callable[[Value], Value | None]:
         """Factorize, and substitute if that is possible."""
@@ -130,7 +133,9 @@ class _Gttrf(StackRoutine):
 
     def work(self, call: LibraryCall[Any], main: MainFunction) -> Polynomial:
         """Return a rough estimate of its time."""
-        return main.scaled(main.ring.product([call.options[name] for name in ("count", "n")]), 5.0)
+        return main.scaled(
+            main.ring.product([call.options[name] for name in ("count", "n")]), BAND_NANOSECONDS
+        )
 
     def item(self, code: MatrixCall) -> Callable[[Value], None]:
         """Factorize; zeros on the main diagonal are not a failure."""
@@ -153,7 +158,9 @@ class _Gttrs(_Gttrf):
     def work(self, call: LibraryCall[Any], main: MainFunction) -> Polynomial:
         """Return a rough estimate of its time."""
         names = ("count", "n", "k")
-        return main.scaled(main.ring.product([call.options[name] for name in names]), 5.0)
+        return main.scaled(
+            main.ring.product([call.options[name] for name in names]), BAND_NANOSECONDS
+        )
 
     def item(self, code: MatrixCall) -> Callable[[Value], Value | None]:
         """Substitute if there is no zero on the main diagonal."""

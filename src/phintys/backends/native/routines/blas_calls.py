@@ -30,35 +30,30 @@ from phintys.backends.native.assembler.control import loop, when
 from phintys.backends.native.assembler.math.calls import PRODUCT_PARTS, VECTOR_PARTS
 from phintys.backends.native.assembler.types import INT64, VOID, type_of
 from phintys.backends.native.assembler.values import Value
+from phintys.backends.native.limits import (
+    MOST_BY_COLUMNS,
+    MOST_BY_ROWS,
+    MOST_IN_TILES,
+    POLLED_PRODUCTS,
+    SHARED_PRODUCT,
+    SHARED_VECTOR_PRODUCT,
+    SMALL_PRODUCT,
+)
 from phintys.backends.native.routines.blas_functions import Matrix, Routines, product_routine
 from phintys.backends.native.routines.outlined_products import (
-    MANY,
     has_tiles,
     most_in_tiles,
     product_symbol,
 )
-from phintys.backends.native.routines.product_parts import (
-    SHARED_FROM,
-    VECTOR_SHARED_FROM,
-    parts_symbol,
-)
-from phintys.backends.native.routines.products_by_columns import MOST_BY_COLUMNS, columns_symbol
-from phintys.backends.native.routines.products_by_rows import MOST_BY_ROWS, rows_symbol
+from phintys.backends.native.routines.product_parts import parts_symbol
+from phintys.backends.native.routines.products_by_columns import columns_symbol
+from phintys.backends.native.routines.products_by_rows import rows_symbol
 from phintys.backends.native.values import Array
 from phintys.tensor.blas import BLAS_LETTERS
 
 if TYPE_CHECKING:
     from phintys.backends.native.steps.call import LibraryCall
     from phintys.backends.native.writer.step_writer import StepWriter
-
-_POLLED_PRODUCTS = 256
-"""Number of small products between two signal checks, a power of two."""
-
-_SMALL_PRODUCT = 1 << 14
-"""Maximum multiplications of a small product; signals are checked after each larger one."""
-
-FLOPS = 16
-"""Rough estimate of the multiplications and additions of a matrix product per nanosecond."""
 
 
 class BlasCall:
@@ -132,7 +127,7 @@ class BlasCall:
         b = self.b
         lengths = [self.size(name) for name in "mnk" if name in self.options]
         work = prod(lengths[1:], start=lengths[0])
-        often = b.select(b.lt(_SMALL_PRODUCT, work), b.constant(INT64, 0), _POLLED_PRODUCTS - 1)
+        often = b.select(b.lt(SMALL_PRODUCT, work), b.constant(INT64, 0), POLLED_PRODUCTS - 1)
         with when(b, b.eq(index & often, often)):
             self.writer.poll()
 
@@ -219,7 +214,7 @@ class BlasCall:
 
         self._by_size(
             (rows, self._at_least_one(columns)),
-            VECTOR_SHARED_FROM,
+            SHARED_VECTOR_PRODUCT,
             share,
             lambda: self.blas.matrix_vector(matrix, x, y, alpha, beta),
         )
@@ -273,7 +268,7 @@ class GemmCall(BlasCall):
             return
         self._by_size(
             (m, n, self._at_least_one(k)),
-            SHARED_FROM if count.text == "1" else MANY,
+            SHARED_PRODUCT if count.text == "1" else MOST_IN_TILES,
             lambda: self._shared(product, count, moves),
             lambda: self._each(product, count, moves),
         )

@@ -22,6 +22,7 @@ from phintys.backends.native.assembler.math.calls import BLOCKED_CHOLESKY, BLOCK
 from phintys.backends.native.assembler.records import Record
 from phintys.backends.native.assembler.types import INT32, INT64, PTR, VOID, Type, type_of
 from phintys.backends.native.assembler.values import Value
+from phintys.backends.native.limits import FACTOR_BLOCK, FACTOR_BLOCK_TILE
 from phintys.backends.native.routines.blas_functions import Matrix, Routines
 from phintys.backends.native.routines.blas_threads import begin_alone, end_alone, threads_of_blas
 from phintys.backends.native.routines.shared_ranges import run_ranges, runtime_of
@@ -32,14 +33,6 @@ if TYPE_CHECKING:
 
     from phintys.backends.native.assembler.module import Block, Module
 
-LEAST = 513
-"""The least number of rows for which this is used: smaller matrices fit into tiles of registers."""
-
-_BLOCK = 192
-"""Rows and columns of a block."""
-
-_TILE = 96
-"""Rows or columns of a block that a thread computes at once; it divides the size of a block."""
 
 BLOCKED = Record.packed(
     place=PTR,
@@ -82,9 +75,9 @@ def write_blocked_factor(module: Module, key: MathSymbol) -> None:
     divide = _kernel(module, type, "divide", _divide)
     with _function(module, key, type) as work:
         b = work.b
-        with loop(b, 0, work.n, _BLOCK) as block:
+        with loop(b, 0, work.n, FACTOR_BLOCK) as block:
             after = work.begin(block.index)[1]
-            below = divide_up(b, work.n - after, _TILE)
+            below = divide_up(b, work.n - after, FACTOR_BLOCK_TILE)
             work.share(subtract, below + 1)
             with leaving(b, b.ne(BLOCKED.load(b, work.call, "status"), 0), work.end):
                 pass
@@ -102,7 +95,7 @@ def _subtract(work: _Work, number: Value) -> None:
     b.begin(other)
     first, row = work.first, work.row_below(number - 1)
     with when(b, b.lt(0, first)):
-        lengths = (b.minimum_number(work.n - row, _TILE), work.after - first, first)
+        lengths = (b.minimum_number(work.n - row, FACTOR_BLOCK_TILE), work.after - first, first)
         turned = work.part(first, 0).transposed()
         work.add_product(lengths, work.part(row, 0), turned, (row, first), alpha=-1)
     b.jump(end)
@@ -120,7 +113,7 @@ def _factorize_diagonal(work: _Work) -> None:
 def _divide(work: _Work, number: Value) -> None:
     """Multiply a tile below the diagonal by the inverse of the transposed block on it."""
     first, row = work.first, work.row_below(number)
-    rows = work.b.minimum_number(work.n - row, _TILE)
+    rows = work.b.minimum_number(work.n - row, FACTOR_BLOCK_TILE)
     diagonal, target = work.at(first, first), work.at(row, first)
     work.triangular("trsm", "LUTN", (work.after - first, rows), 1, diagonal, target)
 
@@ -148,11 +141,11 @@ def write_blocked_inverse(module: Module, key: MathSymbol) -> None:
     )
     with _function(module, key, type) as work:
         b = work.b
-        blocks = divide_up(b, work.n, _BLOCK)
+        blocks = divide_up(b, work.n, FACTOR_BLOCK)
         work.share(invert, blocks)
-        with loop(b, _BLOCK, work.n, _BLOCK) as block:
+        with loop(b, FACTOR_BLOCK, work.n, FACTOR_BLOCK) as block:
             work.share(combine, b.binary("sdiv", work.begin(block.index)[0], work.tile))
-        work.share(multiply, blocks * blocks * (_BLOCK // _TILE))
+        work.share(multiply, blocks * blocks * (FACTOR_BLOCK // FACTOR_BLOCK_TILE))
         work.share(square, blocks)
         work.share(clear, blocks)
 
@@ -165,9 +158,9 @@ def _invert(work: _Work, number: Value) -> None:
 def _combine(work: _Work, number: Value) -> None:
     """Compute a tile of M, transposed, for the block of rows at hand."""
     b = work.b
-    first, rows, column = work.first, work.after - work.first, number * _TILE
+    first, rows, column = work.first, work.after - work.first, number * FACTOR_BLOCK_TILE
     target = (column, first)
-    _, end = work.block(b.binary("sdiv", column, b.constant(INT64, _BLOCK)))
+    _, end = work.block(b.binary("sdiv", column, b.constant(INT64, FACTOR_BLOCK)))
     own, right = work.part(column, column).transposed(), work.part(first, column).transposed()
     work.add_product((work.tile, rows, end - column), own, right, target, alpha=1, beta=0)
     with when(b, end < first):
@@ -211,9 +204,9 @@ def _pair(work: _Work, number: Value) -> Generator[tuple[Value, Value, Value]]:
     The first blocks, with the longest products, come first.
     """
     b = work.b
-    tiles = divide_up(b, work.n, _BLOCK) * (_BLOCK // _TILE)
+    tiles = divide_up(b, work.n, FACTOR_BLOCK) * (FACTOR_BLOCK // FACTOR_BLOCK_TILE)
     place = b.binary("sdiv", number, tiles)
-    column = (number - place * tiles) * _TILE
+    column = (number - place * tiles) * FACTOR_BLOCK_TILE
     first, after = work.block(place)
     with when(b, column < first):
         yield first, after, column
@@ -242,13 +235,13 @@ class _Work:
         self.place, self.n = BLOCKED.load(b, call, "place"), BLOCKED.load(b, call, "n")
         self._blas = Routines(b, type)
         self._one = b.constant(INT64, 1)
-        self.tile = b.constant(INT64, _TILE)
+        self.tile = b.constant(INT64, FACTOR_BLOCK_TILE)
 
     # ---- blocks
 
     def begin(self, first: Value) -> tuple[Value, Value]:
         """Make a block the one at hand; return its first row, and the one after it."""
-        after = self.b.minimum_number(first + _BLOCK, self.n)
+        after = self.b.minimum_number(first + FACTOR_BLOCK, self.n)
         BLOCKED.store(self.b, self.call, "first", first)
         BLOCKED.store(self.b, self.call, "after", after)
         return first, after
@@ -265,12 +258,12 @@ class _Work:
 
     def block(self, number: Value) -> tuple[Value, Value]:
         """Return the first row of a block, and the one after it."""
-        first = number * _BLOCK
-        return first, self.b.minimum_number(first + _BLOCK, self.n)
+        first = number * FACTOR_BLOCK
+        return first, self.b.minimum_number(first + FACTOR_BLOCK, self.n)
 
     def row_below(self, number: Value) -> Value:
         """Return the first row of a tile below the block at hand."""
-        return self.after + number * _TILE
+        return self.after + number * FACTOR_BLOCK_TILE
 
     def at(self, row: Value | int, column: Value | int) -> Value:
         """Return the address of an element."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from phintys.backends.native.assembler.control import divide_up, loop, when
 from phintys.backends.native.assembler.types import type_of
+from phintys.backends.native.limits import CONVOLUTION_NANOSECONDS, CONVOLUTION_VECTORS, WORK_SHIFT
 from phintys.backends.native.routines.range_function import RangeFunction
 from phintys.backends.native.routines.routine import Routine
 
@@ -18,14 +19,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.steps.call import LibraryCall
     from phintys.backends.native.writer.main_function import MainFunction
     from phintys.backends.native.writer.step_writer import StepWriter
-
-_PRODUCT = 0.03
-"""Nanoseconds for a product."""
-
-_WORK_SHIFT = 6
-
-_VECTORS = 8
-"""Vectors of a tile: enough sums for the processor not to wait for the last product."""
 
 
 class _Convolve(Routine):
@@ -40,7 +33,7 @@ class _Convolve(Routine):
     def work(self, call: LibraryCall[Any], main: MainFunction) -> Polynomial:
         """Return a rough estimate of its time."""
         factors = [call.options["n"], call.options["m"]]
-        return main.scaled(main.ring.product(factors), _PRODUCT)
+        return main.scaled(main.ring.product(factors), CONVOLUTION_NANOSECONDS)
 
     def emit(self, call: LibraryCall[Any], writer: StepWriter) -> None:
         """Write a function for a range of the tiles, and its call."""
@@ -48,7 +41,7 @@ class _Convolve(Routine):
         tiles = _Tiles(call, ranges)
         with loop(ranges.b, ranges.begin, ranges.end) as each:
             tiles.write(each.index * tiles.length)
-        nanoseconds = writer.estimate(self.work(call, writer.main)) >> _WORK_SHIFT
+        nanoseconds = writer.estimate(self.work(call, writer.main)) >> WORK_SHIFT
         total = writer.size(call.options["n"]) + writer.size(call.options["m"]) - 1
         count = divide_up(writer.b, total, tiles.length)
         ranges.call(count, nanoseconds, is_serial=False)
@@ -67,7 +60,7 @@ class _Tiles:
         b = self._b = ranges.b
         self._type = type_of(call.outputs[0].dtype)
         self._lanes = b.target.lanes(self._type)
-        self.length = self._lanes * _VECTORS
+        self.length = self._lanes * CONVOLUTION_VECTORS
         first, second = (ranges.pointer(array) for array in call.inputs)
         n, m = (ranges.size(call.options[name]) for name in "nm")
         is_longer = m <= n
@@ -115,7 +108,9 @@ class _Tiles:
     def _places(self, pointer: Value, start: Value) -> list[Value]:
         """Return the addresses of the vectors of a tile."""
         first = self._b.offset(pointer, start, self._type)
-        return [self._b.offset(first, at * self._lanes, self._type) for at in range(_VECTORS)]
+        return [
+            self._b.offset(first, at * self._lanes, self._type) for at in range(CONVOLUTION_VECTORS)
+        ]
 
     def _clear(self, start: Value) -> None:
         b, wide = self._b, self._type.of(self._lanes)
@@ -132,7 +127,7 @@ class _Tiles:
             factors = b.splat(factor, self._lanes)
             sources = self._places(self._long, start - each.index)
             values = [b.load(wide, source, align=1) for source in sources]
-            each.next(*map(self._plus, each.carried, values, [factors] * _VECTORS))
+            each.next(*map(self._plus, each.carried, values, [factors] * CONVOLUTION_VECTORS))
         for result, place in zip(each.results, places, strict=True):
             b.store(result, place, align=1)
 

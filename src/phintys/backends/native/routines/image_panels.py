@@ -13,6 +13,7 @@ from phintys.backends.native.assembler.elements import load, store
 from phintys.backends.native.assembler.records import Record
 from phintys.backends.native.assembler.types import INT64, PTR, VOID, Type
 from phintys.backends.native.assembler.values import Value
+from phintys.backends.native.limits import PANEL_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 _AXES = range(3)
 
-_PANEL_BYTES = 256
 
 CALL = Record.packed(
     source=PTR,  # images; or the gradient of the result
@@ -52,7 +52,7 @@ CALL = Record.packed(
 
 def panel_width(itemsize: int) -> int:
     """Return the number of places of a panel, for elements of a size in bytes."""
-    return _PANEL_BYTES // itemsize
+    return PANEL_BYTES // itemsize
 
 
 class Fields:

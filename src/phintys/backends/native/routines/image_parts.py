@@ -22,6 +22,7 @@ from phintys.backends.native.assembler.elements import load, store
 from phintys.backends.native.assembler.math import MathSymbol
 from phintys.backends.native.assembler.types import INT32, INT64, PTR, VOID, Type, type_of
 from phintys.backends.native.assembler.values import Value
+from phintys.backends.native.limits import SHARED_IMAGE_WORK
 from phintys.backends.native.routines.image_panels import (
     CALL,
     Fields,
@@ -34,9 +35,6 @@ from phintys.backends.native.routines.tiles import turned
 
 if TYPE_CHECKING:
     from phintys.backends.native.assembler.module import Module
-
-_SHARED_FROM = 1 << 19
-"""Multiplications from which threads share a call."""
 
 
 def image_symbol(name: str, type: Type) -> str:
@@ -78,7 +76,7 @@ def _shared(b: Builder, kernel: str, fields: Fields, count: Value) -> Value:
     work = work * fields.volume("k") * fields.volume("m")
     runtime = runtime_of(b)
     # A single range is not shared.
-    grain = b.select(work < _SHARED_FROM, b.maximum_number(count, 1), 0 - length)
+    grain = b.select(work < SHARED_IMAGE_WORK, b.maximum_number(count, 1), 0 - length)
     run_ranges(b, kernel, runtime, call, count, grain)
     return b.load(INT32, runtime.status)
 

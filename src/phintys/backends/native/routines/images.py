@@ -15,6 +15,7 @@ from phintys.backends.native.assembler.math.calls import (
     MAX_POOLED,
 )
 from phintys.backends.native.assembler.types import INT64, type_of
+from phintys.backends.native.limits import IMAGE_PRODUCT_NANOSECONDS, POOLING_NANOSECONDS
 from phintys.backends.native.routines.image_panels import CALL
 from phintys.backends.native.routines.image_parts import image_symbol
 from phintys.backends.native.routines.pool_parts import POOL, pool_symbol
@@ -30,12 +31,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.values import Array
     from phintys.backends.native.writer.main_function import MainFunction
     from phintys.backends.native.writer.step_writer import StepWriter
-
-_PRODUCT = 0.015
-"""Nanoseconds for a product."""
-
-_COMPARISON = 0.2
-"""The same for a comparison."""
 
 
 class _Images(Routine):
@@ -62,7 +57,7 @@ class _Images(Routine):
             *(f"{x}{at}" for x in "km" for at in range(3)),
         )
         factors = [call.options[name] for name in names]
-        return main.scaled(main.ring.product(factors), _PRODUCT)
+        return main.scaled(main.ring.product(factors), IMAGE_PRODUCT_NANOSECONDS)
 
     def line(self, call: LibraryCall[Any], explainer: Explainer) -> str:
         """Return the arrays, and the sizes of filters."""
@@ -94,7 +89,7 @@ class _MaxPool(Routine):
         """Return the time of the comparisons."""
         names = ("images", *(f"{letter}{axis}" for letter in "wm" for axis in range(3)))
         factors = [call.options[name] for name in names]
-        return main.scaled(main.ring.product(factors), _COMPARISON)
+        return main.scaled(main.ring.product(factors), POOLING_NANOSECONDS)
 
     def line(self, call: LibraryCall[Any], explainer: Explainer) -> str:
         """Return the arrays, and the size of windows."""

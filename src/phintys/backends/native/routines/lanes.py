@@ -1,8 +1,8 @@
 """Stacks of small matrices, computed side by side: one in each lane of vector registers.
 
-Matrices of a known size of up to :data:`UNROLLED` are numbers in registers, and what is written for
-them has no loops. Others are in memory of the function, where the same element of all lanes is one
-vector.
+Matrices of a known size of up to ``UNROLLED_ROWS`` are numbers in registers, and what is written
+for them has no loops. Others are in memory of the function, where the same element of all lanes is
+one vector.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from phintys._base.errors import IntegrityError
 from phintys.backends.native.assembler.control import loop
 from phintys.backends.native.assembler.types import INT64, Type
 from phintys.backends.native.assembler.values import Value
+from phintys.backends.native.limits import LANE_CHUNK, LANE_ROWS
 from phintys.backends.native.routines.tiles import turned
 
 if TYPE_CHECKING:
@@ -20,14 +21,6 @@ if TYPE_CHECKING:
 
     from phintys.backends.native.assembler.builder import Builder
 
-LARGEST = 16
-"""The largest number of rows or columns of a matrix that is computed in a lane."""
-
-UNROLLED = 4
-"""The largest known size that is written out without loops."""
-
-_CHUNK = 8
-"""How many neighbouring elements of a matrix are read at once, at most."""
 
 Length = int | Value
 """A length or a position: a number if the code is written out, otherwise an int64."""
@@ -131,7 +124,7 @@ class LaneMatrix:
         rows: Length,
         columns: Length,
         *,
-        room: int = LARGEST * LARGEST,
+        room: int = LANE_ROWS * LANE_ROWS,
         type: Type | None = None,
         is_turned: bool = False,
     ) -> None:
@@ -235,7 +228,7 @@ class LaneMatrix:
     ) -> None:
         """Write code for all elements: chunks, the last of which may overlap, or one by one."""
         b, total = self._b, self._total
-        width = min(self._lanes.count, _CHUNK)
+        width = min(self._lanes.count, LANE_CHUNK)
         if isinstance(total, int):
             while width > total:
                 width //= 2

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from phintys.backends.native.assembler.control import leaving, loop, when
 from phintys.backends.native.assembler.types import INT32, INT64, VOID, Type, type_of
+from phintys.backends.native.limits import BLOCKED_FACTOR_ROWS, TILED_FACTOR_ROWS
 from phintys.backends.native.routines.blocked_factors import (
     BLOCKED,
     blocked_factor_symbol,
     blocked_inverse_symbol,
 )
-from phintys.backends.native.routines.blocked_factors import LEAST as LEAST_BLOCKED
 from phintys.backends.native.routines.lanes import LaneMatrix, Lanes
 from phintys.backends.native.routines.range_function import OneIteration
 from phintys.backends.native.routines.small_factors import (
@@ -26,7 +26,6 @@ from phintys.backends.native.routines.small_factors import (
 )
 from phintys.backends.native.routines.small_systems import lu_symbol, triangle_symbol
 from phintys.backends.native.routines.stacks import MatrixCall, StackRoutine
-from phintys.backends.native.routines.tiled_factors import LARGEST as TILED
 from phintys.backends.native.routines.tiled_factors import factor_symbol, inverse_symbol
 
 if TYPE_CHECKING:
@@ -63,13 +62,13 @@ class _Potrf(StackRoutine):
     def line(self, call: LibraryCall[Any], explainer: Explainer) -> str:
         """Return which matrices are computed by code of our own."""
         line = super().line(call, explainer)
-        known, n = call.options["n"].known, call.options["n"].known or LEAST_BLOCKED
+        known, n = call.options["n"].known, call.options["n"].known or BLOCKED_FACTOR_ROWS
         if call.outputs[0].dtype.kind != "f" or line.endswith("in lanes"):
             return line
-        if known is None or n <= TILED:
-            line = f"{line}, in tiles up to {TILED} rows"
-        if call.options["count"].known == 1 and n >= LEAST_BLOCKED:
-            line = f"{line}, in blocks from {LEAST_BLOCKED} rows"
+        if known is None or n <= TILED_FACTOR_ROWS:
+            line = f"{line}, in tiles up to {TILED_FACTOR_ROWS} rows"
+        if call.options["count"].known == 1 and n >= BLOCKED_FACTOR_ROWS:
+            line = f"{line}, in blocks from {BLOCKED_FACTOR_ROWS} rows"
         return line
 
     def item(self, code: MatrixCall) -> Callable[[Value], Value | None]:
@@ -96,7 +95,7 @@ class _Potrf(StackRoutine):
     def _write_alone(self, code: MatrixCall) -> None:
         """Write the calls; threads share the work of one large matrix."""
         n, ranges, b = code.call.options["n"], code.ranges, code.b
-        is_large = n.known is None or n.known >= LEAST_BLOCKED
+        is_large = n.known is None or n.known >= BLOCKED_FACTOR_ROWS
         if code.type.kind != "f" or not isinstance(ranges, OneIteration) or not is_large:
             super()._write_alone(code)
             return
@@ -104,7 +103,7 @@ class _Potrf(StackRoutine):
             code.size(size)
         code.array(code.call.outputs[0])
         after = b.new_block("after")
-        with leaving(b, b.le(LEAST_BLOCKED, code.size(n)), after):
+        with leaving(b, b.le(BLOCKED_FACTOR_ROWS, code.size(n)), after):
             self._write_blocked(code, ranges)
         super()._write_alone(code)
         b.jump(after)
@@ -129,13 +128,13 @@ class _Potrf(StackRoutine):
     ) -> Value:
         """Write the call for one matrix, and return its status: by LAPACK if it is large."""
         b, known = code.b, code.call.options["n"].known
-        if code.type.kind != "f" or (known or 0) > TILED:
+        if code.type.kind != "f" or (known or 0) > TILED_FACTOR_ROWS:
             return by_lapack(place)
         if known is not None:
             return self.tiled(code, place, n)
         found = b.slot(INT64)
         medium, large, after = (b.new_block(name) for name in ("medium", "large", "after"))
-        b.branch(b.le(n, TILED), medium, large)
+        b.branch(b.le(n, TILED_FACTOR_ROWS), medium, large)
         b.begin(medium)
         b.store(self.tiled(code, place, n), found)
         b.jump(after)

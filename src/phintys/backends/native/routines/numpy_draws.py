@@ -23,6 +23,7 @@ from phintys.backends.native.assembler.types import (
     type_of,
 )
 from phintys.backends.native.assembler.values import Value
+from phintys.backends.native.limits import DRAW_NANOSECONDS
 from phintys.backends.native.routines.numpy_functions import numpy_symbol
 from phintys.backends.native.routines.routine import Routine
 
@@ -32,9 +33,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.values import Array
     from phintys.backends.native.writer.main_function import MainFunction
     from phintys.backends.native.writer.step_writer import StepWriter
-
-_EACH = 10.0
-"""Nanoseconds for a number, of most distributions."""
 
 
 # ---- what NumPy refuses ------------------------------------------------------------------------
@@ -229,7 +227,7 @@ class _NumpyDraw(Routine):
 
     def work(self, call: LibraryCall[Any], main: MainFunction) -> Polynomial:
         """Return a rough estimate of its time."""
-        return main.scaled(main.ring.of(call.options["count"]), _EACH)
+        return main.scaled(main.ring.of(call.options["count"]), DRAW_NANOSECONDS)
 
     def emit(self, call: LibraryCall[Any], writer: StepWriter) -> Value:
         """Check all parameters, and then draw."""
@@ -285,7 +283,7 @@ class _NumpyBounded(Routine):
 
     def work(self, call: LibraryCall[Any], main: MainFunction) -> Polynomial:
         """Return a rough estimate of its time."""
-        return main.scaled(main.ring.of(call.options["count"]), _EACH)
+        return main.scaled(main.ring.of(call.options["count"]), DRAW_NANOSECONDS)
 
     def emit(self, call: LibraryCall[Any], writer: StepWriter) -> Value:
         """Let NumPy fill the array, unless there is no such integer."""

@@ -24,6 +24,13 @@ from phintys.backends.native.assembler.math import MathSymbol
 from phintys.backends.native.assembler.math.calls import PRODUCT
 from phintys.backends.native.assembler.types import INT64, PTR, VOID, Type, type_of
 from phintys.backends.native.assembler.values import Value
+from phintys.backends.native.limits import (
+    MOST_IN_TILES,
+    NARROW_COLUMNS,
+    PACKED_ELEMENTS,
+    PRODUCT_TILE_ROWS,
+    TILED_LENGTH,
+)
 from phintys.backends.native.routines.blas_functions import Matrix, call_product
 
 if TYPE_CHECKING:
@@ -32,23 +39,9 @@ if TYPE_CHECKING:
     from phintys.backends.native.assembler.module import Module
     from phintys.backends.native.assembler.target import Target
 
-ROWS = 4
-"""Rows of a tile: this number of sums fills the pipeline of a full-width multiplier."""
-
-MANY = 32**3
-"""Multiplications above which BLAS is better in any case; see benchmarks/products.py."""
 
 ALL = 1 << 40
 """More multiplications than any product in tiles has."""
-
-_NARROW = (4, 2)
-"""Columns for which there is code without masks."""
-
-_LONGEST = 4096
-"""Maximum length of each axis of a small product, so that its work is a small number."""
-
-_PACKED = 2048
-"""Maximum elements of a small second matrix; it is copied if its rows are not contiguous."""
 
 
 def has_tiles(target: Target, type: Type) -> bool:
@@ -98,8 +91,8 @@ def most_in_tiles(
     if len(known) < len(lengths):
         return crossover(target, type) if is_repeated else 0
     work = work_of(known, target.lanes(type))
-    is_short = max(known) < _LONGEST and known[1] * known[2] <= _PACKED
-    return ALL if is_short and work <= min(crossover(target, type), MANY) else 0
+    is_short = max(known) < TILED_LENGTH and known[1] * known[2] <= PACKED_ELEMENTS
+    return ALL if is_short and work <= min(crossover(target, type), MOST_IN_TILES) else 0
 
 
 def product_symbol(target: Target, type: Type) -> str:
@@ -166,10 +159,10 @@ class _Product:
         b.ret()
 
     def _is_small(self) -> Value:
-        short = (self.m | self.n | self.k) < _LONGEST
+        short = (self.m | self.n | self.k) < TILED_LENGTH
         padded = (self.n + (self.lanes - 1)) & -self.lanes
         little_work = self.m * padded * self.k <= self.most
-        return short & little_work & (self.n * self.k <= _PACKED)
+        return short & little_work & (self.n * self.k <= PACKED_ELEMENTS)
 
     # ---- small products ----------------------------------------------------------------------
 
@@ -181,7 +174,7 @@ class _Product:
         b = self.b
         is_apart = b.ne(self.second.along, 1)
         done, others = b.new_block("done"), b.new_block("others")
-        for lanes in _NARROW:
+        for lanes in NARROW_COLUMNS:
             with leaving(b, b.eq(self.n, lanes), done):
                 with leaving(b, is_apart, done):
                     self._tiles(self.second, _Width(lanes, is_exact=True, is_apart=True))
@@ -194,7 +187,7 @@ class _Product:
     def _packed(self) -> Matrix:
         """Return the second matrix with contiguous rows."""
         b, second = self.b, self.second
-        room = b.slot(self.type, _PACKED)
+        room = b.slot(self.type, PACKED_ELEMENTS)
         is_apart = b.ne(second.along, 1)
         with when(b, is_apart), loop(b, 0, self.n) as column, loop(b, 0, self.k) as row:
             place = second.at(b, row.index, column.index, self.type)
@@ -215,10 +208,10 @@ class _Product:
         zero = b.constant(wide, 0.0)
         with loop(b, 0, lanes if width.is_exact else self.n, lanes) as column:
             mask = None if width.is_exact else lane_mask(b, self.n - column.index, lanes)
-            with loop(b, 0, self.m, ROWS) as block:
-                rows = [b.minimum_number(block.index + at, last) for at in range(ROWS)]
+            with loop(b, 0, self.m, PRODUCT_TILE_ROWS) as block:
+                rows = [b.minimum_number(block.index + at, last) for at in range(PRODUCT_TILE_ROWS)]
                 starts = [b.offset(self.first.pointer, row * self.first.down, type) for row in rows]
-                carried = [b.constant(INT64, 0), column.index, *[zero] * ROWS]
+                carried = [b.constant(INT64, 0), column.index, *[zero] * PRODUCT_TILE_ROWS]
                 with loop(b, 0, self.k, carried=carried) as inner:
                     along, at, *totals = inner.carried
                     right = self._right(second, at, width, mask)

@@ -16,6 +16,7 @@ from phintys.backends.native.assembler.math import MathSymbol
 from phintys.backends.native.assembler.records import Record
 from phintys.backends.native.assembler.types import INT32, INT64, PTR, VOID, Type, type_of
 from phintys.backends.native.assembler.values import Value
+from phintys.backends.native.limits import POOLING_RANGE, SHARED_POOLING
 from phintys.backends.native.routines.shared_ranges import run_ranges, runtime_of
 
 if TYPE_CHECKING:
@@ -25,10 +26,6 @@ if TYPE_CHECKING:
 
 _AXES = range(3)
 
-_RANGE = 1 << 14
-"""Elements that a thread compares in a range."""
-
-_SHARED_FROM = 1 << 16
 
 POOL = Record.packed(
     source=PTR,
@@ -62,8 +59,8 @@ def write_max_pool(module: Module, key: MathSymbol) -> None:
     )
     count = images * m0 * m1
     work = b.maximum_number(m2 * w0 * w1 * w2, 1)
-    grain = b.maximum_number(b.binary("sdiv", b.constant(INT64, _RANGE), work), 1)
-    grain = b.select(work * count < _SHARED_FROM, b.maximum_number(count, 1), grain)
+    grain = b.maximum_number(b.binary("sdiv", b.constant(INT64, POOLING_RANGE), work), 1)
+    grain = b.select(work * count < SHARED_POOLING, b.maximum_number(count, 1), grain)
     runtime = runtime_of(b)
     run_ranges(b, kernel, runtime, pool, count, grain)
     b.ret(b.load(INT32, runtime.status))

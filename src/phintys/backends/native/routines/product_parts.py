@@ -34,6 +34,24 @@ from phintys.backends.native.assembler.math import MathSymbol
 from phintys.backends.native.assembler.records import Record
 from phintys.backends.native.assembler.types import INT32, INT64, PTR, VOID, Type, type_of
 from phintys.backends.native.assembler.values import Value
+from phintys.backends.native.limits import (
+    BATCH_WORK,
+    BLAS_TILE_COLUMNS,
+    BLAS_TILE_ROWS,
+    BLAS_TILE_WORK,
+    BLAS_TILED_ELEMENTS,
+    INNER_UNIT,
+    LEAST_STRIP_COLUMNS,
+    LEAST_STRIP_ROWS,
+    MOST_PRODUCT_PARTS,
+    PRODUCT_CALL_INNER,
+    PRODUCT_CALL_WORK,
+    PRODUCT_PART_WORK,
+    STRIP_COLUMNS,
+    STRIPS_CALL_ELEMENTS,
+    VECTOR_CALL_ELEMENTS,
+    VECTOR_PART_ELEMENTS,
+)
 from phintys.backends.native.routines.blas_functions import Matrix, Routines, call_product
 from phintys.backends.native.routines.blas_threads import (
     BLAS_THREADS,
@@ -46,54 +64,12 @@ from phintys.backends.native.routines.shared_ranges import run_ranges, runtime_o
 if TYPE_CHECKING:
     from phintys.backends.native.assembler.module import Module
 
-SHARED_FROM, VECTOR_SHARED_FROM = 1 << 17, 1 << 12
-"""Multiplications of a product, and elements of a matrix multiplied by a vector, below which
-libraries use a single thread anyway, so they are called directly."""
 
 ROWS = 24
 """Rows of a strip are a multiple of this."""
 
-_LEAST_ROWS = 48
-"""Minimum rows of a strip: each part packs the other matrix again, so thin strips are slow."""
-
-_COLUMNS = 64
-_LEAST_COLUMNS = 128
-_MOST_PARTS = 64
-
-_TILE_ROWS, _TILE_COLUMNS = 504, 1024
-_TILE_WORK = 1 << 30
-"""The largest tile, unless one of the matrices is thin, and its multiplications."""
-
-_TILED_FROM = 1 << 21
-"""Elements of a result above which tiles are better than strips, if there is enough work."""
-
-_STRIPS_CALL = 1 << 22
-"""Maximum elements of a result that a thread computes in one call of several strips, if the result
-has more than twice as many: a short inner axis is little work, but writing results takes time."""
-
-_CALL_WORK = 1 << 29
-"""Multiplications of one call, for float64: a twentieth of a second on a slow machine."""
-
-_CALL_INNER = 1 << 17
-"""The longest inner axis of one call, for float64: thin matrices are read from memory."""
-
 _LONGEST_LENGTH = 1 << 30
-"""Lengths above which a product is always divided."""
-
-_INNER_UNIT = 8
-"""Pieces of a split inner axis are multiples of this."""
-
-_LEAST_WORK = 1 << 22
-"""Multiplications of a part, for float64: a tenth of a millisecond."""
-
-_VECTOR_ELEMENTS = 1 << 17
-"""Elements of a part of a matrix that a vector is multiplied by, for float64."""
-
-_VECTOR_CALL = 1 << 22
-"""Approximate number of elements of parts between two signal checks, for float64."""
-
-_BATCH_WORK = 1 << 22
-"""Multiplications of small products that a thread computes between two signal checks."""
+"""Lengths above which a product is always divided, as libraries count with 32 bits."""
 
 _PRODUCT = Record.packed(
     m=INT64,
@@ -211,7 +187,7 @@ def _write_kernel(module: Module, type: Type) -> None:
         # Several parts at once are whole rows.
         next_row = row + b.maximum_number(b.binary("sdiv", step, across), 1)
         rows = [_edge(b, number, down, m, ROWS) for number in (row, next_row)]
-        columns = [_edge(b, number, across, n, _COLUMNS) for number in (column, column + 1)]
+        columns = [_edge(b, number, across, n, STRIP_COLUMNS) for number in (column, column + 1)]
         b.call(cell, VOID, [block, *rows, *columns])
     b.ret()
 
@@ -264,7 +240,7 @@ def _write_shared(b: Builder, type: Type) -> None:
     b.branch(is_stack, stacked, singly)
 
     b.begin(stacked)
-    share = b.binary("sdiv", b.constant(INT64, _BATCH_WORK), b.maximum_number(work, 1))
+    share = b.binary("sdiv", b.constant(INT64, BATCH_WORK), b.maximum_number(work, 1))
     run_ranges(b, stack, runtime, block, count, zero - b.maximum_number(share, 1))
     b.jump(end)
 
@@ -325,7 +301,7 @@ def _run_pieces(b: Builder, type: Type, run: tuple[Any, ...], k: Value, most: Va
 def _least_work(type: Type) -> int:
     """Return the number of multiplications that take as long as those of a part of float64."""
     of_type = {"float32": 2.0, "float64": 1.0, "complex64": 0.5, "complex128": 0.25}[type.name]
-    return int(_LEAST_WORK * of_type)
+    return int(PRODUCT_PART_WORK * of_type)
 
 
 def _cut(
@@ -338,40 +314,46 @@ def _cut(
     """
     one, zero = b.constant(INT64, 1), b.constant(INT64, 0)
     least = _least_work(type)
-    most = b.minimum_number(_quotient(b, work, least), _MOST_PARTS)
+    most = b.minimum_number(_quotient(b, work, least), MOST_PRODUCT_PARTS)
     # Matrices with too few rows for two good strips are divided in two nevertheless.
     by_rows = b.maximum_number(
-        _quotient(b, m, _LEAST_ROWS), b.minimum_number(_quotient(b, m, ROWS), 2)
+        _quotient(b, m, LEAST_STRIP_ROWS), b.minimum_number(_quotient(b, m, ROWS), 2)
     )
     strips = _power_of_two(b, b.minimum_number(most, by_rows))
-    by_columns = _quotient(b, n, _LEAST_COLUMNS)
+    by_columns = _quotient(b, n, LEAST_STRIP_COLUMNS)
     few_rows = m < 2 * ROWS
     columns = _power_of_two(b, b.minimum_number(most, by_columns))
     columns = b.select(few_rows, columns, one)
 
     elements = m * n
-    is_tiled = b.lt(_TILE_WORK * least // _LEAST_WORK, work) & b.lt(_TILED_FROM, elements)
-    longest = _CALL_INNER * least // _LEAST_WORK
+    is_tiled = b.lt(BLAS_TILE_WORK * least // PRODUCT_PART_WORK, work) & b.lt(
+        BLAS_TILED_ELEMENTS, elements
+    )
+    longest = PRODUCT_CALL_INNER * least // PRODUCT_PART_WORK
     length = b.maximum_number(b.minimum_number(k, longest), 1)
-    tile = _TILE_WORK // 2 if type.name == "complex128" else _TILE_WORK
-    width = b.maximum_number(b.minimum_number(n, _TILE_COLUMNS), 1)
-    rows = _tile_length(b, tile, length * width, width, _LEAST_ROWS, _TILE_ROWS)
+    tile = BLAS_TILE_WORK // 2 if type.name == "complex128" else BLAS_TILE_WORK
+    width = b.maximum_number(b.minimum_number(n, BLAS_TILE_COLUMNS), 1)
+    rows = _tile_length(b, tile, length * width, width, LEAST_STRIP_ROWS, BLAS_TILE_ROWS)
     height = b.maximum_number(b.minimum_number(m, rows), 1)
-    width = _tile_length(b, tile, length * height, height, _COLUMNS, _TILE_COLUMNS)
+    width = _tile_length(b, tile, length * height, height, STRIP_COLUMNS, BLAS_TILE_COLUMNS)
     down = b.select(is_tiled, b.maximum_number(b.binary("sdiv", m, rows), 1), strips)
     across = b.select(is_tiled, b.maximum_number(b.binary("sdiv", n, width), 1), columns)
     is_strips = ~(is_tiled | few_rows)
 
     # A few thick strips are best: a thread may compute all of them in one call.
-    some = b.binary("sdiv", _STRIPS_CALL * down, b.maximum_number(elements, 1))
-    some = b.select(b.lt(2 * _STRIPS_CALL, elements), zero - b.maximum_number(some, 1), zero)
+    some = b.binary("sdiv", STRIPS_CALL_ELEMENTS * down, b.maximum_number(elements, 1))
+    some = b.select(
+        b.lt(2 * STRIPS_CALL_ELEMENTS, elements), zero - b.maximum_number(some, 1), zero
+    )
     grain = b.select(is_strips, some, zero - 1)
     part = divide_up(b, m, down) * divide_up(b, n, across)
     largest = b.maximum_number(b.select(is_strips, elements, part), 1)
-    inner = b.binary("sdiv", b.constant(INT64, _CALL_WORK * least // _LEAST_WORK), largest)
+    inner = b.binary(
+        "sdiv", b.constant(INT64, PRODUCT_CALL_WORK * least // PRODUCT_PART_WORK), largest
+    )
     inner = b.maximum_number(b.minimum_number(inner, longest), 1)
     pieces = b.maximum_number(divide_up(b, k, inner), 1)
-    inner = divide_up(b, b.maximum_number(divide_up(b, k, pieces), 1), _INNER_UNIT) * _INNER_UNIT
+    inner = divide_up(b, b.maximum_number(divide_up(b, k, pieces), 1), INNER_UNIT) * INNER_UNIT
     return down, across, grain, b.select(is_strips, one, zero), inner
 
 
@@ -385,7 +367,7 @@ def _tile_length(b: Builder, tile: int, work: Value, other: Value, least: int, m
     Thin tiles are longer, so that each is worth a call.
     """
     length = b.binary("sdiv", b.constant(INT64, tile), work)
-    longest = b.binary("sdiv", b.constant(INT64, _TILE_ROWS * _TILE_COLUMNS), other)
+    longest = b.binary("sdiv", b.constant(INT64, BLAS_TILE_ROWS * BLAS_TILE_COLUMNS), other)
     return b.minimum_number(b.maximum_number(length, least), b.maximum_number(longest, most))
 
 
@@ -474,13 +456,15 @@ def _write_vector(module: Module, type: Type, name: str, kernel: str) -> None:
     given = dict(zip(_VECTOR.fields, b.arguments[3:], strict=False))
     for field, value in given.items():
         _VECTOR.store(b, block, field, value)
-    elements, most = (size * 8 // type.itemsize for size in (_VECTOR_ELEMENTS, _VECTOR_CALL))
+    elements, most = (
+        size * 8 // type.itemsize for size in (VECTOR_PART_ELEMENTS, VECTOR_CALL_ELEMENTS)
+    )
     # Rows may be long, too.
-    low = b.maximum_number(b.minimum_number(rows, _COLUMNS), 1)
+    low = b.maximum_number(b.minimum_number(rows, STRIP_COLUMNS), 1)
     inner = b.binary("sdiv", b.constant(INT64, 2 * most), low)
     length = b.maximum_number(b.minimum_number(columns, inner), 1)
     height = divide_up(b, b.constant(INT64, elements), length)
-    height = divide_up(b, height, _COLUMNS) * _COLUMNS
+    height = divide_up(b, height, STRIP_COLUMNS) * STRIP_COLUMNS
     parts = b.maximum_number(b.binary("sdiv", rows, height), 1)
     parts = b.select(_is_cut(b, threads, rows), parts, 1)
     _VECTOR.store(b, block, "parts", parts)
@@ -518,7 +502,7 @@ def _write_vector_kernel(module: Module, type: Type, name: str) -> None:
     y_step = field("y_step")
     with loop(b, begin, end) as each:
         row, next_row = (
-            _edge(b, number, parts, rows, _COLUMNS) for number in (each.index, each.index + 1)
+            _edge(b, number, parts, rows, STRIP_COLUMNS) for number in (each.index, each.index + 1)
         )
         start = matrix.at(b, row, b.constant(INT64, 0), type)
         y = b.offset(field("y"), row * y_step, type)

@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from phintys.backends.native.assembler.types import type_of
-from phintys.backends.native.routines.blas_calls import FLOPS, BlasCall, GemmCall, GemvCall
+from phintys.backends.native.limits import PRODUCT_FLOPS
+from phintys.backends.native.routines.blas_calls import BlasCall, GemmCall, GemvCall
 from phintys.backends.native.routines.outlined_products import most_in_tiles
 from phintys.backends.native.routines.routine import Routine
 from phintys.backends.native.values import Array
@@ -59,7 +60,7 @@ class Product(Routine):
         """Return the time of the multiplications."""
         factors = [call.options[name] for name in "mnk" if name in call.options]
         factors += [entry[0] for entry in call.options.get("batch", ())]
-        return main.scaled(main.ring.product(factors), 1 / FLOPS)
+        return main.scaled(main.ring.product(factors), 1 / PRODUCT_FLOPS)
 
     def line(self, call: LibraryCall[Product], explainer: Explainer) -> str:
         """Return the operands, as passed, and the lengths of the loops."""

@@ -16,18 +16,13 @@ from phintys.backends.native.assembler.math import MathSymbol
 from phintys.backends.native.assembler.math.calls import COLUMNS
 from phintys.backends.native.assembler.types import INT64, PTR, VOID, Type, type_of
 from phintys.backends.native.assembler.values import Value
+from phintys.backends.native.limits import COLUMNS_SIDE_BY_SIDE, VECTORS_BY_COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from phintys.backends.native.assembler.module import Module
     from phintys.backends.native.assembler.target import Target
-
-MOST_BY_COLUMNS = 1 << 12
-"""Elements of the largest matrix; BLAS is as fast for larger ones."""
-
-_VECTORS = 2
-_SIDE_BY_SIDE = 4
 
 
 def columns_symbol(target: Target, type: Type) -> str:
@@ -63,9 +58,9 @@ class _Columns:
     def write(self) -> None:
         """Write all rows."""
         b, lanes = self.b, self.lanes
-        whole = self.m & -(_VECTORS * lanes)
-        with loop(b, 0, whole, _VECTORS * lanes) as rows:
-            self._rows(rows.index, lanes, _VECTORS)
+        whole = self.m & -(VECTORS_BY_COLUMNS * lanes)
+        with loop(b, 0, whole, VECTORS_BY_COLUMNS * lanes) as rows:
+            self._rows(rows.index, lanes, VECTORS_BY_COLUMNS)
         end = self.m & -lanes
         with when(b, whole < end):
             self._rows(whole, lanes, 1)
@@ -86,10 +81,12 @@ class _Columns:
         b, wide = self.b, self.type.of(lanes)
         zero = b.constant(wide, 0.0)
         start = b.offset(self.a, first, self.type)
-        whole = self.n & -_SIDE_BY_SIDE
-        with loop(b, 0, whole, _SIDE_BY_SIDE, carried=[zero] * (vectors * _SIDE_BY_SIDE)) as some:
+        whole = self.n & -COLUMNS_SIDE_BY_SIDE
+        with loop(
+            b, 0, whole, COLUMNS_SIDE_BY_SIDE, carried=[zero] * (vectors * COLUMNS_SIDE_BY_SIDE)
+        ) as some:
             totals: list[Value] = []
-            for side in range(_SIDE_BY_SIDE):
+            for side in range(COLUMNS_SIDE_BY_SIDE):
                 mine = some.carried[side * vectors : (side + 1) * vectors]
                 totals += self._column(some.index + side, start, mine, mask)
             some.next(*totals)

@@ -15,14 +15,10 @@ from phintys.backends.native.assembler.control import loop
 from phintys.backends.native.assembler.math import MathSymbol
 from phintys.backends.native.assembler.math.calls import BY_ROWS
 from phintys.backends.native.assembler.types import INT64, PTR, VOID, Type, type_of
+from phintys.backends.native.limits import ROWS_SIDE_BY_SIDE
 
 if TYPE_CHECKING:
     from phintys.backends.native.assembler.module import Module
-
-MOST_BY_ROWS = 1 << 6
-"""Elements of the largest matrix; BLAS is as fast for larger ones."""
-
-_SIDE_BY_SIDE = 4
 
 
 def rows_symbol(type: Type) -> str:
@@ -43,10 +39,10 @@ def write_rows(module: Module, key: MathSymbol) -> None:
     m, n, a, down, x, x_step, y, y_step, alpha, beta = b.arguments
     zero, last = b.constant(type, 0.0), m - 1
     adds = b.ne(beta, 0.0)
-    with loop(b, 0, m, _SIDE_BY_SIDE) as rows:
-        numbers = [b.minimum_number(rows.index + at, last) for at in range(_SIDE_BY_SIDE)]
+    with loop(b, 0, m, ROWS_SIDE_BY_SIDE) as rows:
+        numbers = [b.minimum_number(rows.index + at, last) for at in range(ROWS_SIDE_BY_SIDE)]
         starts = [b.offset(a, number * down, type) for number in numbers]
-        with loop(b, 0, n, carried=[zero] * _SIDE_BY_SIDE) as along:
+        with loop(b, 0, n, carried=[zero] * ROWS_SIDE_BY_SIDE) as along:
             element = b.load(type, b.offset(x, along.index * x_step, type))
             along.next(
                 *[

@@ -9,7 +9,7 @@ from phintys.backends.native.assembler.builder import Builder
 from phintys.backends.native.assembler.control import loop
 from phintys.backends.native.assembler.types import INT64, PTR, VOID
 from phintys.backends.native.assembler.values import Value
-from phintys.backends.native.frame import GRAIN_NANOSECONDS, PARALLEL_NANOSECONDS
+from phintys.backends.native.limits import ALIGNED_RANGE, GRAIN_NANOSECONDS, PARALLEL_NANOSECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.sizes import Size
     from phintys.backends.native.values import Array
     from phintys.backends.native.writer.step_writer import StepWriter
-
-_ALIGNED = 16
-"""Ranges of more matrices than this begin at its multiples: few lanes are left over then."""
 
 
 class RangeFunction:
@@ -104,7 +101,7 @@ class RangeFunction:
         b.begin(shared)
         each = b.maximum_number(b.binary("sdiv", nanoseconds, b.maximum_number(count, 1)), 1)
         grain = b.binary("sdiv", b.constant(INT64, GRAIN_NANOSECONDS), each)
-        grain = b.select(grain < _ALIGNED, b.maximum_number(grain, 1), grain & -_ALIGNED)
+        grain = b.select(grain < ALIGNED_RANGE, b.maximum_number(grain, 1), grain & -ALIGNED_RANGE)
         if is_serial:
             writer.in_order(function, values, count, grain)
         else:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from phintys.backends.native.assembler.control import loop
 from phintys.backends.native.assembler.elements import gather
 from phintys.backends.native.assembler.types import BOOL, INT64, type_of
+from phintys.backends.native.limits import SEARCH_NANOSECONDS, SEARCHED_VECTORS, WORK_SHIFT
 from phintys.backends.native.routines.range_function import RangeFunction
 from phintys.backends.native.routines.routine import Routine
 
@@ -16,14 +17,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.steps.call import LibraryCall
     from phintys.backends.native.writer.main_function import MainFunction
     from phintys.backends.native.writer.step_writer import StepWriter
-
-_EACH = 10.0
-"""Nanoseconds for a value: the length of the vector is known only when the call runs."""
-
-_WORK_SHIFT = 6
-
-_ABREAST = 4
-"""Vectors of values that are searched at once, so that one need not wait for memory."""
 
 
 class _SearchSorted(Routine):
@@ -37,13 +30,13 @@ class _SearchSorted(Routine):
 
     def work(self, call: LibraryCall[Any], main: MainFunction) -> Polynomial:
         """Return a rough estimate of its time."""
-        return main.scaled(main.ring.of(call.options["count"]), _EACH)
+        return main.scaled(main.ring.of(call.options["count"]), SEARCH_NANOSECONDS)
 
     def emit(self, call: LibraryCall[Any], writer: StepWriter) -> None:
         """Write a function for a range of the values, and its call."""
         ranges = RangeFunction(writer)
         _Search(call, ranges).write()
-        nanoseconds = writer.estimate(self.work(call, writer.main)) >> _WORK_SHIFT
+        nanoseconds = writer.estimate(self.work(call, writer.main)) >> WORK_SHIFT
         ranges.call(writer.size(call.options["count"]), nanoseconds, is_serial=False)
 
 
@@ -74,9 +67,9 @@ class _Search:
         if self._type.kind == "f":
             self._place_of_nan = self._n if self._is_right else self._count_of_numbers(steps)
         lanes = b.target.lanes(INT64)
-        whole = begin + ((end - begin) & -(lanes * _ABREAST))
-        with loop(b, begin, whole, lanes * _ABREAST) as each:
-            self._search([each.index + lanes * at for at in range(_ABREAST)], lanes, steps)
+        whole = begin + ((end - begin) & -(lanes * SEARCHED_VECTORS))
+        with loop(b, begin, whole, lanes * SEARCHED_VECTORS) as each:
+            self._search([each.index + lanes * at for at in range(SEARCHED_VECTORS)], lanes, steps)
         with loop(b, whole, end) as each:
             self._search([each.index], 1, steps)
         b.jump(after)

@@ -8,14 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from phintys.backends.native.assembler.control import when
-from phintys.backends.native.routines.lanes import (
-    LARGEST,
-    Cell,
-    LaneMatrix,
-    Lanes,
-    Length,
-    Line,
-)
+from phintys.backends.native.limits import LANE_ROWS
+from phintys.backends.native.routines.lanes import Cell, LaneMatrix, Lanes, Length, Line
 
 if TYPE_CHECKING:
     from phintys.backends.native.assembler.values import Value
@@ -23,7 +17,7 @@ if TYPE_CHECKING:
 
 def _vector(lanes: Lanes, n: Length) -> Line:
     """Return room for n numbers."""
-    return LaneMatrix(lanes, 1, n, room=LARGEST).row(0)
+    return LaneMatrix(lanes, 1, n, room=LANE_ROWS).row(0)
 
 
 def _scale(lanes: Lanes, line: Line, factor: Value, start: Length, stop: Length) -> None:

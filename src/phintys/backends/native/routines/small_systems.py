@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.assembler.module import Module
     from phintys.backends.native.assembler.values import Value
 
-LARGEST_SYSTEM = 8
-"""The most rows, and right sides, of systems for which these are used."""
-
 
 def lu_symbol(type: Type) -> str:
     """Return the symbol of the function that factorizes.

@@ -13,12 +13,19 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from phintys.backends.native.assembler.control import leaving, loop, when
 from phintys.backends.native.assembler.types import INT64, Type, type_of
 from phintys.backends.native.assembler.values import Value
+from phintys.backends.native.limits import (
+    LANE_ROWS,
+    SMALL_SYSTEM_ROWS,
+    STACKED_MATRIX_NANOSECONDS,
+    UNROLLED_AT_RUN_TIME,
+    UNROLLED_ROWS,
+    WORK_SHIFT,
+)
 from phintys.backends.native.routines.blas_threads import one_thread
-from phintys.backends.native.routines.lanes import LARGEST, UNROLLED, Lanes
+from phintys.backends.native.routines.lanes import Lanes
 from phintys.backends.native.routines.lapack import Arguments
 from phintys.backends.native.routines.range_function import OneIteration, RangeFunction
 from phintys.backends.native.routines.routine import Routine
-from phintys.backends.native.routines.small_systems import LARGEST_SYSTEM
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -35,14 +42,6 @@ if TYPE_CHECKING:
 _NO_FAILURE = 2**63 - 1
 _STATUS_BITS = 31
 """A failure is a position and a status in one number, so that the first one is the least."""
-
-_WORK_SHIFT = 6
-
-_WRITTEN_OUT = (3, 2)
-"""Sizes for which code without loops is written if the size is not known."""
-
-_EACH = 15.0
-"""Nanoseconds for a matrix, however small."""
 
 
 class MatrixCall(Arguments):
@@ -166,7 +165,7 @@ class MatrixCall(Arguments):
         sizes = [self.call.options[name] for name in names]
         found = [self._assumed.get(size, size.known) for size in sizes]
         known = [number for number in found if number is not None]
-        if len(known) == len(sizes) and max(known) <= UNROLLED:
+        if len(known) == len(sizes) and max(known) <= UNROLLED_ROWS:
             return list(known)
         return [self.size(size) for size in sizes]
 
@@ -244,7 +243,7 @@ class StackRoutine(Routine):
         n, count = call.options["n"], call.options["count"]
         factors = [count, n, n, call.options.get("k", n)]
         steps = main.scaled(main.ring.product(factors), self.nanoseconds)
-        return main.ring.add(steps, main.scaled(main.ring.of(count), _EACH))
+        return main.ring.add(steps, main.scaled(main.ring.of(count), STACKED_MATRIX_NANOSECONDS))
 
     def line(self, call: LibraryCall[Any], explainer: Explainer) -> str:
         """Return whether small matrices are computed in lanes, as well."""
@@ -253,7 +252,7 @@ class StackRoutine(Routine):
         if not lengths or not self.has_lanes(type_of(call.outputs[0].dtype)):
             return line
         is_known = all(size.known is not None for size in lengths)
-        return f"{line}, in lanes" + f" up to {LARGEST} rows" * (not is_known)
+        return f"{line}, in lanes" + f" up to {LANE_ROWS} rows" * (not is_known)
 
     def emit(self, call: LibraryCall[Any], writer: StepWriter) -> tuple[Value, Value] | None:
         """Write the calls, and return the status and the position of the first failure."""
@@ -265,7 +264,7 @@ class StackRoutine(Routine):
         else:
             ranges = RangeFunction(writer)
             self._write(MatrixCall(call, ranges, failures))
-            nanoseconds = writer.estimate(self.work(call, writer.main)) >> _WORK_SHIFT
+            nanoseconds = writer.estimate(self.work(call, writer.main)) >> WORK_SHIFT
             # There is one workspace, not one for each thread.
             is_serial = bool(call.workspace)
             ranges.call(writer.size(call.options["count"]), nanoseconds, is_serial=is_serial)
@@ -290,7 +289,7 @@ class StackRoutine(Routine):
         for assumed in _usual(lengths):
             with leaving(b, code.all(b.eq, assumed), after), code.assuming(assumed):
                 code.side_by_side(self.group(code))
-        with leaving(b, code.all(b.le, dict.fromkeys(unknown, LARGEST)), after):
+        with leaving(b, code.all(b.le, dict.fromkeys(unknown, LANE_ROWS)), after):
             code.side_by_side(self.group(code))
         code.one_by_one(self.item(code))
         b.jump(after)
@@ -304,7 +303,7 @@ class StackRoutine(Routine):
             code.one_by_one(self.item(code))
             return
         after = b.new_block("after")
-        sizes = dict.fromkeys(_lengths(code.call), LARGEST_SYSTEM)
+        sizes = dict.fromkeys(_lengths(code.call), SMALL_SYSTEM_ROWS)
         with leaving(b, code.all(b.le, sizes), after):
             zero = b.constant(INT64, 0)
             status = small(zero)
@@ -340,10 +339,10 @@ class StackRoutine(Routine):
 def _usual(lengths: Sequence[Size]) -> Iterator[dict[Size, int]]:
     """Yield usual values of small lengths, of which one at least is not known."""
     n, k = lengths[0], lengths[-1]
-    for rows in _WRITTEN_OUT if n.known is None else (n.known,):
+    for rows in UNROLLED_AT_RUN_TIME if n.known is None else (n.known,):
         columns = (rows,) if k is n else (1, rows) if k.known is None else (k.known,)
         for column in columns:
-            if max(rows, column) <= UNROLLED:
+            if max(rows, column) <= UNROLLED_ROWS:
                 yield {n: rows, k: column}
 
 
@@ -359,12 +358,12 @@ def _is_repeated_alone(code: MatrixCall) -> bool:
         code.ranges.is_repeated
         and code.type.kind == "f"
         and code.call.options["count"].known == 1
-        and all(length is None or length <= LARGEST_SYSTEM for length in known)
+        and all(length is None or length <= SMALL_SYSTEM_ROWS for length in known)
     )
 
 
 def _small_lengths(call: LibraryCall[Any]) -> list[Size]:
     """Return the lengths of the matrices of a call, unless one is large or there is one matrix."""
     lengths = _lengths(call)
-    is_large = any((size.known or 0) > LARGEST for size in lengths)
+    is_large = any((size.known or 0) > LANE_ROWS for size in lengths)
     return [] if is_large or call.options["count"].known == 1 else lengths

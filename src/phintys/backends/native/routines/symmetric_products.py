@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any
 from phintys.backends.native.assembler.control import divide_up, loop
 from phintys.backends.native.assembler.types import INT64, Type, type_of
 from phintys.backends.native.assembler.values import Value
-from phintys.backends.native.routines.blas_calls import FLOPS, GemmCall
+from phintys.backends.native.limits import (
+    MIRRORED_ROWS,
+    PRODUCT_FLOPS,
+    SYMMETRIC_BLOCK,
+    SYMMETRIC_ROWS,
+    SYMMETRIC_STEPS,
+)
+from phintys.backends.native.routines.blas_calls import GemmCall
 from phintys.backends.native.routines.blas_functions import Matrix, Routines
 from phintys.backends.native.routines.blas_threads import one_thread
 from phintys.backends.native.routines.products import MatrixProduct
@@ -18,14 +25,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.routines.products import Product
     from phintys.backends.native.steps.call import LibraryCall
     from phintys.backends.native.writer.step_writer import StepWriter
-
-_BLOCK = 128
-"""Rows of the result that are computed at once."""
-
-_LEAST_ROWS, _LEAST_STEPS = 2 * _BLOCK, 64
-"""Smaller products are computed whole: a copy of the triangle would take as long as its half."""
-
-_ROWS_AT_ONCE = 8
 
 
 class _SymmetricProduct(MatrixProduct):
@@ -40,7 +39,7 @@ class _SymmetricProduct(MatrixProduct):
             writer.pointer(array)
         n, k = (writer.size(call.options[name]) for name in "nk")
         half, whole, after = (b.new_block(name) for name in ("half", "whole", "after"))
-        b.branch(b.le(_LEAST_ROWS, n) & b.le(_LEAST_STEPS, k), half, whole)
+        b.branch(b.le(SYMMETRIC_ROWS, n) & b.le(SYMMETRIC_STEPS, k), half, whole)
         b.begin(half)
         _write_half(call, writer)
         b.jump(after)
@@ -63,8 +62,8 @@ def _write_half(call: LibraryCall[Any], writer: StepWriter) -> None:
         c = b.offset(c, ranges.size(options["c_offset"]), type_)
     blas = Routines(b, type_)
     with one_thread(b), loop(b, ranges.begin, ranges.end) as block:
-        first = block.index * _BLOCK
-        rows = b.minimum_number(n - first, _BLOCK)
+        first = block.index * SYMMETRIC_BLOCK
+        rows = b.minimum_number(n - first, SYMMETRIC_BLOCK)
         above = first + rows
         own = Matrix(b.offset(start, first * factor.down, type_), *steps)
         place = b.offset(c, first * n, type_)
@@ -72,8 +71,8 @@ def _write_half(call: LibraryCall[Any], writer: StepWriter) -> None:
         _mirror(Matrix(c, n, one), (first, above), type_, b)
     outer, length = writer.size(options["n"]), writer.size(options["k"])
     nanoseconds = outer * outer * length
-    nanoseconds = writer.b.binary("sdiv", nanoseconds, writer.b.constant(INT64, 2 * FLOPS))
-    ranges.call(divide_up(writer.b, outer, _BLOCK), nanoseconds, is_serial=False)
+    nanoseconds = writer.b.binary("sdiv", nanoseconds, writer.b.constant(INT64, 2 * PRODUCT_FLOPS))
+    ranges.call(divide_up(writer.b, outer, SYMMETRIC_BLOCK), nanoseconds, is_serial=False)
 
 
 def _mirror(c: Matrix, block: tuple[Value, Value], type: Type, b: Builder) -> None:
@@ -84,8 +83,8 @@ def _mirror(c: Matrix, block: tuple[Value, Value], type: Type, b: Builder) -> No
         value = b.load(type, c.at(b, row, column, type))
         b.store(value, c.at(b, column, row, type))
 
-    with loop(b, 0, first, _ROWS_AT_ONCE) as several, loop(b, first, above) as row:
-        for at in range(_ROWS_AT_ONCE):  # which divides the rows of a block
+    with loop(b, 0, first, MIRRORED_ROWS) as several, loop(b, first, above) as row:
+        for at in range(MIRRORED_ROWS):  # which divides the rows of a block
             copy(row.index, several.index + at)
     with loop(b, first, above) as row, loop(b, first, row.index) as column:
         copy(row.index, column.index)

@@ -1,8 +1,8 @@
 """Outlined Cholesky factors of one matrix of medium size, and inverses by them, in tiles.
 
-For up to :data:`LARGEST` rows this takes a fraction of LAPACK's time, which goes into products of
-narrow panels there. Matrices are row-major, and worked on in place: the lower triangles are read
-and written, and the upper ones are zero.
+For up to ``TILED_FACTOR_ROWS`` rows this takes a fraction of LAPACK's time, which goes into
+products of narrow panels there. Matrices are row-major, and worked on in place: the lower
+triangles are read and written, and the upper ones are zero.
 """
 
 from __future__ import annotations
@@ -16,15 +16,13 @@ from phintys.backends.native.assembler.math import MathSymbol
 from phintys.backends.native.assembler.math.calls import CHOLESKY, CHOLESKY_INVERSE
 from phintys.backends.native.assembler.types import INT64, PTR, VOID, Type, type_of
 from phintys.backends.native.assembler.values import Value
+from phintys.backends.native.limits import TILED_FACTOR_ROWS
 from phintys.backends.native.routines.tiles import Tiles
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from phintys.backends.native.assembler.module import Module
-
-LARGEST = 512
-"""The largest number of rows for which this is used."""
 
 
 def factor_symbol(type: Type) -> str:
@@ -56,7 +54,7 @@ def write_factor(module: Module, key: MathSymbol) -> None:
     b = Builder(module.function(key.symbol, INT64, [PTR, INT64]))
     place, n = b.arguments
     tiles = Tiles(b, type, place, n)
-    panel, scales = b.slot(tiles.vector, LARGEST), b.slot(type, LARGEST)
+    panel, scales = b.slot(tiles.vector, TILED_FACTOR_ROWS), b.slot(type, TILED_FACTOR_ROWS)
     failed = b.slot(INT64)
     b.store(b.constant(INT64, 0), failed)
 

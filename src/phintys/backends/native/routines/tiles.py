@@ -12,6 +12,7 @@ from phintys.backends.native.assembler.control import Loop, lane_mask, loop, whe
 from phintys.backends.native.assembler.elements import load, store
 from phintys.backends.native.assembler.types import INT64
 from phintys.backends.native.assembler.values import Value
+from phintys.backends.native.limits import FACTOR_TILE_LANES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 
     from phintys.backends.native.assembler.builder import Builder
     from phintys.backends.native.assembler.types import Type
-
-_WIDEST = 8
 
 
 class Tiles:
@@ -41,7 +40,7 @@ class Tiles:
     def __init__(self, b: Builder, type: Type, place: Value, n: Value) -> None:
         self.b = b
         self.type = type
-        self.width = min(_WIDEST, b.target.lanes(type))
+        self.width = min(FACTOR_TILE_LANES, b.target.lanes(type))
         self.vector = type.of(self.width)
         self.n = n
         self._place = place

@@ -21,15 +21,11 @@ from phintys.backends.native.assembler.module import Module
 from phintys.backends.native.assembler.records import Record, byte_offset
 from phintys.backends.native.assembler.types import BOOL, INT32, INT64, PTR, VOID
 from phintys.backends.native.assembler.values import Value
+from phintys.backends.native.limits import HUGE_PAGE_BYTES, KEPT_BLOCKS, SMALLEST_BLOCK_BITS
 
 _ALIGNMENT = 64
-_SMALLEST = 12
-"""Binary logarithm of the smallest class."""
-_CLASSES = 4 * (48 - _SMALLEST)
-_SLOTS = 7
-_CLASS_BYTES = 8 + 8 * _SLOTS
-_HUGE = 4 << 20
-"""Minimum size for which Linux is asked for huge pages, as in NumPy."""
+_CLASSES = 4 * (48 - SMALLEST_BLOCK_BITS)
+_CLASS_BYTES = 8 + 8 * KEPT_BLOCKS
 
 BLOCKS = Record(
     {
@@ -86,12 +82,12 @@ def _floor_log2(b: Builder, x: Value) -> Value:
 def _class_of(b: Builder, size: Value) -> Value:
     """Return the class of a size, which must be the size of a class."""
     log = _floor_log2(b, size)
-    return (log - _SMALLEST) * 4 + ((size >> (log - 2)) - 4)
+    return (log - SMALLEST_BLOCK_BITS) * 4 + ((size >> (log - 2)) - 4)
 
 
 def _rounded(b: Builder, size: Value) -> Value:
     """Return the size of the smallest class that holds ``size`` bytes."""
-    size = b.maximum_number(size, 1 << _SMALLEST)
+    size = b.maximum_number(size, 1 << SMALLEST_BLOCK_BITS)
     quarter = b.constant(INT64, 1) << (_floor_log2(b, size) - 2)
     return (size + quarter - 1) & (0 - quarter)
 
@@ -143,7 +139,7 @@ def _emit_acquire(module: Module) -> None:
 def _advise_huge_pages(b: Builder, block: Value, size: Value) -> None:
     if sys.platform != "linux":
         return
-    with when(b, b.le(b.constant(INT64, _HUGE), size)):
+    with when(b, b.le(b.constant(INT64, HUGE_PAGE_BYTES), size)):
         page, advice = 4096, 14  # MADV_HUGEPAGE
         address = b.write(INT64, f"ptrtoint {block.typed} to i64")
         skipped = (0 - address) & (page - 1)
@@ -162,7 +158,7 @@ def _emit_release(module: Module) -> None:
     count = _CLASS.load(b, kind, "count")
     kept = BLOCKS.load(b, _blocks(b), "kept") + size
     fits = b.le(kept, BLOCKS.load(b, _blocks(b), "limit"))
-    b.branch((count < _SLOTS) & fits, keep, drop)
+    b.branch((count < KEPT_BLOCKS) & fits, keep, drop)
     b.begin(keep)
     b.store(block, b.offset(_CLASS.pointer(b, kind, "slots"), count, PTR))
     _CLASS.store(b, kind, "count", count + 1)

@@ -34,6 +34,7 @@ from phintys.backends.native.frame import (
     STATUS,
     TOO_LARGE,
 )
+from phintys.backends.native.limits import C_FRAME_BYTES
 from phintys.backends.native.runtime.callbacks import plain_array
 from phintys.backends.native.runtime.engine import load
 from phintys.backends.native.runtime.protocol import is_null, not_null
@@ -47,7 +48,6 @@ if TYPE_CHECKING:
 WRONG_LENGTH, FAILED, NO_MEMORY, BAD_GRADIENT, BAD_VALUE = -1, 1, 2, 3, 4
 
 _FLOAT64 = np.dtype("float64")
-_FRAME_ON_STACK = 32 << 10
 _EXPONENT = 0x7FF0000000000000
 _RUN, _CONSTANTS, _FIRST = 0, 1, 2
 """The first words of the table: the address of the program, and that of its constants."""
@@ -294,14 +294,14 @@ class _Writer:
     def _room(self) -> tuple[Value, Value]:
         """Return memory for the frame, and whether there is any."""
         b, words = self.b, self.frame.layout.slots + 1
-        if 8 * words <= _FRAME_ON_STACK:
+        if 8 * words <= C_FRAME_BYTES:
             slot = b.slot(INT64, words)
             return slot, not_null(b, slot)
         memory = b.call("phintys_acquire", PTR, [b.constant(INT64, 8 * words)])
         return memory, not_null(b, memory)
 
     def _release(self, frame: Value) -> None:
-        if 8 * (self.frame.layout.slots + 1) > _FRAME_ON_STACK:
+        if 8 * (self.frame.layout.slots + 1) > C_FRAME_BYTES:
             self.b.call("phintys_release", VOID, [frame])
 
     def _state(self) -> Value:

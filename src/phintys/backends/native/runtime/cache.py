@@ -34,6 +34,7 @@ from phintys._base.locks import ProcessLock
 from phintys._base.records import record
 from phintys.backends.native.assembler.llvm_library import llvm
 from phintys.backends.native.assembler.target import Target
+from phintys.backends.native.limits import KEPT_SHARE, STALE_SECONDS, SWEEP_SECONDS, SWEPT_SHARE
 
 _MAGIC = b"phintys object 3\n"
 _DIGEST = 32
@@ -43,15 +44,8 @@ _SECRET = "secret"  # noqa: S105 - the name of a file
 
 _SUFFIX = ".phc"
 _TEMPORARY = ".tmp"
-_STALE_SECONDS = 3600
-"""Age at which a temporary file is considered to belong to a dead process."""
 
 _SWEPT = "swept"
-_SWEEP_SECONDS = 3600
-"""Interval at which a process that writes little scans the whole folder, which may be large."""
-
-_KEEP = 0.8
-"""Eviction frees space down to this fraction of the limit, so that it is not needed at once."""
 
 
 @record(frozen=True)
@@ -304,7 +298,7 @@ class ObjectCache:
             if self._unswept is None:
                 self._unswept = 0 if self._was_swept_lately() else self.limit
             self._unswept += size
-            is_due = self._unswept * 16 >= self.limit
+            is_due = self._unswept >= SWEPT_SHARE * self.limit
             if is_due:
                 self._unswept = 0
         if is_due:
@@ -313,7 +307,7 @@ class ObjectCache:
     def _was_swept_lately(self) -> bool:
         """Return whether some process has scanned the whole folder recently."""
         swept = None if self.folder is None else _entry(self.folder / _SWEPT)
-        return swept is not None and abs(time.time() - swept.used) < _SWEEP_SECONDS
+        return swept is not None and abs(time.time() - swept.used) < SWEEP_SECONDS
 
     def evict(self) -> None:
         """Remove files of dead processes, and the least recently used entries beyond the limit."""
@@ -324,14 +318,14 @@ class ObjectCache:
         now = time.time()
         for path in self.folder.glob(f"*{_TEMPORARY}"):
             entry = _entry(path)
-            if entry is not None and now - entry.used > _STALE_SECONDS:
+            if entry is not None and now - entry.used > STALE_SECONDS:
                 _remove(path)
         entries = sorted(self.entries(), key=lambda entry: entry.used)
         total = sum(entry.size for entry in entries)
         if total <= self.limit:
             return
         for entry in entries:
-            if total <= _KEEP * self.limit:
+            if total <= KEPT_SHARE * self.limit:
                 break
             _remove(entry.path)
             total -= entry.size

@@ -15,6 +15,7 @@ import numpy as np
 from phintys._base.copies import BLOCK, copied
 from phintys._base.late import LateModule
 from phintys.backends.inner import InnerPrograms
+from phintys.backends.native.limits import IDLE_COPIES
 from phintys.graph.variable import Constant
 
 if TYPE_CHECKING:
@@ -29,8 +30,6 @@ else:
     diagnosis = LateModule("phintys.backends.reference.diagnosis")
     ownership = LateModule("phintys.backends.reference.ownership")
     thunks = LateModule("phintys.backends.reference.thunks")
-
-_MOST_IDLE = 16
 
 
 def plain_array(value: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
@@ -197,7 +196,7 @@ class Callbacks:
     def finish(self, machine: Machine) -> None:
         """Take back the machine of a successful call; others are dropped."""
         machine.done.clear()
-        if len(self._idle) < _MOST_IDLE:
+        if len(self._idle) < IDLE_COPIES:
             self._idle.append(machine)
 
     def free(self) -> None:

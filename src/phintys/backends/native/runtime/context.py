@@ -12,9 +12,9 @@ from phintys._base.cores import thread_limit
 from phintys._base.errors import IntegrityError
 from phintys._base.locks import AT_ONCE, SOON, ProcessLock
 from phintys._base.records import record
+from phintys.backends.native.limits import FRAME_BYTES
 from phintys.backends.native.runtime.background import chores
 from phintys.backends.native.runtime.capi import function_of, number_types
-from phintys.backends.native.runtime.entry import FRAME_ON_STACK
 from phintys.backends.native.runtime.protocol import (
     AXIS,
     CALLBACK,
@@ -169,7 +169,7 @@ class ProgramCode:
         """Return a builtin that runs the program."""
         tables = _Tables()
         fields = self._fields(tables, shape)
-        if fields["only_object"] < 0 or fields["locks"] or fields["frame_bytes"] > FRAME_ON_STACK:
+        if fields["only_object"] < 0 or fields["locks"] or fields["frame_bytes"] > FRAME_BYTES:
             self.support.services()  # the entry calls them without checking that they exist
         context = np.zeros(CONTEXT.size // 8, np.int64).view(_Context)
         for name, value in fields.items():

@@ -26,6 +26,7 @@ from phintys.backends.native.assembler.externals import EXTERNALS, address_of
 from phintys.backends.native.assembler.llvm_library import Engine, Machine, llvm
 from phintys.backends.native.assembler.module import Module
 from phintys.backends.native.assembler.target import Target
+from phintys.backends.native.limits import LARGE_TEXT_LINES, LINE_NANOSECONDS, PART_LINES
 from phintys.backends.native.routines.blas_threads import BLAS_THREADS_SYMBOL
 from phintys.backends.native.routines.library import has_loops, is_outlined, library
 from phintys.backends.native.routines.numpy_functions import is_numpy_function, numpy_function
@@ -43,15 +44,6 @@ _QUICK, _WELL = 0, 1
 """Optimization levels of LLVM. At the lower one compiling takes a fifth of the time; the code gives
 the same bits, mostly at nearly the same speed, but long reductions run several times as slowly.
 Higher levels bring nothing."""
-
-_LARGE = 60_000
-"""Number of lines of text above which LLVM always uses the lower level."""
-
-_PART_LINES = 1500
-"""Number of lines of text that occupy a thread: at the lower level, 20 ms."""
-
-_LINE_NANOSECONDS = 30_000
-"""Time to compile a line at the higher level."""
 
 
 @record(frozen=True)
@@ -175,11 +167,11 @@ def _best_object(text: str, target: Target) -> CompiledObject:
 
 def _part_count(text: str) -> int:
     """Return into how many parts a module is split, to be compiled by as many threads."""
-    return max(1, min(thread_limit(), text.count("\n") // _PART_LINES))
+    return max(1, min(thread_limit(), text.count("\n") // PART_LINES))
 
 
 def _best_level(text: str) -> int:
-    return _QUICK if text.count("\n") > _LARGE else _WELL
+    return _QUICK if text.count("\n") > LARGE_TEXT_LINES else _WELL
 
 
 @contextmanager
@@ -319,7 +311,7 @@ def load_quickly(module: Module, symbols: Mapping[str, int]) -> tuple[Code, int]
         else:
             compiled = found[1]
     code = load_object(compiled, target, symbols, math_level=level)
-    return code, 0 if level == _WELL else _LINE_NANOSECONDS * text.count("\n")
+    return code, 0 if level == _WELL else LINE_NANOSECONDS * text.count("\n")
 
 
 def load_object(

@@ -22,6 +22,7 @@ from phintys.backends.native.assembler.records import byte_offset
 from phintys.backends.native.assembler.types import BOOL, INT32, INT64, PTR, VOID
 from phintys.backends.native.assembler.values import Value
 from phintys.backends.native.frame import CONSTANTS, STATE, STATUS
+from phintys.backends.native.limits import FRAME_BYTES, TRIAL_CALL_NANOSECONDS
 from phintys.backends.native.runtime.arrays import emit_make_array, emit_take
 from phintys.backends.native.runtime.capi import CApi
 from phintys.backends.native.runtime.interrupts import (
@@ -46,12 +47,6 @@ from phintys.backends.native.runtime.protocol import (
 from phintys.backends.native.runtime.services import hold
 from phintys.backends.native.runtime.stubs import call_service, emit_stubs
 from phintys.backends.native.writer.clock import has_clock, write_clock
-
-_CALL_NANOSECONDS = 10_000
-"""Nanoseconds added to each call's time on trial: frequent callers are likely to continue."""
-
-FRAME_ON_STACK = 4096
-"""Maximum size in bytes of a frame on the stack."""
 
 
 def emit_entry(module: Module, api: CApi) -> None:
@@ -95,7 +90,7 @@ def _emit_trial(module: Module) -> None:
     context = CALL.load(b, call, "context")
     begin = now(b)
     status = call_pointer(b, CONTEXT.load(b, context, "on_trial"), INT32, [frame])
-    spent = now(b) - begin + _CALL_NANOSECONDS
+    spent = now(b) - begin + TRIAL_CALL_NANOSECONDS
     left = CONTEXT.load(b, context, "patience") - spent
     CONTEXT.store(b, context, "patience", left)
     # No Python code may run while an exception is pending.
@@ -200,7 +195,7 @@ class _Entry:
         """Return memory for the frame: on the stack if it is small."""
         b = self.b
         small, large, after = b.new_block("small"), b.new_block("large"), b.new_block("after")
-        b.branch(b.le(self.frame_bytes, FRAME_ON_STACK), small, large)
+        b.branch(b.le(self.frame_bytes, FRAME_BYTES), small, large)
         b.begin(small)
         on_stack = self._room(self.frame_bytes >> 3)
         b.jump(after)
@@ -250,7 +245,7 @@ class _Entry:
         with loop(b, 0, self.hidden) as each:
             place = b.offset(self.inputs, self.explicit + each.index, PTR)
             b.call("Py_DecRef", VOID, [b.load(PTR, place)])
-        with when(b, (self.frame_bytes > FRAME_ON_STACK) & not_null(b, self.frame)):
+        with when(b, (self.frame_bytes > FRAME_BYTES) & not_null(b, self.frame)):
             self._service("release", self.frame)
 
     # ---- the call

@@ -2,7 +2,7 @@
 
 Only Python can run signal handlers, and only in its main thread, between two instructions of Python
 code. A long call executes none, so native code in that thread asks Python to run handlers every
-:data:`POLL_NANOSECONDS`. A handler that raises ends the call: the exception is saved, no more
+``POLL_NANOSECONDS``. A handler that raises ends the call: the exception is saved, no more
 Python code runs, and the exception is raised after native code has returned as after any failure. A
 call that has begun to store its updates does not poll, and completes; copies that it makes before
 it overwrites anything still do.
@@ -18,11 +18,9 @@ from phintys.backends.native.assembler.control import when
 from phintys.backends.native.assembler.module import Module
 from phintys.backends.native.assembler.types import INT32, INT64, PTR, VOID
 from phintys.backends.native.assembler.values import Value
+from phintys.backends.native.limits import POLL_NANOSECONDS
 from phintys.backends.native.runtime.protocol import CALL, CONTEXT, PHASE_COMMIT, PROCESS, not_null
 from phintys.backends.native.writer.clock import has_clock
-
-POLL_NANOSECONDS = 50_000_000
-"""Interval at which native code checks for signals."""
 
 _KEPT = ("error_kind", "error_value", "error_trace")
 

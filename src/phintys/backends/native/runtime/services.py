@@ -12,7 +12,7 @@ from phintys.backends.native.assembler.module import Module
 from phintys.backends.native.assembler.records import Record, byte_offset
 from phintys.backends.native.assembler.types import BOOL, INT32, INT64, PTR, VOID
 from phintys.backends.native.assembler.values import Value
-from phintys.backends.native.frame import GRAIN_NANOSECONDS
+from phintys.backends.native.limits import GRAIN_NANOSECONDS, POLLED_BYTES
 from phintys.backends.native.runtime.arrays import emit_large_array, emit_make_array, emit_take
 from phintys.backends.native.runtime.capi import OWNDATA, WRITEABLE, CApi
 from phintys.backends.native.runtime.interrupts import (
@@ -65,10 +65,6 @@ def emit_services(module: Module, api: CApi) -> None:
     _emit_commit(module)
     _emit_failure(module)
     _emit_lock(module)
-
-
-_PIECE = 16 << 20
-"""Bytes that are copied between two checks for signals."""
 
 
 def _process(b: Builder, call: Value) -> Value:
@@ -228,11 +224,11 @@ def _emit_copy(module: Module) -> None:
     is_held = is_null(b, CALL.load(b, call, "thread_state"))
     status = b.slot(INT32)
     b.store(b.constant(INT32, 0), status)
-    with when(b, b.lt(_PIECE, size) & is_open & is_held):
+    with when(b, b.lt(POLLED_BYTES, size) & is_open & is_held):
         CALL.store(b, call, "thread_state", b.call("PyEval_SaveThread", PTR, []))
-    with loop(b, 0, size, _PIECE, carried=[b.constant(BOOL, 1)]) as each:
+    with loop(b, 0, size, POLLED_BYTES, carried=[b.constant(BOOL, 1)]) as each:
         (going,) = each.carried
-        end = b.minimum_number(each.index + _PIECE, size)
+        end = b.minimum_number(each.index + POLLED_BYTES, size)
         with when(b, going):
             places = [byte_offset(b, one, each.index) for one in (target, source)]
             b.call("memcpy", PTR, [*places, end - each.index])

@@ -19,6 +19,13 @@ from phintys._base.locks import ProcessLock
 from phintys.backends.native.assembler.llvm_library import llvm
 from phintys.backends.native.assembler.module import Module
 from phintys.backends.native.assembler.target import Target
+from phintys.backends.native.limits import (
+    LARGE_RESULT_BYTES,
+    MOST_WORKERS,
+    RELEASE_GIL_NANOSECONDS,
+    USE_THREADS_NANOSECONDS,
+    WAITING_SPINS,
+)
 from phintys.backends.native.runtime.background import Background
 from phintys.backends.native.runtime.blocks import BLOCKS, NumPyHandler, emit_blocks
 from phintys.backends.native.runtime.capi import (
@@ -40,7 +47,7 @@ from phintys.backends.native.runtime.engine import (
 from phintys.backends.native.runtime.entry import emit_entry
 from phintys.backends.native.runtime.protocol import CALL, CONTEXT, PROCESS, SERVICES
 from phintys.backends.native.runtime.services import emit_parallel_for, emit_services
-from phintys.backends.native.runtime.threads import MOST_WORKERS, POOL, emit_threads
+from phintys.backends.native.runtime.threads import POOL, emit_threads
 
 _QUICK, _BETTER = 0, 1
 """LLVM's optimization level. The very first function compiled on a machine waits for this code too.
@@ -48,10 +55,6 @@ Only the entry, which runs in every call, is recompiled at a higher level, later
 thread."""
 
 _FLOAT64 = np.dtype("float64")
-_PATIENCE = 2000
-_LARGE_BYTES = 64 << 10
-_RELEASE_GIL = 100_000
-_USE_THREADS = 20_000
 
 _ENTRY, _TRIAL, _POLL = "phintys_entry", "phintys_trial", "phintys_poll"
 _PARALLEL_FOR = "parallel_for"
@@ -98,9 +101,9 @@ class Support:
     def _prepare_process(self) -> None:
         fields = {
             "array_type": id(np.ndarray),
-            "large": _LARGE_BYTES,
-            "release_gil": _RELEASE_GIL,
-            "use_threads": _USE_THREADS,
+            "large": LARGE_RESULT_BYTES,
+            "release_gil": RELEASE_GIL_NANOSECONDS,
+            "use_threads": USE_THREADS_NANOSECONDS,
             "main": _main_thread(),
             "prepare_services": id(immortal(self.services)),
             "prepare_threads": id(immortal(self.threads)),
@@ -314,7 +317,7 @@ class _Services:
     def _makes_large_arrays(self) -> bool:
         """Create a large array and check it against NumPy's rules; disable them on a failure."""
         record = (ctypes.c_int64 * 3)(id(_FLOAT64), 1, 8)
-        lengths = (ctypes.c_int64 * 1)(_LARGE_BYTES // 8)
+        lengths = (ctypes.c_int64 * 1)(LARGE_RESULT_BYTES // 8)
         pointer = ctypes.c_void_p
         make = ctypes.PYFUNCTYPE(ctypes.py_object, pointer, pointer, pointer, ctypes.c_int64)(
             self.address("phintys_large_array")
@@ -323,17 +326,17 @@ class _Services:
         CONTEXT.write(context.ctypes.data, "process", self.process.ctypes.data)
         CALL.write(call.ctypes.data, "context", context.ctypes.data)
         places = map(ctypes.addressof, (record, lengths))
-        array = make(call.ctypes.data, *places, _LARGE_BYTES)
+        array = make(call.ctypes.data, *places, LARGE_RESULT_BYTES)
         array[:] = 1.0
         is_sound = (
             type(array) is np.ndarray
             and array.dtype is _FLOAT64
-            and array.shape == (_LARGE_BYTES // 8,)
+            and array.shape == (LARGE_RESULT_BYTES // 8,)
             and array.base is None
             and array.flags.carray
             and array.flags.owndata
             and get_handler_name(array) == "phintys"
-            and array.sum() == _LARGE_BYTES // 8
+            and array.sum() == LARGE_RESULT_BYTES // 8
         )
         kept = self.kept_bytes
         del array
@@ -361,7 +364,7 @@ class _Threads:
         self._pool = self._code.data_address("phintys_threads")
         self._function("phintys_pool_reset")()
         POOL.write(self._pool, "poll", poll)
-        POOL.write(self._pool, "patience", _PATIENCE)
+        POOL.write(self._pool, "patience", WAITING_SPINS)
         POOL.write(self._pool, "wanted", min(MOST_WORKERS, usable_cores() - 1))
         PROCESS.write(process, _PARALLEL_FOR, self._code.address(f"phintys_{_PARALLEL_FOR}"))
         atexit.register(self._function("phintys_pool_stop"))

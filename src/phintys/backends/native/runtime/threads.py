@@ -33,9 +33,18 @@ from phintys.backends.native.assembler.module import Function, Module
 from phintys.backends.native.assembler.records import Record
 from phintys.backends.native.assembler.types import INT32, INT64, PTR, VOID
 from phintys.backends.native.assembler.values import Value
+from phintys.backends.native.limits import (
+    CHUNKS_A_THREAD,
+    GRAINS_A_CHUNK,
+    LEAST_ALONE,
+    MOST_ALONE,
+    MOST_WORKERS,
+    POLL_NANOSECONDS,
+    SHARING_SAVINGS,
+    SHARING_STAKE,
+    SOON_NANOSECONDS,
+)
 from phintys.backends.native.writer.clock import write_clock
-
-MOST_WORKERS = 255
 
 # Fields that different threads write at the same time are 64 bytes apart, on separate cache lines.
 POOL = Record(
@@ -55,7 +64,7 @@ POOL = Record(
         "patience": (INT64, 304),  # passes of the spin loops before a thread sleeps
         "workers": (INT64, 312),
         "wanted": (INT64, 320),  # maximum number of workers
-        "account": (INT64, 336),  # nanoseconds that sharing has gained, at most _MOST_SAVINGS
+        "account": (INT64, 336),  # nanoseconds that sharing has gained, at most SHARING_SAVINGS
         "alone": (INT64, 344),  # nanoseconds for which callers worked alone when they last began to
         "until": (INT64, 352),  # the time until which they do, or 0
         "ended": (INT64, 360),  # when the last job ended
@@ -70,33 +79,15 @@ POOL = Record(
     }
 )
 POOL_BYTES = 768 + 8 * MOST_WORKERS
-_CHUNKS_A_THREAD = 4
-"""Average number of chunks per thread: delayed threads take fewer. It is 1 where each chunk has an
-overhead of its own."""
 
-_MOST_GRAINS = 16
-"""Grains in a chunk: the caller checks for signals after each of its chunks."""
 
 _FINEST = 30
 """Binary logarithm of the maximum number of chunks."""
 
-_WAIT_NANOSECONDS = 50_000_000
-"""How long the caller sleeps before it checks for signals."""
 
 _BILLION = 1_000_000_000
 
-_STAKE = 2_000_000
-_MOST_SAVINGS = 30_000_000
-"""The account in nanoseconds when callers begin to share their work, and its maximum. The stake
-absorbs the losses of jobs that are too short to share, as long as longer ones outweigh them; the
-savings absorb some waits of a few milliseconds each."""
 
-_LEAST_ALONE = 4
-_MOST_ALONE = 1_000_000_000
-"""Callers first work alone for this many times what has been lost, then for up to so many
-nanoseconds."""
-
-_SOON = 50_000
 _GAPS = 255
 """If none of the last eight jobs began so many nanoseconds after another, idle workers sleep at
 once: spinning would take time from other processes, and from the caller if they share a core."""
@@ -410,7 +401,7 @@ def _now(b: Builder) -> Value:
 
 def _choose_watch(b: Builder, pool: Value, begin: Value) -> None:
     """Decide whether workers watch for another job when this one, which now begins, has ended."""
-    is_soon = begin - POOL.load(b, pool, "ended") < _SOON
+    is_soon = begin - POOL.load(b, pool, "ended") < SOON_NANOSECONDS
     gaps = POOL.load(b, pool, "gaps") * 2 + b.convert(is_soon, INT64)
     POOL.store(b, pool, "gaps", gaps)
     patience = POOL.load(b, pool, "patience")
@@ -426,14 +417,14 @@ def _emit_judge(module: Module) -> None:
     b = Builder(module.function("phintys_pool_judge", VOID, [INT64, INT64]))
     gain, time = b.arguments
     pool = _pool(b)
-    account = b.minimum_number(POOL.load(b, pool, "account") + gain, _MOST_SAVINGS)
+    account = b.minimum_number(POOL.load(b, pool, "account") + gain, SHARING_SAVINGS)
     is_overdrawn = account < 0
-    before = b.select(account < _MOST_SAVINGS, POOL.load(b, pool, "alone"), 0)
-    least = (_STAKE - account) * _LEAST_ALONE
-    longer = b.minimum_number(b.maximum_number(before * 2, least), _MOST_ALONE)
+    before = b.select(account < SHARING_SAVINGS, POOL.load(b, pool, "alone"), 0)
+    least = (SHARING_STAKE - account) * LEAST_ALONE
+    longer = b.minimum_number(b.maximum_number(before * 2, least), MOST_ALONE)
     POOL.store(b, pool, "until", b.select(is_overdrawn, time + longer, 0))
     POOL.store(b, pool, "alone", b.select(is_overdrawn, longer, before))
-    POOL.store(b, pool, "account", b.select(is_overdrawn, _STAKE, account))
+    POOL.store(b, pool, "account", b.select(is_overdrawn, SHARING_STAKE, account))
     b.ret()
 
 
@@ -465,7 +456,7 @@ def _run_alone(
 def _longest_chunk(b: Builder, count: Value, grain: Value) -> Value:
     """Return the maximum length of a chunk such that signals are checked in time."""
     finest = (count >> _FINEST) + 1
-    longest = b.select(b.eq(grain, 0), count, b.maximum_number(grain * _MOST_GRAINS, -grain))
+    longest = b.select(b.eq(grain, 0), count, b.maximum_number(grain * GRAINS_A_CHUNK, -grain))
     return b.maximum_number(longest, finest)
 
 
@@ -479,7 +470,7 @@ def _publish(
     helpers: Value,
 ) -> None:
     """Describe the job, then offer its chunks, and wake the workers that it needs."""
-    chunks_each = b.select(b.eq(grain, 0), 1, b.constant(INT64, _CHUNKS_A_THREAD))
+    chunks_each = b.select(b.eq(grain, 0), 1, b.constant(INT64, CHUNKS_A_THREAD))
     unit = b.maximum_number(grain, 1)
     share = unit * divide_up(b, divide_up(b, count, unit), (helpers + 1) * chunks_each)
     chunk = b.minimum_number(share, _longest_chunk(b, count, grain))
@@ -552,7 +543,7 @@ def _sleep_for(b: Builder, pool: Value, condition: str) -> Value:
     time = b.slot(INT64, 2)
     b.call("clock_gettime", INT32, [b.constant(INT32, 0), time])  # CLOCK_REALTIME
     place = b.offset(time, 1, INT64)
-    nanoseconds = b.load(INT64, place) + _WAIT_NANOSECONDS
+    nanoseconds = b.load(INT64, place) + POLL_NANOSECONDS
     is_over = b.le(_BILLION, nanoseconds)
     b.store(b.load(INT64, time) + b.convert(is_over, INT64), time)
     b.store(b.select(is_over, nanoseconds - _BILLION, nanoseconds), place)
@@ -568,7 +559,7 @@ def _emit_reset(module: Module) -> None:
         POOL.store(b, pool, name, 0)
     for name in ("word", "workers", "alone", "until", "ended", "gaps", "watch"):
         POOL.store(b, pool, name, 0)
-    POOL.store(b, pool, "account", _STAKE)
+    POOL.store(b, pool, "account", SHARING_STAKE)
     b.call("pthread_mutex_init", INT32, [POOL.pointer(b, pool, "mutex"), null(b)])
     for name in ("work_there", "work_done"):
         b.call("pthread_cond_init", INT32, [POOL.pointer(b, pool, name), null(b)])

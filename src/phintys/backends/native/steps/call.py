@@ -12,6 +12,7 @@ from phintys._base.records import record
 from phintys.backends.native.assembler.control import when
 from phintys.backends.native.assembler.types import INT64
 from phintys.backends.native.failures import LimitFailure
+from phintys.backends.native.limits import UNKNOWN_NANOSECONDS
 from phintys.backends.native.program import Step
 from phintys.backends.native.routines.blas_threads import one_thread
 from phintys.backends.native.routines.routine import Routine
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
 LARGEST = 2**31 - 1
 """The largest number that a routine can be passed."""
 
-_GUESS = 1000.0
-"""Nanoseconds of a routine that has no estimate."""
 
 Called = TypeVar("Called", bound=Routine)
 
@@ -107,7 +106,7 @@ class LibraryCall(Step, Generic[Called]):
 
     def typical_work(self, main: MainFunction) -> Polynomial:
         """Return the routine's estimate of its time, or a guess."""
-        return self.work(main) or main.scaled(main.ring.one, _GUESS)
+        return self.work(main) or main.scaled(main.ring.one, UNKNOWN_NANOSECONDS)
 
     def is_divisible(self, main: MainFunction) -> bool:
         """Return whether the routine shares this call among threads."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from phintys._base.records import record
 from phintys.backends.native.assembler.types import INT64, PTR
 from phintys.backends.native.frame import NO_RESULT
+from phintys.backends.native.limits import SHORT_WRITE_BYTES
 from phintys.backends.native.program import Step
 from phintys.backends.native.values import Place
 
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.verify import Verifier
     from phintys.backends.native.writer.step_writer import StepWriter
 
-_SHORT_BYTES = 4 << 20
-"""Writes that take less time than the interval at which Python switches threads."""
 
 _ANY_BYTES = 2**63 - 1
 
@@ -66,7 +65,7 @@ class Claim(Step):
         """How large it may be to be overwritten while other threads wait."""
         if self.is_long:
             return 0
-        return _ANY_BYTES if self.is_kept and not self.is_read else _SHORT_BYTES
+        return _ANY_BYTES if self.is_kept and not self.is_read else SHORT_WRITE_BYTES
 
     def reads(self) -> tuple[Array]:
         """Return the argument."""

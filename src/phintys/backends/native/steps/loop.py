@@ -8,8 +8,16 @@ from phintys._base.records import record
 from phintys.backends.native.assembler.control import when
 from phintys.backends.native.assembler.types import INT64
 from phintys.backends.native.dependence import arrays_written
-from phintys.backends.native.frame import PARALLEL_NANOSECONDS
 from phintys.backends.native.kernels.inlining import touches
+from phintys.backends.native.limits import (
+    LONG_STEP_NANOSECONDS,
+    LOOP_STEP_NANOSECONDS,
+    PARALLEL_NANOSECONDS,
+    POLLED_QUICK_STEPS,
+    POLLED_STEPS,
+    UNKNOWN_NANOSECONDS,
+    USUAL_STEPS,
+)
 from phintys.backends.native.program import SharedLoop, Step, walk_steps
 from phintys.backends.native.steps.callback import Callback
 from phintys.backends.native.values import Place
@@ -27,24 +35,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.writer.main_function import MainFunction
     from phintys.backends.native.writer.step_writer import StepWriter
     from phintys.graph.apply import Apply
-
-_POLLED_PASSES = 64
-"""Passes between two signal checks, if passes are not long."""
-
-_LONG_PASS = 100_000
-"""Nanoseconds of a long pass, by a rough estimate."""
-
-_QUICK_PASSES = 4096
-"""Passes between two signal checks, if a pass computes a few numbers."""
-
-_USUAL_PASSES = 16
-"""A guess at the passes of a loop that ends by a condition."""
-
-_EACH_PASS = 2.0
-"""Nanoseconds for a pass, however little it computes."""
-
-_UNKNOWN = 1000.0
-"""A guess at the nanoseconds of a step if they may differ between passes."""
 
 
 @record(eq=False)
@@ -108,18 +98,18 @@ class Loop(Step):
         passes = self.count
         if self.until is not None:
             sizes = main.program.sizes
-            passes = sizes.arithmetic("min", passes, sizes.fixed(_USUAL_PASSES))
+            passes = sizes.arithmetic("min", passes, sizes.fixed(USUAL_STEPS))
         return main.ring.mul(main.ring.of(passes), main.ring.total(self.work_of_pass(main)))
 
     def work_of_pass(self, main: MainFunction) -> tuple[Polynomial, Polynomial]:
         """Return the usual work of a pass: what several threads could share, and the rest."""
         ring, written = main.ring, set(arrays_written(self))
         divisible: list[Polynomial] = []
-        alone = [main.scaled(ring.one, _EACH_PASS)]
+        alone = [main.scaled(ring.one, LOOP_STEP_NANOSECONDS)]
         for step in self.body:
             work = step.typical_work(main)
             if main.varies(work, written):
-                work = main.scaled(ring.one, _UNKNOWN)
+                work = main.scaled(ring.one, UNKNOWN_NANOSECONDS)
             (divisible if step.is_divisible(main) else alone).append(work)
         return ring.total(divisible), ring.total(alone)
 
@@ -159,11 +149,11 @@ class Loop(Step):
         b = writer.b
         if all(writer.is_inline(step) or step.only_checks for step in self.body):
             known = writer.main.ring.of(self.count).known
-            if known is not None and known < _QUICK_PASSES:
+            if known is not None and known < POLLED_QUICK_STEPS:
                 return None
-            return b.constant(INT64, _QUICK_PASSES - 1)
-        is_long = writer.takes_long(self._work_of_pass(writer.main), _LONG_PASS)
-        return b.select(is_long, b.constant(INT64, 0), _POLLED_PASSES - 1)
+            return b.constant(INT64, POLLED_QUICK_STEPS - 1)
+        is_long = writer.takes_long(self._work_of_pass(writer.main), LONG_STEP_NANOSECONDS)
+        return b.select(is_long, b.constant(INT64, 0), POLLED_STEPS - 1)
 
     def announce(self, layout: Layout) -> list[Array]:
         """Make a slot for the number of the pass, if errors of Python code may have to name it."""

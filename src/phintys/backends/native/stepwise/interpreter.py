@@ -33,6 +33,7 @@ from phintys.backends.native.expressions import (
     SizeValue,
     Statement,
 )
+from phintys.backends.native.limits import NUMBERS_A_STATEMENT
 from phintys.backends.native.runtime.callbacks import plain_array
 from phintys.backends.native.sizes import Arithmetic, Counter, Element, Extent, Fixed
 from phintys.backends.native.steps.branch import Branch
@@ -85,9 +86,6 @@ _ACCUMULATE: dict[str, Any] = {
     "maximum": np.maximum,
     "minimum": np.minimum,
 }
-
-_NUMBERS = 4096
-"""How many take about as long as a statement."""
 
 
 def run(program: Program, values: Sequence[Any]) -> list[Any]:
@@ -167,7 +165,7 @@ class Interpreter:
             self.objects[value] = data
             return
         data = plain_array(np.asarray(data), value.dtype)
-        self._spend(data.size / _NUMBERS)
+        self._spend(data.size / NUMBERS_A_STATEMENT)
         self.shapes[value] = data.shape
         memory = self._seen(data, value.dtype) if self.plan is not None else None
         if memory is None:
@@ -259,7 +257,7 @@ class Interpreter:
 
     def _new_memory(self, root: Array) -> Memory:
         length = int(np.prod(self.shape(root), dtype=object))
-        self._spend(length / _NUMBERS)
+        self._spend(length / NUMBERS_A_STATEMENT)
         slot = None if self.plan is None else self.plan.places.get(root)
         if slot is None:
             return Memory.alone(root.dtype, length)
@@ -474,7 +472,7 @@ class Interpreter:
 
     def part(self, statement: Statement, grid: Grid) -> None:
         """Carry out a statement for some iterations, of which all read before any writes."""
-        self._spend(1 + grid.count / _NUMBERS)
+        self._spend(1 + grid.count / NUMBERS_A_STATEMENT)
         target = statement.target
         memory = self.memory(target)
         value = np.broadcast_to(self.expression(statement.value, grid), grid.shape)

@@ -33,6 +33,7 @@ from phintys.backends.native.frame import (
     STATUS,
     TOO_LARGE,
 )
+from phintys.backends.native.limits import COMPARED_BUFFERS, LONG_RUN, SMALL_BLOCK, STACK_BYTES
 from phintys.backends.native.memory import ALIGNMENT
 from phintys.backends.native.sizes import (
     MOST,
@@ -53,23 +54,13 @@ if TYPE_CHECKING:
     from phintys.backends.native.steps.kernel import Kernel
     from phintys.backends.native.writer.main_function import MainFunction
 
-SMALL_BLOCK = 1024
-"""Bytes of a block of the arena that can be in the frame, if its size is known only to a call."""
-
-STACK_ROOM = 8192
-"""Maximum number of bytes allocated on the stack."""
 
 MOST_BYTES = 2**55
 """More bytes than any machine has; below it, the sum over all buffers fits into an int64."""
 
-_MOST_COMPARED = 64
-"""Maximum number of buffers that are compared, to name the largest if memory runs out."""
 
 _MOST_BITS = 63
 """Bits of an int64 without its sign."""
-
-LONG_RUN = 8
-"""Minimum number of addresses that are written by a loop."""
 
 
 @record(eq=False)
@@ -165,12 +156,12 @@ class Part:
         """Allocate temporary memory for a kernel: on the stack, if it is small. One at a time."""
         b = self.b
         if self._stack is None:
-            self._stack = b.slot(INT64, STACK_ROOM // 8)
-        if isinstance(bytes_, int) and bytes_ <= STACK_ROOM:
+            self._stack = b.slot(INT64, STACK_BYTES // 8)
+        if isinstance(bytes_, int) and bytes_ <= STACK_BYTES:
             yield self._stack
             return
         bytes_ = b.value(INT64, bytes_)
-        is_small, before = b.le(bytes_, STACK_ROOM), b.block
+        is_small, before = b.le(bytes_, STACK_BYTES), b.block
         heap, ready = b.new_block("heap"), b.new_block("ready")
         b.branch(is_small, ready, heap)
         b.begin(heap)
@@ -537,7 +528,7 @@ class Part:
         base = b.call("phintys_arena", PTR, [self.state(), b.constant(INT64, group), bytes_])
         with self.failing(b.write(BOOL, f"icmp eq ptr {base.text}, null")):
             largest = [b.constant(INT64, 0)] * 2
-            for slots, _, step in runs[:_MOST_COMPARED]:
+            for slots, _, step in runs[:COMPARED_BUFFERS]:
                 number = b.constant(INT64, self.main.buffer_at(slots[0]))
                 is_larger = step > largest[0]
                 largest = [

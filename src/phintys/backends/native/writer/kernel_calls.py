@@ -14,12 +14,7 @@ from phintys.backends.native.assembler.control import divide_up, loop, when
 from phintys.backends.native.assembler.module import signature
 from phintys.backends.native.assembler.types import INT32, INT64, PTR, VOID, type_of
 from phintys.backends.native.assembler.values import Value
-from phintys.backends.native.frame import (
-    GRAIN_NANOSECONDS,
-    OUT_OF_MEMORY,
-    PARALLEL_NANOSECONDS,
-    STATUS,
-)
+from phintys.backends.native.frame import OUT_OF_MEMORY, STATUS
 from phintys.backends.native.kernels.arguments import (
     Chunk,
     FailureBase,
@@ -34,9 +29,20 @@ from phintys.backends.native.kernels.arguments import (
     Status,
     Width,
 )
-from phintys.backends.native.kernels.plans import CHUNKS, SHORTEST_CHUNK, SMALLEST_CHUNK
+from phintys.backends.native.limits import (
+    CHUNK_COLUMNS,
+    CHUNK_UNIT,
+    GRAIN_NANOSECONDS,
+    LEAST_COST,
+    LONG_RUN,
+    PARALLEL_NANOSECONDS,
+    POLLED_WORK,
+    REDUCTION_CHUNKS,
+    SHORTEST_CHUNK,
+    SMALLEST_CHUNK,
+)
 from phintys.backends.native.values import Place
-from phintys.backends.native.writer.function_part import LONG_RUN, MOST_BYTES
+from phintys.backends.native.writer.function_part import MOST_BYTES
 from phintys.backends.native.writer.registers import RegisterPart
 
 if TYPE_CHECKING:
@@ -48,18 +54,9 @@ if TYPE_CHECKING:
     from phintys.backends.native.steps.kernel import Kernel
     from phintys.backends.native.writer.main_function import MainFunction
 
-_LEAST_COST = 0.05
 
 _COPIER = "copy_slots"
 
-_PIECE = 1_000_000
-"""Nanoseconds between two signal checks, for work that is done in order."""
-
-STEP = 256
-"""The elements of a part are a multiple of this, so that vectors fit."""
-
-WIDTH = 2048
-"""Minimum columns of a part, if there are that many: narrower parts use memory pages poorly."""
 
 Scratch = dict[bool, dict[object, Value]]
 
@@ -232,7 +229,7 @@ class KernelCaller(RegisterPart):
     def _dispatch(self, function: Value, plan: KernelPlan, block: Value, n: Value) -> None:
         """Call a kernel: directly, or by several threads if there is enough work."""
         b = self.b
-        nanoseconds = max(plan.cost, _LEAST_COST)
+        nanoseconds = max(plan.cost, LEAST_COST)
         least = int(PARALLEL_NANOSECONDS / nanoseconds)
         inside = plan.work_inside()
         number = int(n.text) if n.text.isdigit() else None
@@ -249,7 +246,7 @@ class KernelCaller(RegisterPart):
         b.jump(after)
         b.begin(parallel)
         if plan.is_serial:
-            self.in_order(function, block, n, self._grain(int(_PIECE / nanoseconds), work))
+            self.in_order(function, block, n, self._grain(int(POLLED_WORK / nanoseconds), work))
         else:
             grain = self._grain(int(GRAIN_NANOSECONDS / nanoseconds), work)
             self.parallel_for(function, block, n, grain)
@@ -311,7 +308,7 @@ class KernelCaller(RegisterPart):
         b, plan = self.b, code.plan
         cut = self._cut(plan.nests[0])
         function = Value(b, PTR, f"@{code.symbol}")
-        least = int(PARALLEL_NANOSECONDS / max(plan.cost, _LEAST_COST))
+        least = int(PARALLEL_NANOSECONDS / max(plan.cost, LEAST_COST))
         is_small = self.estimate(plan.work_inside()) < least
         with self._totals(kernel, code, cut) as cut.partials:
             block = self._block(code, cut)
@@ -380,13 +377,16 @@ class KernelCaller(RegisterPart):
         if not nest.kept:
             chunk = self._chunk(nest, extent)
             parts = divide_up(b, extent, chunk)
-            return _Cut(chunk, None, parts, parts, CHUNKS)
+            return _Cut(chunk, None, parts, parts, REDUCTION_CHUNKS)
         columns = self.polynomial(nest.kept[0].extent)
         enough = b.binary("sdiv", b.constant(INT64, SMALLEST_CHUNK), b.maximum_number(columns, 1))
-        least = b.maximum_number(divide_up(b, extent, CHUNKS), enough)
+        least = b.maximum_number(divide_up(b, extent, REDUCTION_CHUNKS), enough)
         chunk = b.maximum_number(divide_up(b, least, SHORTEST_CHUNK), 1) * SHORTEST_CHUNK
         down = b.maximum_number(divide_up(b, extent, chunk), 1)
-        width = b.maximum_number(divide_up(b, columns * down, CHUNKS * WIDTH), 1) * WIDTH
+        width = (
+            b.maximum_number(divide_up(b, columns * down, REDUCTION_CHUNKS * CHUNK_COLUMNS), 1)
+            * CHUNK_COLUMNS
+        )
         across = divide_up(b, columns, width)
         return _Cut(chunk, width, down * across, down, down * columns)
 
@@ -395,7 +395,7 @@ class KernelCaller(RegisterPart):
         b = self.b
         others = nest.reduced[1:]
         if not others:
-            share = divide_up(b, extent, CHUNKS * STEP) * STEP
+            share = divide_up(b, extent, REDUCTION_CHUNKS * CHUNK_UNIT) * CHUNK_UNIT
             return b.maximum_number(share, SMALLEST_CHUNK)
         ring = self.main.ring
         inside = ring.one
@@ -403,7 +403,7 @@ class KernelCaller(RegisterPart):
             inside = ring.mul(inside, level.extent)
         inner = b.maximum_number(self.estimate(inside), 1)
         least = b.binary("sdiv", b.constant(INT64, SMALLEST_CHUNK), inner) + 1
-        return b.maximum_number(divide_up(b, extent, CHUNKS), least)
+        return b.maximum_number(divide_up(b, extent, REDUCTION_CHUNKS), least)
 
 
 def _write_copier(module: Module) -> None:

@@ -10,9 +10,9 @@ from phintys._base.caches import kept_property
 from phintys._base.errors import IntegrityError
 from phintys.backends.native.dependence import arrays_written, needs_of, varies
 from phintys.backends.native.failures import Failure
-from phintys.backends.native.frame import NOTED_NANOSECONDS
 from phintys.backends.native.kernels.inlining import touches
 from phintys.backends.native.layout import Layout
+from phintys.backends.native.limits import FRAME_BUFFER_BYTES, NOTED_NANOSECONDS, WORK_UNIT
 from phintys.backends.native.polynomials import Polynomial, Polynomials
 from phintys.backends.native.program import Program, Step, walk_steps
 from phintys.backends.native.sizes import Arithmetic, Element, Size, Sizes
@@ -33,14 +33,10 @@ if TYPE_CHECKING:
     from phintys.backends.native.values import Value
     from phintys.graph.apply import Apply
 
-WORK_UNIT = 64
-"""Units of work per nanosecond: work is counted in fractions of it."""
 
 BEFORE_COMMIT = -2
 """The number under which memory for the commit is allocated in advance, as it must not fail."""
 
-_FRAME_BYTES = 2048
-"""Bytes of a frame up to which buffers are put in it: half of what the runtime has on the stack."""
 
 _BOUNDED_BITS = 58
 _FACTOR_BITS = 10
@@ -353,7 +349,7 @@ class MainFunction:
 
         Not if there are callbacks: their Ops may keep arrays that are views of it.
         """
-        is_small = 8 * self.layout.slots + bytes_ <= _FRAME_BYTES
+        is_small = 8 * self.layout.slots + bytes_ <= FRAME_BUFFER_BYTES
         return is_small and not self.layout.callbacks
 
     def buffer_at(self, slot: int) -> int:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from phintys._base.errors import IntegrityError
 from phintys.backends.native.assembler.builder import Builder
 from phintys.backends.native.assembler.types import INT32, PTR
+from phintys.backends.native.limits import STEPS_IN_A_PART
 from phintys.backends.native.program import walk_steps
 from phintys.backends.native.steps.kernel import Kernel
 from phintys.backends.native.writer.main_function import BEFORE_COMMIT
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.program import Step
     from phintys.backends.native.writer.clock import StepClock
     from phintys.backends.native.writer.main_function import MainFunction
-
-_STEPS_IN_A_PART = 32
-"""Maximum number of steps in one function: LLVM's time grows faster than the length."""
 
 
 class MainWriter:
@@ -67,8 +65,7 @@ class MainWriter:
     ) -> None:
         """Emit a function, in parts if it is long."""
         parts = [
-            steps[at : at + _STEPS_IN_A_PART]
-            for at in range(0, max(1, len(steps)), _STEPS_IN_A_PART)
+            steps[at : at + STEPS_IN_A_PART] for at in range(0, max(1, len(steps)), STEPS_IN_A_PART)
         ]
         if len(parts) == 1:
             self._part(whole, "", parts[0], is_first=is_first, is_last=is_last)

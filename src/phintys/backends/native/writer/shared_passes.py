@@ -25,11 +25,17 @@ from phintys.backends.native.assembler.records import Record
 from phintys.backends.native.assembler.types import BOOL, INT8, INT32, INT64, PTR, VOID, type_of
 from phintys.backends.native.assembler.values import Value
 from phintys.backends.native.dependence import arrays_read
-from phintys.backends.native.frame import (
+from phintys.backends.native.frame import OUT_OF_MEMORY, STATUS
+from phintys.backends.native.limits import (
+    ALONE_SHARE,
+    FEW_SHARED_STEPS,
     GRAIN_NANOSECONDS,
-    OUT_OF_MEMORY,
+    GRAINS_A_CHUNK,
+    LONG_SHARED_STEP,
+    MOST_SUMMED_PARTS,
     PARALLEL_NANOSECONDS,
-    STATUS,
+    PRIVATE_BYTES,
+    WORK_SHIFT,
 )
 from phintys.backends.native.routines.blas_threads import begin_alone, end_alone, threads_of_blas
 from phintys.backends.native.routines.range_function import RangeFunction
@@ -52,25 +58,9 @@ _FAILURE = Record.packed(
 _NONE = 2**63 - 1
 _STATUS = ("status", "first", "second")
 
-_WORK_SHIFT = 6
-
-_MOST_PRIVATE = 1 << 26
-"""Bytes that each thread may take for its own passes. Where passes need more, the arrays in them
-are so large that threads share each kernel."""
-
-_FEW_PASSES = 8
-_LONG_PASS = 500_000
-"""So few passes are carried out one after the other if each takes so many nanoseconds, most of them
-in kernels and products that threads share: there may be more threads than passes."""
-
-_MOST_PARTS = 64
-"""Maximum number of parts with sums of their own."""
 
 _MOST = 1 << 31
 """A product of two numbers up to this does not wrap around."""
-
-_MOST_GRAINS = 16
-"""Grains that one thread carries out between two checks for signals."""
 
 
 def write_shared_loop(
@@ -172,25 +162,27 @@ class _SharedPasses:
         """Divide the passes into parts if they add to memory."""
         if self.shared.sums:
             b = self.b
-            self.part = b.maximum_number(divide_up(b, self.count, _MOST_PARTS), 1)
+            self.part = b.maximum_number(divide_up(b, self.count, MOST_SUMMED_PARTS), 1)
             self.parts = divide_up(b, self.count, self.part)
 
     def _estimate(self) -> tuple[Value, Value]:
         """Return the nanoseconds of a pass, and whether threads should share the passes."""
         b, writer = self.b, self.writer
         divisible, alone = (
-            b.minimum_number(writer.estimate(work) >> _WORK_SHIFT, _MOST)
+            b.minimum_number(writer.estimate(work) >> WORK_SHIFT, _MOST)
             for work in (self.shared.divisible, self.shared.alone)
         )
         each = b.minimum_number(b.maximum_number(divisible + alone, 1), _MOST)
         total = each * b.minimum_number(self.count, _MOST)
         is_enough = b.lt(1, self.count) & b.le(PARALLEL_NANOSECONDS, total)
         is_better_inside = (
-            b.lt(self.count, _FEW_PASSES) & b.le(_LONG_PASS, each) & b.lt(alone * 4, each)
+            b.lt(self.count, FEW_SHARED_STEPS)
+            & b.le(LONG_SHARED_STEP, each)
+            & b.lt(alone * ALONE_SHARE, each)
         )
-        is_worth_it = is_enough & ~is_better_inside & b.le(self.bytes, _MOST_PRIVATE)
+        is_worth_it = is_enough & ~is_better_inside & b.le(self.bytes, PRIVATE_BYTES)
         if self.shared.sums:  # adding 8 bytes takes about a nanosecond
-            most = b.minimum_number(total, _MOST_PRIVATE)
+            most = b.minimum_number(total, PRIVATE_BYTES)
             is_worth_it = is_worth_it & b.le(self.parts * self.sum_bytes, most)
         return each, is_worth_it
 
@@ -345,7 +337,7 @@ def _in_order(module: Module) -> str:
         parameters = [PTR, PTR, PTR, INT64, INT64]
         b = Builder(module.function(name, INT32, parameters, linkage="internal"))
         state, kernel, arguments, count, grain = b.arguments
-        longest = b.maximum_number(grain * _MOST_GRAINS, b.constant(INT64, 0) - grain)
+        longest = b.maximum_number(grain * GRAINS_A_CHUNK, b.constant(INT64, 0) - grain)
         most = b.maximum_number(b.select(b.eq(grain, 0), count, longest), 1)
         stopped = b.new_block("stopped")
         with loop(b, 0, count, most) as piece:

@@ -10,8 +10,8 @@ from phintys.backends.native.assembler.module import signature
 from phintys.backends.native.assembler.types import INT32, INT64, PTR, VOID
 from phintys.backends.native.assembler.values import Complex, Value, components, joined
 from phintys.backends.native.dependence import arrays_written
-from phintys.backends.native.frame import NOTED_NANOSECONDS
 from phintys.backends.native.kernels.inlining import carried_numbers, numbers_in_registers, touches
+from phintys.backends.native.limits import NOTED_NANOSECONDS, POLLED_WORK, WORK_SHIFT
 from phintys.backends.native.program import Step
 from phintys.backends.native.steps.kernel import Kernel
 from phintys.backends.native.values import Array, Place
@@ -27,11 +27,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.assembler.module import Block, Function, Phi
     from phintys.backends.native.polynomials import Polynomial
     from phintys.backends.native.values import LoopVariable
-
-_WORK_SHIFT = 6
-
-_LONG_CALL = 1_000_000
-"""Nanoseconds of a library call after which signals are checked."""
 
 
 class Passes:
@@ -90,7 +85,7 @@ class StepWriter(KernelCaller):
                 self.fill_record(value)
 
     def _note_work(self, work: Polynomial) -> None:
-        nanoseconds = self.estimate(work) >> _WORK_SHIFT
+        nanoseconds = self.estimate(work) >> WORK_SHIFT
         with when(self.b, self.b.le(NOTED_NANOSECONDS, nanoseconds)):
             self.b.call("phintys_work", VOID, [self.state(), nanoseconds])
 
@@ -135,7 +130,7 @@ class StepWriter(KernelCaller):
         """Return whether some work takes longer than a given time, by a rough estimate."""
         value = self.estimate(work)
         with self.before(self.home(self.atoms_of(work)) if self.open_loops else None):
-            return self.b.lt(nanoseconds, value >> _WORK_SHIFT)
+            return self.b.lt(nanoseconds, value >> WORK_SHIFT)
 
     @contextmanager
     def passes(
@@ -279,7 +274,7 @@ class StepWriter(KernelCaller):
     def poll_after(self, step: Step) -> None:
         """Check for signals after a step that takes long, and does not do so itself."""
         work = step.work(self.main)
-        if work is None or (work.known is not None and work.known < _LONG_CALL << _WORK_SHIFT):
+        if work is None or (work.known is not None and work.known < POLLED_WORK << WORK_SHIFT):
             return
-        with when(self.b, self.b.le(_LONG_CALL, self.estimate(work) >> _WORK_SHIFT)):
+        with when(self.b, self.b.le(POLLED_WORK, self.estimate(work) >> WORK_SHIFT)):
             self.poll()

@@ -6,6 +6,9 @@ the Elementary Functions", 1980); exp(r) - 1 is a polynomial.
 
 from __future__ import annotations
 
+import math
+from typing import TYPE_CHECKING
+
 from phintys.backends.native.assembler.builder import Builder
 from phintys.backends.native.assembler.math.coefficients import EXP
 from phintys.backends.native.assembler.math.constants import LN2, number, words
@@ -15,6 +18,7 @@ from phintys.backends.native.assembler.math.exact import (
     polynomial,
     quotient,
     two_prod,
+    two_sum,
 )
 from phintys.backends.native.assembler.math.floating import (
     clamp,
@@ -26,6 +30,9 @@ from phintys.backends.native.assembler.math.floating import (
 from phintys.backends.native.assembler.math.registry import float_function
 from phintys.backends.native.assembler.types import Type
 from phintys.backends.native.assembler.values import Value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 # Beyond these limits exp and exp2 are 0 or infinite, and expm1 is -1.
 _UNDERFLOW = {"float64": -746.0, "float32": -104.5}
@@ -82,9 +89,10 @@ def _expm1_near_zero(b: Builder, r: Pair) -> Value:
     return r[0] + b.madd(square, polynomial(b, r[0], EXP[r[0].type.name], square), r[1])
 
 
-def exp_below_one(b: Builder, x: Value) -> Value:
-    """exp(x) of x <= 0, a little more accurate than exp."""
+def exp_below_one(b: Builder, x: Value, error: Value | None = None) -> Value:
+    """exp(x + error) of x <= 0 and its small error, a little more accurate than exp."""
     k, r = reduced(b, clamp(b, x, _UNDERFLOW[x.type.name], 0.0))
+    r = r if error is None else fast_two_sum(b, r[0], r[1] + error)
     return scaled(b, _expm1_near_zero(b, r) + 1.0, k)
 
 
@@ -116,11 +124,18 @@ def exp_of_product(b: Builder, x: Value, y: Value) -> Value:
 @float_function("exp2")
 def exp2(b: Builder, x: Value) -> Value:
     """2**x."""
+    return _exp2_of_sum(b, x)
+
+
+def _exp2_of_sum(b: Builder, x: Value, more: Value | None = None) -> Value:
+    """2**(x + more) for a rounded number and its small error."""
     x = clamp(b, x, *_EXPONENTS[x.type.name])
     k, _ = rounded(b, x)
     fraction = x - k
     hi, lo = words(LN2, x.type.name, 53 if x.type.name == "float64" else 24)
     r, error = two_prod(b, fraction, hi)
+    if more is not None:
+        r, error = fast_two_sum(b, r, b.madd(more, hi, error))
     tail = _tail(b, r) + b.madd(fraction, lo, error)
     return scaled(b, (tail + r) + 1.0, k)
 
@@ -150,6 +165,29 @@ def sigmoid(b: Builder, x: Value) -> Value:
     small = exp_below_one(b, -fabs(b, x))
     one = b.constant(x.type, 1.0)
     return quotient(b, b.select(x < 0.0, small, one), fast_two_sum(b, one, small))
+
+
+@float_function("exp_share", 2)
+def exp_share(b: Builder, x: Value, y: Value) -> Value:
+    """exp(x) / (exp(x) + exp(y)), as sigmoid of x - y with its rounding error."""
+    return _share(b, x, y, exp_below_one)
+
+
+@float_function("exp2_share", 2)
+def exp2_share(b: Builder, x: Value, y: Value) -> Value:
+    """2**x / (2**x + 2**y)."""
+    return _share(b, x, y, _exp2_of_sum)
+
+
+def _share(b: Builder, x: Value, y: Value, power: Callable[..., Value]) -> Value:
+    difference, error = two_sum(b, x, -y)
+    is_below = difference < 0.0
+    # Of differences with larger errors, the exponentials are 0.
+    error = b.select(fabs(b, error) < 1.0, error, 0.0)
+    small = power(b, -fabs(b, difference), b.select(is_below, error, -error))
+    one = b.constant(x.type, 1.0)
+    result = quotient(b, b.select(is_below, small, one), fast_two_sum(b, one, small))
+    return b.select(b.eq(x, -math.inf) & b.eq(y, -math.inf), 0.0, result)
 
 
 def one_minus_exp(b: Builder, x: Value) -> Pair:

@@ -1,4 +1,8 @@
-"""Functions related to the gamma function, for which SciPy exports no C function."""
+"""Functions related to the gamma function, for which SciPy exports no C function.
+
+The recurrence and the asymptotic series are those of B. E. Schneider, "Algorithm AS 121: Trigamma
+function", Appl. Stat. 27, 1978.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """How quantiles of the gamma distribution move with its shape.
 
-The formulas are those of :mod:`phintys.scalar.gamma_slopes`, for all lanes at once: each of its
-loops runs until the lanes that need it have converged.
+The formulas are those of :mod:`phintys.scalar.gamma_slopes` (Figurnov, Mohamed and Mnih, 2018),
+for all lanes at once: each of its loops runs until the lanes that need it have converged.
 """
 
 from __future__ import annotations

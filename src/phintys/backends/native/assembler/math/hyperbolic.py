@@ -1,8 +1,8 @@
 """Hyperbolic functions and their inverses.
 
 exp(x) = 2**k (C + S) and exp(-x) = 2**-k (C - S) with C = cosh(r) and S = sinh(r), so that sums and
-differences of both need no division. tanh follows from tanh(s), s small, by the addition theorem.
-The inverses are logarithms of pairs.
+differences of both need no division (Cody and Waite, 1980). tanh follows from tanh(s), s small, by
+the addition theorem. The inverses are logarithms of pairs.
 """
 
 from __future__ import annotations

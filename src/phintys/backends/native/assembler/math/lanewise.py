@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from phintys.backends.native.assembler.builder import Builder
 from phintys.backends.native.assembler.control import each_lane, loop, when
@@ -37,6 +37,32 @@ def call_external(b: Builder, symbol: str, *values: Value) -> Value:
     inputs = [b.convert(value, computed) for value in values]
     result = each_lane(b, computed, lambda *scalars: _call(b, symbol, *scalars), *inputs)
     return b.convert(result, type)
+
+
+def computed_where(b: Builder, where: Value, compute: Callable[[], Value]) -> Value:
+    """Return the result of ``compute``, or zeros if it is needed in no lane.
+
+    Parameters
+    ----------
+    b
+        The builder; it writes a branch.
+    where
+        The mask of lanes that need the result.
+    compute
+        Writes the code for all lanes.
+    """
+    before = b.block
+    some, after = b.new_block("some"), b.new_block("after")
+    b.branch(where if where.type.lanes == 1 else b.any(where), some, after)
+    b.begin(some)
+    found = compute()
+    b.jump(after)
+    end = b.block
+    b.begin(after)
+    phi = b.phi(found.type)
+    phi.add(b.constant(found.type, 0.0), before)
+    phi.add(found, end)
+    return phi.value
 
 
 def redo_lanes(

@@ -1,4 +1,4 @@
-"""The beta function, its logarithm, and binomial coefficients.
+"""The logarithm of the beta function.
 
 Of large arguments, logarithms of gamma functions are huge, and their differences lose the digits
 that differ. Stirling's series leaves quotients of powers, and small remainders (A. R. DiDonato and
@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING
 from phintys.backends.native.assembler.builder import Builder
 from phintys.backends.native.assembler.math.coefficients import BINET
 from phintys.backends.native.assembler.math.exact import polynomial
-from phintys.backends.native.assembler.math.exponential import exp
-from phintys.backends.native.assembler.math.lanewise import redo_lanes
+from phintys.backends.native.assembler.math.lanewise import computed_where, redo_lanes
 from phintys.backends.native.assembler.math.log_gamma import gammaln
 from phintys.backends.native.assembler.math.logarithm import log, log1p
 from phintys.backends.native.assembler.math.registry import float_function
 from phintys.backends.native.assembler.values import Value
-from phintys.scalar.log_beta import FEW, LARGE_BINOMIAL, LARGE_SUM, STIRLING_FROM
+from phintys.scalar.log_beta import STIRLING_FROM
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,40 +35,8 @@ def betaln(b: Builder, x: Value, y: Value) -> Value:
     low, high = b.minimum_number(x, y), b.maximum_number(x, y)
     are_positive = (x > 0.0) & (y > 0.0)  # not so for NaN, which the smaller number hides
     others = ~(are_positive & b.le(STIRLING_FROM, high) & (high < math.inf))
-    found = _unless_all(b, others, lambda: _log_beta(b, *_safe(b, others, low, high)))
+    found = computed_where(b, ~others, lambda: _log_beta(b, *_safe(b, others, low, high)))
     return redo_lanes(b, found, others, "phintys_scipy_betaln_float64", [x, y])
-
-
-@float_function("beta", 2)
-def beta(b: Builder, x: Value, y: Value) -> Value:
-    """gamma(x) gamma(y) / gamma(x + y)"""
-    if x.type.name == "float32":
-        return _in_double(beta, b, x, y)
-    low, high = b.minimum_number(x, y), b.maximum_number(x, y)
-    others = ~((low > 0.0) & b.le(LARGE_SUM, x + y) & (high < math.inf))
-    found = _unless_all(b, others, lambda: exp(b, _log_beta(b, *_safe(b, others, low, high))))
-    return redo_lanes(b, found, others, "phintys_scipy_beta_float64", [x, y])
-
-
-@float_function("binom", 2)
-def binom(b: Builder, n: Value, k: Value) -> Value:
-    """1 / ((n + 1) beta(k + 1, n - k + 1))"""
-    if n.type.name == "float32":
-        return _in_double(binom, b, n, k)
-    rest = n - k
-    is_usual = (k > -1.0) & (rest > -1.0) & b.le(LARGE_BINOMIAL, n) & (n < math.inf)
-    for few in (k, rest):
-        is_usual = is_usual & ~(b.eq(few, b.intrinsic("rint", few)) & (few < FEW))
-    others = ~is_usual
-    low, high = b.minimum_number(k, rest) + 1.0, b.maximum_number(k, rest) + 1.0
-
-    def compute() -> Value:
-        below = log(b, b.select(others, 1.0, n + 1.0))
-        return exp(b, -(_log_beta(b, *_safe(b, others, low, high)) + below))
-
-    return redo_lanes(
-        b, _unless_all(b, others, compute), others, "phintys_scipy_binom_float64", [n, k]
-    )
 
 
 def _in_double(
@@ -77,22 +44,6 @@ def _in_double(
 ) -> Value:
     wide = x.type.like("float64")
     return b.convert(function(b, b.convert(x, wide), b.convert(y, wide)), x.type)
-
-
-def _unless_all(b: Builder, others: Value, compute: Callable[[], Value]) -> Value:
-    """Return the result of ``compute``, or zeros if all lanes are left to SciPy."""
-    usual, before = ~others, b.block
-    some, after = b.new_block("some"), b.new_block("after")
-    b.branch(usual if usual.type.lanes == 1 else b.any(usual), some, after)
-    b.begin(some)
-    found = compute()
-    b.jump(after)
-    end = b.block
-    b.begin(after)
-    phi = b.phi(found.type)
-    phi.add(b.constant(found.type, 0.0), before)
-    phi.add(found, end)
-    return phi.value
 
 
 def _safe(b: Builder, others: Value, low: Value, high: Value) -> tuple[Value, Value]:

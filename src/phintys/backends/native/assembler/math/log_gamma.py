@@ -1,8 +1,9 @@
 """The logarithm of the gamma function, and its derivative.
 
-Near their positive zeros both are the distances to these times a polynomial; farther from 0 they
-are Stirling's asymptotic expansions, with polynomials in 1 / x**2 in place of the series. Negative
-numbers are reflected.
+Near their positive zeros both are the distances to these times a polynomial (W. J. Cody, A. J.
+Strecok and H. C. Thacher, "Chebyshev approximations for the psi function", Math. Comp. 27, 1973);
+farther from 0 they are Stirling's asymptotic expansions (1730; DLMF 5.11.1, 5.11.2), with
+polynomials in 1 / x**2 in place of the series. Negative numbers are reflected.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from phintys.backends.native.assembler.math.exact import (
 )
 from phintys.backends.native.assembler.math.floating import copysign, fabs
 from phintys.backends.native.assembler.math.logarithm import log, log_as_pair
+from phintys.backends.native.assembler.math.power import log_pair
 from phintys.backends.native.assembler.math.registry import float_function
 from phintys.backends.native.assembler.math.trigonometric import sine_of_half_turns
 from phintys.backends.native.assembler.values import Value
@@ -40,6 +42,9 @@ _STIRLING = words(Ratio.read("0.41893853320467274178032973640561763986139747"), 
 # The positive zero of digamma, less 1.
 _ROOT = words(Ratio.read("0.46163214496836234126265954232572132846819620"), "float64", 53)
 _PI = words(PI, "float64", 53)
+STIRLING_FROM = 2.5
+"""Above this number, logarithms of gamma functions are Stirling's, with a polynomial."""
+
 # gammaln overflows above.
 _LARGEST = 2.556348163871691e305
 
@@ -61,7 +66,7 @@ def gammaln(b: Builder, x: Value) -> Value:
 
 def _log_gamma(b: Builder, x: Value, a: Value) -> Pair:
     """Return log|gamma(x)| of |x| < 1/2, and log(gamma(a)) of larger a = |x|."""
-    is_small, is_large = a < 0.5, a > 2.5
+    is_small, is_large = a < 0.5, a > STIRLING_FROM
     one = b.constant(a.type, 1.0)
     logarithm = log_as_pair(b, b.select(is_small | is_large, a, one))
     # gamma(x) = gamma(1 + x) / x
@@ -81,6 +86,20 @@ def _log_gamma_near(b: Builder, z: Value) -> Pair:
     error = b.madd(z, lost, error)
     hi, lo = two_prod(b, product, factor)
     return hi, lo + b.madd(product, more, error * factor)
+
+
+def stirling_rest(b: Builder, a: Value) -> Pair:
+    """Return the logarithm of gamma(a) less that of sqrt(2 pi / a) (a / e)**a, for a > 5/2.
+
+    Of smaller positive numbers, return log(gamma(a)) + a.
+    """
+    is_small, is_large = a < 0.5, a > STIRLING_FROM
+    hi, lo = log_pair(b, b.select(is_small, a, 1.0))
+    near = _log_gamma_near(b, b.select(is_small, a, b.select(is_large, 0.0, a - 1.0)))
+    near = pair_add(b, near, two_sum(b, b.select(is_large, 0.0, a), -hi))
+    inverse = b.div(1.0, a)
+    far = inverse * polynomial(b, inverse * inverse, BINET["float64"])
+    return b.select(is_large, far, near[0]), b.select(is_large, 0.0, near[1] - lo)
 
 
 def _polynomial_pair(b: Builder, t: Value, coefficients: Sequence[float]) -> Pair:

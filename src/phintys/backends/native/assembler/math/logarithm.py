@@ -1,7 +1,7 @@
 """Logarithms: log, log1p, log2, log10, and sums of exponentials.
 
 x = (1 + f) 2**k with 1 + f near 1, and log(1 + f) = 2 atanh(s) with s = f / (2 + f): an odd
-polynomial. The sum is arranged as in FreeBSD's msun (e_log.c), so that f enters exactly.
+polynomial. The sum is arranged as in FreeBSD's msun (e_log.c, 1993), so that f enters exactly.
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""Roots and powers."""
+"""Roots and powers.
+
+Powers are exponentials of logarithms with their rounding errors, as in Arm's optimized routines
+(pow.c, 2018); the cube root is found by Halley's method and Newton's (W. Kahan, "Computing a real
+cube root", 1991).
+"""
 
 from __future__ import annotations
 
@@ -7,7 +12,13 @@ import math
 from phintys.backends.native.assembler.builder import Builder
 from phintys.backends.native.assembler.math.coefficients import CBRT, EXP_SHORT, LOG1P, LOG1P_SHORT
 from phintys.backends.native.assembler.math.constants import LN2, number, words
-from phintys.backends.native.assembler.math.exact import Pair, fast_two_sum, polynomial, two_prod
+from phintys.backends.native.assembler.math.exact import (
+    Pair,
+    fast_two_sum,
+    polynomial,
+    two_prod,
+    two_sum,
+)
 from phintys.backends.native.assembler.math.exponential import exp_of_sum
 from phintys.backends.native.assembler.math.floating import (
     clamp,
@@ -91,7 +102,7 @@ def _minus_one(b: Builder, z: Value, inverse: Value) -> Value:
     return (upper * inverse - 1.0) + (z - upper) * inverse
 
 
-def _log_pair(b: Builder, x: Value) -> Pair:
+def log_pair(b: Builder, x: Value) -> Pair:
     """log(x) of positive finite x, to 2**-64 of it.
 
     As in Arm's optimized routines (pow.c), with a shorter table and a longer polynomial.
@@ -126,25 +137,46 @@ def _power_sign(b: Builder, magnitude: Value, x: Value, y: Value) -> Value:
 def pow(b: Builder, x: Value, y: Value) -> Value:
     """exp(y log|x|), with C's rules for special values."""
     if x.type.name == "float32":
-        return _pow_single(b, x, y)
+        return _pow_single(b, x, y, b.convert(y, x.type.like("float64")))
+    return _power(b, x, y)
+
+
+@float_function("pow_less_one", 2)
+def pow_less_one(b: Builder, x: Value, y: Value) -> Value:
+    """exp((y - 1) log|x|), as pow but for the rounding error of y - 1, which is in the product."""
+    if x.type.name == "float32":
+        return _pow_single(b, x, y - 1.0, b.convert(y, x.type.like("float64")) - 1.0)
+    power, error = two_sum(b, y, -1.0)
+    return _power(b, x, power, b.select(fabs(b, error) < 1.0, error, 0.0))
+
+
+def _power(b: Builder, x: Value, y: Value, more: Value | None = None) -> Value:
+    """exp((y + more) log|x|) for a small number that is added to the exponent."""
     a = fabs(b, x)
-    hi, lo = _log_pair(b, a)
+    hi, lo = log_pair(b, a)
     limit = b.select(b.eq(a, 0.0), b.constant(x.type, -math.inf), a)
     hi = b.select((a > 0.0) & (a < math.inf), hi, limit)
     product, error = two_prod(b, y, hi)
     error = b.madd(y, lo, error)
+    if more is not None:
+        error = b.madd(more, hi, error)
     error = b.select(fabs(b, product) < 1000.0, error, 0.0)
     result = exp_of_sum(b, product, error)
-    one = b.eq(a, 1.0) | b.eq(y, 0.0)
+    return _with_special_values(b, result, x, y)
+
+
+def _with_special_values(b: Builder, result: Value, x: Value, y: Value) -> Value:
+    """Return x**y where the result is |x|**y."""
+    one = b.eq(fabs(b, x), 1.0) | b.eq(y, 0.0)
     result = b.select(one, b.constant(x.type, 1.0), result)
     result = _power_sign(b, result, x, y)
     return b.select(b.eq(x, 1.0) | b.eq(y, 0.0), b.constant(x.type, 1.0), result)
 
 
-def _pow_single(b: Builder, x: Value, y: Value) -> Value:
-    """float32 through float64, with short polynomials."""
-    wide = x.type.like("float64")
-    a, z = b.convert(fabs(b, x), wide), b.convert(y, wide)
+def _pow_single(b: Builder, x: Value, y: Value, z: Value) -> Value:
+    """float32 through float64, with short polynomials: the exponent is z, which is about y."""
+    wide = z.type
+    a = b.convert(fabs(b, x), wide)
     k, index, m = _reduced_by_table(b, a)
     r = _minus_one(b, m, lookup(b, inverses(), index))
     log = b.madd(k, number(LN2, "float64"), lookup(b, log_words()[0], index))
@@ -157,7 +189,4 @@ def _pow_single(b: Builder, x: Value, y: Value) -> Value:
     r = b.madd(k, -number(LN2, "float64"), product)
     p = b.madd(r, polynomial(b, r, EXP_SHORT["float64"]), 1.0)
     result = b.convert(p * power_of_two(b, k), x.type)
-    one = b.eq(fabs(b, x), 1.0) | b.eq(y, 0.0)
-    result = b.select(one, b.constant(x.type, 1.0), result)
-    result = _power_sign(b, result, x, y)
-    return b.select(b.eq(x, 1.0) | b.eq(y, 0.0), b.constant(x.type, 1.0), result)
+    return _with_special_values(b, result, x, y)

@@ -1,4 +1,8 @@
-"""exp(x**2) erfc(x), and the logarithm of the normal distribution function."""
+"""exp(x**2) erfc(x), and the logarithm of the normal distribution function.
+
+Large arguments are mapped to an interval as those of erf are (M. M. Shepherd and J. G. Laframboise,
+1981).
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Sine, cosine and tangent, and their inverses.
 
-x = k pi / 2 + r with |r| <= pi / 4, then a polynomial (Cody and Waite). pi / 2 is split into as
-many words as r needs to be accurate near multiples of pi / 2; for larger x, libm computes the lane.
+x = k pi / 2 + r with |r| <= pi / 4, then a polynomial (Cody and Waite, 1980). pi / 2 is split into
+as many words as r needs to be accurate near multiples of pi / 2; for larger x, libm computes the
+lane.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Hurwitz's zeta function, by the Euler-Maclaurin formula."""
+"""Hurwitz's zeta function, by the formula of L. Euler (1738) and C. Maclaurin (1742)."""
 
 from __future__ import annotations
 
