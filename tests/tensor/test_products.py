@@ -321,3 +321,10 @@ def test_stacks_with_a_size_of_1_say_how_to_make_it_broadcast():
     f = phintys.function([x], pt.matmul(x, w))
     with pytest.raises(ShapeError, match=r"make w with shared\(value, shape=\(1, None, None\)\)"):
         f(np.ones((4, 2, 3)))
+
+
+def test_output_types_are_remembered_in_tables_of_bounded_size():
+    op = pt.Dot()
+    for length in range(520):
+        op(pt.tensor(shape=(length,), dtype="float64"), pt.dvector())
+    assert len(op._types) <= 512

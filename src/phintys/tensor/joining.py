@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import lru_cache
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -147,7 +147,7 @@ _MISCOUNTED = Misfit("split", "{0} sizes for {1} parts")
 _UNEVEN = Misfit("split", "parts of {0} elements, not {1}")
 
 
-@cache
+@lru_cache(maxsize=1024)
 def _negative(part: int) -> Misfit:
     return Misfit("negative", f"the size of part {part}", part)
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from phintys._base.caches import remember
 from phintys._base.errors import OpContractError, ShapeError
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
@@ -90,7 +91,7 @@ class _Product(ShapedOp):
         if output is None:
             self._check_ranks(x, y)
             (shape,) = self.output_shapes(StaticShapes(self, [x, y]))
-            output = self._types[key] = TensorType(promote(x.dtype, y.dtype), shape)
+            output = remember(self._types, key, TensorType(promote(x.dtype, y.dtype), shape))
         return Apply(self, [x, y], [output()])
 
     @abstractmethod
