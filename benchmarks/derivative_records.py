@@ -549,6 +549,7 @@ SPECIAL = [
         same((0.1, 10), (0.01, 20)),
         (lambda a, x: -density_of_gamma(a, x),),
         by=1,
+        limits=(GOAL, 1e3),
     ),
     *(
         Slope(
@@ -684,6 +685,7 @@ SPECIAL = [
         ),
         by=2,
         scales=(None, lambda a, b, x: x ** (a - 2) * (1 - x) ** (b - 2) / mp.beta(a, b)),
+        limits=(GOAL, 1e3),
     ),
     Slope(
         "hyp1f1",

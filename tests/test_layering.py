@@ -90,29 +90,6 @@ MUTUAL = (
     ("tensor.type", "tensor.variable"),
     # Elementwise Ops document themselves.
     ("tensor.documentation", "tensor.elemwise"),
-    # A step writes, prints and checks itself, and a routine does so for its call.
-    (
-        "backends.native.program backends.native.steps.*",
-        "backends.native.writer.main_function backends.native.writer.step_writer",
-    ),
-    (
-        "backends.native.program backends.native.steps.*",
-        "backends.native.explain backends.native.verify",
-    ),
-    ("backends.native.steps.loop", "backends.native.kernels.short_vectors"),
-    # What they write is called by a writer of steps, which the steps hand to them.
-    (
-        "backends.native.routines.range_function backends.native.writer.shared_passes",
-        "backends.native.writer.step_writer",
-    ),
-    ("backends.native.routines.routine", "backends.native.steps.call"),
-    # What the runtime knows of a program lists its callbacks and claims.
-    (
-        "backends.native.layout",
-        "backends.native.steps.callback backends.native.steps.claim",
-    ),
-    # A program explains itself with its code.
-    ("backends.native.explain", "backends.native.writer.programs"),
     # The operators of values write code.
     ("backends.native.assembler.values", "backends.native.assembler.builder"),
     # Parts of one class that have files of their own.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import partial
 from operator import is_
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from phintys._base.errors import CycleError, InconsistencyError, add_note
 from phintys.graph._order import cycle_error, needed_by, nodes_below
@@ -74,18 +74,7 @@ def destroyers(fgraph: FunctionGraph) -> dict[Variable, list[Apply]]:
 def overwrites(node: Apply) -> bool:
     """Return whether a node overwrites an input, or a node of its inner graph does."""
     op = node.op
-    if op.destroy_map or not isinstance(op, HasInnerGraph):
-        return bool(op.destroy_map)
-    stack: list[Any] = [op]
-    seen: set[int] = set()
-    while stack:
-        op = stack.pop()
-        if op.destroy_map:
-            return True
-        if isinstance(op, HasInnerGraph) and id(op) not in seen:
-            seen.add(id(op))
-            stack.extend(inner.op for inner in op.fgraph.apply_nodes)
-    return False
+    return bool(op.destroy_map) or (isinstance(op, HasInnerGraph) and op.overwrites_within)
 
 
 def _destroying(fgraph: FunctionGraph) -> list[Apply]:

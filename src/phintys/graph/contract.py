@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard, cast
 import numpy as np
 
 from phintys._base.errors import MethodNotDefinedError, OpContractError, ShapeError, add_note
+from phintys.graph.inner import require_calls
 from phintys.graph.null_type import DisconnectedType, NullType
 from phintys.graph.op import Op
 from phintys.graph.variable import Variable
@@ -129,6 +130,7 @@ def connection_pattern(node: Apply) -> list[list[bool]]:
     method = getattr(node.op, "connection_pattern", None)
     if method is None:
         return [[True] * len(node.outputs) for _ in node.inputs]
+    require_calls(node.op)
     pattern = method(node)
     if (
         not _is_list(pattern)
@@ -168,6 +170,7 @@ def input_gradients(node: Apply, output_grads: Sequence[Variable]) -> list[Varia
         The result is not a list with one Variable for each input, or one has an integer dtype.
     """
     op = node.op
+    require_calls(op)
     gradients = op.L_op(node.inputs, node.outputs, output_grads)
     if isinstance(gradients, Variable) or not isinstance(gradients, list | tuple):
         msg = (
@@ -220,6 +223,7 @@ def push_forward(node: Apply, eval_points: Sequence[Variable | None]) -> list[Va
         The result does not have one Variable or ``None`` for each output.
     """
     op = node.op
+    require_calls(op)
     tangents = op.R_op(node.inputs, eval_points)
     if tangents is None:
         return [None] * len(node.outputs)

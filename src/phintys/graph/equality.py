@@ -134,7 +134,7 @@ class _Numbers:
                     known[variable] = self._number((op, inputs, index, known_type))
 
     def of_op(self, op: Any) -> Hashable:
-        """Return what is equal for equal Ops: the Op, or the number of one with an inner graph."""
+        """Return a key that equal Ops share: the Op, or a number for one with an inner graph."""
         if not getattr(op, "compares_inner", False):
             return op
         if self._inner is not self:

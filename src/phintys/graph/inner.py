@@ -7,6 +7,8 @@ its own. Passes, backends, printing, copying and gradients know such an Op only 
 
 from __future__ import annotations
 
+import inspect
+import sys
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
@@ -25,8 +27,11 @@ if TYPE_CHECKING:
     from phintys.graph.variable import Variable
 
 MOST_NESTED = 50
-"""How deep inner graphs can be nested. Traversals enter inner graphs by recursion: at this depth
-gradients, rewriting, compilation and pickling stay well below Python's limit of 1,000 calls."""
+"""How deep inner graphs can be nested without a thought for Python's limit of nested calls."""
+
+_CALLS_OF_A_LEVEL = 13
+"""How many calls inside of each other a level takes at most. Pickling takes 12, the gradient of a
+scan 11, compilation 9; building, comparing, copying and printing do not nest calls."""
 
 
 class InnerProgram(Protocol):
@@ -38,21 +43,39 @@ class InnerProgram(Protocol):
 
 
 class _Nested:
-    """The attribute for an inner graph, which refuses graphs that are nested too deeply.
+    """The attribute for an inner graph, which notes what depends on the graphs inside of it.
 
     Without ``__get__``, it is read from the dictionary of the instance, as any other attribute.
     """
 
     def __set__(self, op: HasInnerGraph, fgraph: FunctionGraph) -> None:
-        nesting = _nesting_of(fgraph)
-        if nesting > MOST_NESTED:
-            msg = (
-                f"The inner graphs of {type(op).__name__} would be nested {nesting} deep; at most "
-                f"{MOST_NESTED} are possible. Apply Ops one after the other instead of inside of "
-                "each other, or call Python functions, which leave no Op behind."
-            )
-            raise ArgumentError(msg)
-        vars(op).update(fgraph=fgraph, nesting=nesting)
+        within = _overwrites_within(fgraph)
+        vars(op).update(fgraph=fgraph, nesting=_nesting_of(fgraph), overwrites_within=within)
+
+
+def require_calls(op: object) -> None:
+    """Raise if an Op has inner graphs that are nested too deeply to be entered by calls.
+
+    Raises
+    ------
+    ArgumentError
+        Python's limit of nested calls would be exceeded. The error names a limit that suffices.
+    """
+    if not isinstance(op, HasInnerGraph) or op.nesting <= MOST_NESTED:
+        return
+    used = 0
+    frame = inspect.currentframe()
+    while frame is not None:
+        used, frame = used + 1, frame.f_back
+    limit, needed = sys.getrecursionlimit(), used + op.nesting * _CALLS_OF_A_LEVEL
+    if needed > limit:
+        msg = (
+            f"The inner graphs of {type(op).__name__} are nested {op.nesting} deep, which takes up "
+            f"to {needed} calls inside of each other; Python's limit is {limit}. Apply Ops one "
+            "after the other instead of inside of each other, or raise the limit with "
+            f"sys.setrecursionlimit({-(-needed // 1000) * 1000 + 1000})."
+        )
+        raise ArgumentError(msg)
 
 
 class HasInnerGraph:
@@ -211,20 +234,33 @@ class HasInnerGraph:
         return _nesting_of(self.fgraph)
 
     @kept_property
+    def overwrites_within(self) -> bool:
+        """Whether a node of the inner graph, or of one inside of it, overwrites an input."""
+        return _overwrites_within(self.fgraph)
+
+    @kept_property
     def _kept_hash(self) -> int:
         types = tuple(variable.type for variable in (*self.inner_inputs, *self.inner_outputs))
         return hash((props_hash(self), types, self.nesting))
 
     def __getstate__(self) -> dict[str, Any]:
+        require_calls(self)
         return {name: value for name, value in self.__dict__.items() if name not in _NOT_PICKLED}
 
 
-_NOT_PICKLED = frozenset({"_own_program", "_kept_hash", "nesting"})
+_NOT_PICKLED = frozenset({"_own_program", "_kept_hash"})
 
 
 def _nesting_of(fgraph: FunctionGraph) -> int:
     inner = [node.op for node in fgraph.apply_nodes if isinstance(node.op, HasInnerGraph)]
     return 1 + max((one.nesting for one in inner), default=0)
+
+
+def _overwrites_within(fgraph: FunctionGraph) -> bool:
+    return any(
+        node.op.destroy_map or (isinstance(node.op, HasInnerGraph) and node.op.overwrites_within)
+        for node in fgraph.apply_nodes
+    )
 
 
 def _inner_eq(self: Any, other: Any) -> bool:

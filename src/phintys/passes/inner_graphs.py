@@ -9,7 +9,7 @@ from phintys._base.errors import OpContractError, add_note
 from phintys.graph.aliasing import DestroyHandler
 from phintys.graph.equality import equal_computations
 from phintys.graph.fgraph import FunctionGraph
-from phintys.graph.inner import HasInnerGraph
+from phintys.graph.inner import HasInnerGraph, require_calls
 from phintys.rewriting import GraphRewriter
 
 if TYPE_CHECKING:
@@ -111,6 +111,7 @@ def _rewritten(
     pipeline: Callable[[FunctionGraph], None],
 ) -> HasInnerGraph:
     """Return an Op with a rewritten inner graph; the Op itself if nothing changed."""
+    require_calls(op)
     fgraph = FunctionGraph(op.inner_inputs, op.inner_outputs)
     fgraph.attach_feature(DestroyHandler(fgraph.inputs[position] for position in op.mutable_inner))
     for feature in outer.features:

@@ -175,7 +175,7 @@ class Row(ScalarOp):
         self.doc = doc
         self.source = source
         if doc:
-            self.__doc__ = f"{doc}\n\n{source}" if source else doc
+            self.__doc__ = doc
         self.domain = domain
         self.example = example
         self._parameters = parameters

@@ -105,7 +105,7 @@ def given_lengths(op: Op, values: Iterable[Any], dtype: Any = "int8") -> tuple[i
 def check_room(op: Op, lengths: Sequence[int], dtype: Any) -> None:
     """Raise if an array of these lengths would have too many elements for its dtype."""
     # As for NumPy, a length of 0 does not make up for others that are too large.
-    if prod(length for length in lengths if length) * np.dtype(dtype).itemsize > _MOST_BYTES:
+    if prod(length for length in lengths if length) * np.dtype(dtype).itemsize >= _MOST_BYTES:
         msg = f"{op}: an array of {np.dtype(dtype)} of shape {lengths} has too many elements."
         raise ShapeError(msg)
 

@@ -9,6 +9,7 @@ import phintys.tensor as pt
 from phintys.backends.native.assembler.target import Target
 from phintys.backends.native.lower import lower_program
 from phintys.backends.native.memory import plan_memory
+from phintys.backends.native.plan import Plan
 from phintys.backends.native.polynomials import Polynomials
 from phintys.backends.native.sizes import Sizes, is_length, written
 from phintys.backends.native.values import LoopVariable
@@ -83,9 +84,9 @@ def long_step(length):
 def work_of_planning_memory(length):
     inputs, outputs = long_step(length)
     program = lower_program(FunctionGraph(inputs, outputs, copy_inputs=False))
-    emitted = emit_program(program, Target.configured())
+    plan = Plan(program, Target.configured())
     profile = cProfile.Profile()
-    profile.runcall(plan_memory, program, Polynomials(program.sizes), emitted.kernels)
+    profile.runcall(plan_memory, program, Polynomials(program.sizes), plan.kernels)
     return sum(entry.callcount for entry in profile.getstats())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter as Counts
 from dataclasses import replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,7 @@ from phintys.backends.native.expressions import (
     Statement,
     parts_of,
 )
-from phintys.backends.native.program import Step
+from phintys.backends.native.program import Step, walk_steps
 from phintys.backends.native.sizes import Arithmetic, Counter, Element, Extent, Size
 from phintys.backends.native.values import Array, LoopVariable
 
@@ -160,6 +161,20 @@ def arrays_read(step: Step | Statement) -> Iterator[Array]:
         yield from arrays_in_size(size)
 
 
+def arrays_loaded(step: Step | Statement) -> Iterator[Array]:
+    """Yield the memory whose elements a step reads, without that of its sizes.
+
+    Sizes are read where they become known; from then on they are in the frame of the call.
+    """
+    if isinstance(step, Statement):
+        yield from (load.array.memory for load in needs_of(step).loads)
+        return
+    yield from (array.memory for array in step.reads())
+    for body in step.bodies():
+        for one in body:
+            yield from arrays_loaded(one)
+
+
 def arrays_written(step: Step | Statement) -> Iterator[Array]:
     """Yield the memory that a step writes or overwrites."""
     if isinstance(step, Statement):
@@ -172,8 +187,22 @@ def arrays_written(step: Step | Statement) -> Iterator[Array]:
             yield from arrays_written(one)
 
 
+def touches(steps: Iterable[Step]) -> Counts[Array]:
+    """Return how often steps access each array, including those inside of them."""
+    found: Counts[Array] = Counts()
+    for step in walk_steps(list(steps)):
+        found.update(array.memory for array in step.reads())
+        found.update(array.memory for array in step.writes())
+        for size in step.sizes():
+            found.update(arrays_in_size(size))
+    return found
+
+
 class Accesses:
-    """The memory that some steps read and write.
+    """The memory that some steps read and write, and with it the order that they must keep.
+
+    This answers for whole steps: whether two of them may change places, and whether a value is
+    still needed. Within a step, :func:`may_overwrite` answers, by elements and iterations.
 
     Parameters
     ----------
@@ -220,9 +249,12 @@ def may_fail(statement: Statement) -> bool:
 
 
 def _fails(part: Expression) -> bool:
-    if isinstance(part, Operation):
-        return part.op is ps.pow and part.dtype.kind == "i"
-    return isinstance(part, IndexCheck)
+    return isinstance(part, IndexCheck) or (isinstance(part, Operation) and has_no_result(part))
+
+
+def has_no_result(operation: Operation) -> bool:
+    """Return whether an operation has no result for some values."""
+    return operation.op is ps.pow and operation.dtype.kind == "i"
 
 
 # ---- replacing loops and arrays ----------------------------------------------------------------

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from phintys._base.errors import IntegrityError
 from phintys.backends.native.expressions import (
     Cast,
     Expression,
@@ -19,17 +21,23 @@ from phintys.backends.native.expressions import (
     SizeValue,
     Statement,
 )
-from phintys.backends.native.kernels.functions import plans_of
+from phintys.backends.native.kernels.planning import plans_of
 from phintys.backends.native.program import Step, walk_steps
+from phintys.backends.native.sizes import Arithmetic, Element, Extent, written
 from phintys.backends.native.sizes import Counter as LoopCounter
-from phintys.backends.native.sizes import Element, Extent, written
+from phintys.backends.native.steps.branch import Branch
+from phintys.backends.native.steps.call import LibraryCall
+from phintys.backends.native.steps.callback import Callback
+from phintys.backends.native.steps.check import Check, FenceStep
 from phintys.backends.native.steps.claim import Claim
 from phintys.backends.native.steps.kernel import Kernel
+from phintys.backends.native.steps.loop import Loop
 from phintys.backends.native.values import Array, Place
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from phintys.backends.native.assembler.target import Target
     from phintys.backends.native.kernels.plans import KernelPlan, Level, NestPlan
     from phintys.backends.native.program import Program
     from phintys.backends.native.sizes import Size
@@ -67,7 +75,7 @@ def _itself(size: Size) -> Size:
 
 
 class Explainer:
-    """Writes a program as text; each kind of step says what it looks like."""
+    """Writes a program as text, its steps by the rules of :func:`step_lines`."""
 
     def __init__(self, program: Program, emitted: EmittedProgram) -> None:
         self.program = program
@@ -75,6 +83,11 @@ class Explainer:
         self.sizes = program.sizes
         claims = [step for step in walk_steps(program.steps) if isinstance(step, Claim)]
         self.claimed = {claim.target: claim.source for claim in claims}
+
+    @property
+    def target(self) -> Target:
+        """The CPU that the code is written for."""
+        return self.emitted.module.target
 
     def lines(self) -> list[str]:
         """Return all lines."""
@@ -187,7 +200,7 @@ class Explainer:
         """Return the lines of steps."""
         found: list[str] = []
         for number, step in enumerate(steps, 1):
-            head, *rest = step.lines(self)
+            head, *rest = step_lines(step, self)
             found.append(f"{indent}{number}. {head}")
             found += [f"{indent}   {line}" for line in rest]
         return found
@@ -206,8 +219,8 @@ class Explainer:
         """Return the lines of a kernel: the ops it fuses, its loops and statements."""
         code = self.emitted.kernels[kernel]
         plan = code.plan
-        if code.stands_for is not None:  # that of another kernel
-            plan, _ = plans_of(kernel, plan.addressing.polynomials, self.emitted.module.target)
+        if not code.has_own_plan:
+            plan, _ = plans_of(kernel, plan.addressing.polynomials, self.target)
         ops: dict[str, None] = {}
         for statement in kernel.statements:
             ops.update((str(node.op), None) for node in statement.nodes)
@@ -320,3 +333,80 @@ def _constant_text(data: np.ndarray[Any, Any]) -> str:
     if data.size <= _MOST_NUMBERS:
         return "[" + " ".join(map(str, data.reshape(-1))) + "]"
     return f"constant {data.dtype}{list(data.shape)}"
+
+
+# ---- the lines of each kind of step ------------------------------------------------------------
+
+
+@singledispatch
+def step_lines(step: Step, explainer: Explainer) -> list[str]:
+    """Return the lines of a step, by the rule of its kind."""
+    kind = type(step).__name__
+    msg = f"Steps of the kind {kind} have no text: add a rule by @step_lines.register({kind})."
+    raise IntegrityError(msg)
+
+
+@step_lines.register(Kernel)
+def kernel_lines(step: Kernel, explainer: Explainer) -> list[str]:
+    """Return its loops and statements."""
+    return explainer.kernel(step)
+
+
+@step_lines.register(LibraryCall)
+def call_lines(step: LibraryCall[Any], explainer: Explainer) -> list[str]:
+    """Return the line of its routine."""
+    return [step.routine.line(step, explainer)]
+
+
+@step_lines.register(Callback)
+def callback_lines(step: Callback, explainer: Explainer) -> list[str]:
+    """Return the Op, and why it is a callback."""
+    given = ", ".join(map(explainer.name, step.inputs))
+    made = ", ".join(map(explainer.declared, step.outputs))
+    return [f"callback {step.node.op}({given}) -> {made}", f"because {step.why}"]
+
+
+@step_lines.register(Check)
+def check_lines(step: Check, explainer: Explainer) -> list[str]:
+    """Return its line; the two sizes are known to be equal only afterwards."""
+    left, right = (explainer.size(size, as_given=True) for size in step.sizes())
+    failure = step.failure
+    detail = failure.detail.replace("{0}", left).replace("{1}", right)
+    why = f"{failure.kind}, {detail}" if detail else failure.kind
+    is_order = isinstance(step.left, Arithmetic) and step.left.operation == "lt"
+    test = left[1:-1] if is_order and step.right.known == 1 else f"{left} == {right}"
+    return [f"check {test} ({failure.node.op}: {why})"]
+
+
+@step_lines.register(FenceStep)
+def fence_lines(step: FenceStep, explainer: Explainer) -> list[str]:
+    """Return its line."""
+    return [f"fence after {', '.join(explainer.name(array) for array in step.arrays)}"]
+
+
+@step_lines.register(Claim)
+def claim_lines(step: Claim, explainer: Explainer) -> list[str]:
+    """Return its line."""
+    instead = "a copy" if step.is_kept else "other memory"
+    unless = "if others hold it" if step.is_shared else "if it is read-only"
+    unless += " or wait" * (step.is_long or step.is_read)
+    source, target = explainer.name(step.source), explainer.name(step.target)
+    return [f"claim {source} -> {target}, {instead} {unless}"]
+
+
+@step_lines.register(Branch)
+def branch_lines(step: Branch, explainer: Explainer) -> list[str]:
+    """Return the steps of both cases."""
+    lines = [f"if {explainer.name(step.condition)}{explainer.op_of(step.node)}"]
+    lines += explainer.steps(step.then, "  ")
+    return [*lines, "else", *explainer.steps(step.otherwise, "  ")]
+
+
+@step_lines.register(Loop)
+def loop_lines(step: Loop, explainer: Explainer) -> list[str]:
+    """Return the steps of its body."""
+    how = "shared by threads" if explainer.is_shared(step) else "one after the other"
+    head = f"for {step.counter} < {explainer.size(step.count)}, {how}"
+    if step.until is not None:
+        head += f", until {explainer.name(step.until)}"
+    return [head + explainer.op_of(step.node), *explainer.steps(step.body, "  ")]

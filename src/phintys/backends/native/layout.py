@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import field
+from functools import singledispatch
 from typing import TYPE_CHECKING
 
 from phintys._base.records import record
 from phintys.backends.native.frame import FIRST_RECORD
+from phintys.backends.native.program import Step, walk_steps
+from phintys.backends.native.steps.callback import Callback
+from phintys.backends.native.steps.claim import Claim
+from phintys.backends.native.steps.loop import Loop
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from phintys.backends.native.failures import Failure
-    from phintys.backends.native.steps.callback import Callback
-    from phintys.backends.native.steps.claim import Claim
     from phintys.backends.native.values import Array, LoopVariable, Value
     from phintys.graph.apply import Apply
 
@@ -74,3 +79,34 @@ class Layout:
         first = self.slots
         self.slots += count
         return first
+
+
+@singledispatch
+def announce(step: Step, layout: Layout) -> Sequence[Value]:
+    """Add what the runtime has to know of a step; return the values that need records."""
+    return ()
+
+
+@announce.register(Callback)
+def announce_callback(step: Callback, layout: Layout) -> list[Value]:
+    """Add it to the callbacks; its inputs and outputs have records."""
+    layout.callbacks.append(step)
+    return [*step.inputs, *step.outputs]
+
+
+@announce.register(Claim)
+def announce_claim(step: Claim, layout: Layout) -> tuple[Value, ...]:
+    """Add it to the claims."""
+    layout.claims.append(step)
+    return ()
+
+
+@announce.register(Loop)
+def announce_loop(step: Loop, layout: Layout) -> list[Value]:
+    """Make a slot for the number of the pass, if errors of Python code may have to name it."""
+    callbacks = [one for one in walk_steps(step.body) if isinstance(one, Callback)]
+    if step.node is not None and callbacks:
+        slot = layout.counters[step.counter] = layout.room(1)
+        for one in callbacks:
+            layout.loops_around.setdefault(one, []).append((step.node, slot))
+    return []

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from phintys._base.caches import Once
 from phintys._base.late import LateModule
+from phintys.backends.native.assembler.clock import has_clock
 from phintys.backends.native.assembler.target import Target
 from phintys.backends.native.lower import lower_program
 from phintys.backends.native.runtime.capi import Unsupported
@@ -22,11 +23,9 @@ if TYPE_CHECKING:
     from phintys.backends.measurements import Profiler
     from phintys.backends.native import measuring
     from phintys.backends.native.runtime.support import Support
-    from phintys.backends.native.writer import clock
     from phintys.backends.reference import backend as reference
     from phintys.graph.fgraph import FunctionGraph
 else:
-    clock = LateModule("phintys.backends.native.writer.clock")
     measuring = LateModule("phintys.backends.native.measuring")
     reference = LateModule("phintys.backends.reference.backend")
 
@@ -46,7 +45,7 @@ def link(fgraph: FunctionGraph, profiler: Profiler | None = None) -> LinkedProgr
     if support.is_known and _problem():
         return reference.ReferenceBackend().link(fgraph, profiler=profiler)
     program = lower_program(fgraph) if profiler is None else None
-    if _problem() or (profiler is not None and not clock.has_clock()):
+    if _problem() or (profiler is not None and not has_clock()):
         return reference.ReferenceBackend().link(fgraph, profiler=profiler)
     found = support()
     assert not isinstance(found, Unsupported)

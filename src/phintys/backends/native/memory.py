@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from phintys.backends.native.expressions import Load
-    from phintys.backends.native.kernels.kernel_code import KernelCode
+    from phintys.backends.native.kernels.code_sharing import PlannedKernel
     from phintys.backends.native.kernels.plans import KernelPlan
     from phintys.backends.native.polynomials import Atom, Polynomial, Polynomials
     from phintys.backends.native.program import Program
@@ -129,7 +129,7 @@ class _Planner:
         self,
         program: Program,
         polynomials: Polynomials,
-        kernels: Mapping[Kernel, KernelCode],
+        kernels: Mapping[Kernel, PlannedKernel],
     ) -> None:
         self.program = program
         self.ring = polynomials
@@ -249,8 +249,8 @@ class _Planner:
         self._put(array, found)
 
     def _can_take_over(self, kernel: Kernel, target: Array, operand: Array) -> bool:
-        code = self.kernels[kernel]
-        key = code.plan, code.in_plan(target), code.in_plan(operand)
+        planned = self.kernels[kernel]
+        key = planned.plan, planned.in_plan(target), planned.in_plan(operand)
         found = self._taking_over.get(key)
         if found is None:
             found = self._taking_over[key] = can_take_over(*key)
@@ -329,7 +329,7 @@ def can_take_over(plan: KernelPlan, target: Array, operand: Array) -> bool:
 
 
 def plan_memory(
-    program: Program, polynomials: Polynomials, kernels: Mapping[Kernel, KernelCode]
+    program: Program, polynomials: Polynomials, kernels: Mapping[Kernel, PlannedKernel]
 ) -> MemoryPlan:
     """Return the placement of the arrays of a program.
 
@@ -340,6 +340,6 @@ def plan_memory(
     polynomials
         The polynomials of the program.
     kernels
-        The code of each kernel, which says how it is emitted.
+        The plan of each kernel.
     """
     return _Planner(program, polynomials, kernels).run()

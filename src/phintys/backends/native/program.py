@@ -16,15 +16,11 @@ from phintys._base.records import record
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from phintys.backends.native.explain import Explainer
+    from phintys.backends.native.costs import Costs
     from phintys.backends.native.expressions import Statement
-    from phintys.backends.native.layout import Layout
     from phintys.backends.native.polynomials import Polynomial
     from phintys.backends.native.sizes import Sizes
-    from phintys.backends.native.values import Array, LoopVariable, Size, Value
-    from phintys.backends.native.verify import Verifier
-    from phintys.backends.native.writer.main_function import MainFunction
-    from phintys.backends.native.writer.step_writer import StepWriter
+    from phintys.backends.native.values import Array, Size, Value
     from phintys.graph.apply import Apply
     from phintys.graph.variable import Variable
 
@@ -34,7 +30,9 @@ class Step:
 
     A kind of step is a subclass in a file of its own in :mod:`~phintys.backends.native.steps`.
     Other modules use these methods, and have no lists of kinds; code about a single kind, such as
-    the fusion of kernels, may name it.
+    the fusion of kernels, may name it. Steps do not know what is done with them: how they are
+    written, shown and checked is dispatched by kind, by the rules of ``write_step``, ``step_lines``
+    and ``verify_step``.
 
     Arrays are given as they are accessed; an array that aliases another is in the memory of that
     one. The same array may be given several times. The order must be the same in every process.
@@ -108,20 +106,16 @@ class Step:
         """Return the nodes with their shares of its time, given the work of a statement."""
         return {node: 1 / len(self.nodes()) for node in self.nodes()}
 
-    def work(self, main: MainFunction) -> Polynomial | None:
-        """Return a rough estimate of its time, in units of the main function, if there is one."""
+    def work(self, costs: Costs) -> Polynomial | None:
+        """Return a rough estimate of its time, from :meth:`Costs.scaled`, if there is one."""
         return None
 
-    def typical_work(self, main: MainFunction) -> Polynomial:
+    def typical_work(self, costs: Costs) -> Polynomial:
         """Estimate the usual time, including the parts that :meth:`work` leaves out."""
-        work = self.work(main)
-        return main.ring.zero if work is None else work
+        work = self.work(costs)
+        return costs.ring.zero if work is None else work
 
-    def shared(self, main: MainFunction) -> SharedLoop | None:
-        """Return how threads share its passes; ``None`` if they run one after the other."""
-        return None
-
-    def is_divisible(self, main: MainFunction) -> bool:
+    def is_divisible(self, costs: Costs) -> bool:
         """Return whether several threads can share it, if it takes long."""
         return False
 
@@ -131,62 +125,6 @@ class Step:
     def title(self) -> str:
         """A noun phrase that tells it from others, for errors."""
         return f"a {self.noun}"
-
-    def lines(self, explainer: Explainer) -> list[str]:
-        """Return it as text."""
-        raise NotImplementedError
-
-    # ---- code
-
-    def verify(self, verifier: Verifier) -> None:
-        """Check that what it needs is there, and record what it writes."""
-        for size in self.sizes():
-            verifier.size(size)
-        for array in self.reads():
-            verifier.expect_written(array, "is read")
-        verifier.written.update(array.memory for array in self.writes())
-
-    def announce(self, layout: Layout) -> Sequence[Value]:
-        """Add what the runtime has to know of it; return the values that need records."""
-        return ()
-
-    def check_limits(self, writer: StepWriter) -> None:
-        """Write the checks that must precede it, and anything that overwrites shared values."""
-
-    def emit(self, writer: StepWriter) -> None:
-        """Write its code."""
-        raise NotImplementedError
-
-
-@record(eq=False)
-class SharedLoop:
-    """A loop of steps that threads can share, since its passes are independent of each other.
-
-    A pass of such a loop writes rows of its own, and memory that nothing reads after it, or in
-    another pass. So passes can run at once if each thread has such memory of its own. Kernels and
-    products inside are then computed by one thread.
-
-    Attributes
-    ----------
-    count, counter
-        The number of passes, and that of a pass.
-    private
-        The memory that a thread needs for its own passes.
-    sums
-        The memory to which passes add.
-    divisible, alone
-        The work of a pass that threads could share as well, and the rest.
-    calls_library
-        Whether passes call a library.
-    """
-
-    count: Size
-    counter: LoopVariable
-    private: list[Array]
-    sums: list[Array]
-    divisible: Polynomial
-    alone: Polynomial
-    calls_library: bool
 
 
 @record(eq=False)

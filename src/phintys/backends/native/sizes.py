@@ -366,14 +366,14 @@ class Sizes:
         if operation == "volume":
             known = math.prod(size.known for size in sizes if size.known) * factor
             unknown = [size for size in sizes if size.known is None]
-            if known <= MOST and sum(size.bits for size in unknown) + known.bit_length() <= 63:
+            if known < MOST and sum(size.bits for size in unknown) + known.bit_length() <= 63:
                 return None
             result = self.fixed(min(known, MOST))
         else:
             known = sum(size.known for size in sizes if size.known is not None)
             unknown = [size for size in sizes if size.known is None]
             bits = [known.bit_length(), *(size.bits for size in unknown)]
-            if known <= MOST and max(bits) + len(bits).bit_length() <= 63:
+            if known < MOST and max(bits) + len(bits).bit_length() <= 63:
                 return None
             result = self.fixed(min(known, MOST))
         for size in unknown:

@@ -6,6 +6,7 @@ can enable it with ``config.verify_graphs``.
 
 from __future__ import annotations
 
+from functools import singledispatch
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,12 +36,16 @@ from phintys.backends.native.expressions import (
 from phintys.backends.native.kernels.accumulators import can_reduce
 from phintys.backends.native.program import Program, Step
 from phintys.backends.native.sizes import Arithmetic, Counter, Element, Extent
+from phintys.backends.native.steps.branch import Branch
+from phintys.backends.native.steps.callback import Callback
+from phintys.backends.native.steps.check import Check
 from phintys.backends.native.steps.claim import Claim
 from phintys.backends.native.steps.kernel import Kernel
+from phintys.backends.native.steps.loop import Loop
 from phintys.backends.native.values import Array, Handle, LoopVariable, Place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from phintys.backends.native.sizes import Size
     from phintys.backends.native.steps.kernel import Nest
@@ -75,7 +80,7 @@ def verify_program(program: Program) -> None:
 
 
 class Verifier:
-    """Checks a program step by step; each kind of step says what it checks."""
+    """Checks a program step by step, by the rules of :func:`verify_step`."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
@@ -129,7 +134,7 @@ class Verifier:
         for step in steps:
             self.where = step.title
             self.room(step)
-            step.verify(self)
+            verify_step(step, self)
 
     def room(self, step: Step) -> None:
         """Check that memory that a step writes has no length that may be negative."""
@@ -163,7 +168,6 @@ class Verifier:
     def commit(self, steps: Sequence[Step]) -> None:
         """Check the commit, in which shared values are overwritten: nothing in it can fail."""
         claims = [step for step in steps if isinstance(step, Claim)]
-        sources = {claim.source: claim.target for claim in claims}
         for number, step in enumerate(steps):
             self.where = f"the commit, {step.title}"
             self.expect(not step.may_fail, "the call may fail")
@@ -173,20 +177,9 @@ class Verifier:
             for array in step.writes():
                 is_own = array.memory.place in {Place.RESULT, Place.BUFFER}
                 self.expect(is_own, f"{array!r} is written")
-            self.reads_in_commit(step, sources)
-
-    def reads_in_commit(self, step: Step, sources: Mapping[Array, Array]) -> None:
-        """Check that what is overwritten is not read; by kernels at the same indices only."""
-        read = [array.memory for array in step.reads()]
-        if not isinstance(step, Kernel):
-            self.expect(sources.keys().isdisjoint(read), "what was overwritten is read")
-            return
-        written = {one.target: one for one in step.statements}
-        nests = [nest.statements for nest in step.nests]
-        for source in dict.fromkeys(array for array in read if array in sources):
-            writer = written.get(sources[source])
-            is_there = writer is not None and self.may_overwrite(nests, writer, source)
-            self.expect(is_there, f"{source!r} is read after it was overwritten")
+            for claim in claims:
+                is_there = claim.may_overwrite([step], self.program.sizes)
+                self.expect(is_there, f"{claim.source!r} is read after it was overwritten")
 
     def may_overwrite(
         self, nests: Sequence[Sequence[Statement]], writer: Statement, memory: Array
@@ -372,3 +365,90 @@ def _same(left: Iterable[Index], right: Iterable[Index]) -> bool:
         {loop for loop, _ in mine.terms} == {loop for loop, _ in theirs.terms}
         for mine, theirs in zip(left, right, strict=True)
     )
+
+
+# ---- the checks of each kind of step -----------------------------------------------------------
+
+
+@singledispatch
+def verify_step(step: Step, verifier: Verifier) -> None:
+    """Check that what a step needs is there, and record what it writes; then what its kind needs.
+
+    This is the rule of kinds that have no other.
+    """
+    for size in step.sizes():
+        verifier.size(size)
+    for array in step.reads():
+        verifier.expect_written(array, "is read")
+    verifier.written.update(array.memory for array in step.writes())
+
+
+@verify_step.register(Kernel)
+def verify_kernel(step: Kernel, verifier: Verifier) -> None:
+    """Check its nests."""
+    verifier.kernel(step)
+
+
+@verify_step.register(Callback)
+def verify_callback(step: Callback, verifier: Verifier) -> None:
+    """Check that its inputs are there, including Python objects."""
+    for value in step.inputs:
+        verifier.expect_written(value, "is read")
+    verifier.written.update(step.outputs)
+
+
+@verify_step.register(Check)
+def verify_check(step: Check, verifier: Verifier) -> None:
+    """Note what is known from here on."""
+    for size in step.sizes():
+        verifier.size(size)
+    verifier.checked(step.left, step.right)
+
+
+@verify_step.register(Claim)
+def verify_claim(step: Claim, verifier: Verifier) -> None:
+    """Check that the result is like the argument, and new."""
+    source, target = step.source, step.target
+    is_argument = source in verifier.program.arguments
+    verifier.expect(is_argument, f"{source!r} is claimed, but is not an argument")
+    verifier.expect(target.place == Place.RESULT, f"{target!r} is not a result")
+    there, here = (
+        [verifier.program.sizes.canonical(size) for size in array.sizes]
+        for array in (source, target)
+    )
+    is_same = target.dtype == source.dtype and here == there
+    verifier.expect(is_same, f"{target!r} is unlike {source!r}")
+    is_new = target not in verifier.written
+    verifier.expect(is_new, f"{target!r} is claimed after it was written")
+    if step.is_kept:
+        verifier.written.add(target)
+
+
+@verify_step.register(Branch)
+def verify_branch(step: Branch, verifier: Verifier) -> None:
+    """Check both cases; afterwards is written what both write."""
+    verifier.truth(step.condition)
+    before = set(verifier.written)
+    verifier.steps(step.then)
+    after_then, verifier.written = verifier.written, before
+    verifier.steps(step.otherwise)
+    verifier.written &= after_then
+    verifier.room_inside(step)
+
+
+@verify_step.register(Loop)
+def verify_loop(step: Loop, verifier: Verifier) -> None:
+    """Check its body."""
+    verifier.size(step.count)
+    before = set(verifier.written)
+    verifier.outer.append(step.counter)
+    verifier.steps(step.body)
+    verifier.outer.pop()
+    if step.own_rows is not None:
+        verifier.expect(step.until is None, "independent passes end by a condition")
+        private = set(arrays_written(step)).difference(step.own_rows, step.sums)
+        verifier.expect(private.isdisjoint(before), "a pass overwrites what is read elsewhere")
+        verifier.written -= private
+    if step.until is not None:
+        verifier.truth(step.until)
+    verifier.room_inside(step)

@@ -17,6 +17,7 @@ from phintys.backends.reference.lazy import Demand, LazyCall
 from phintys.backends.reference.machine import Machine, MachinePlan
 from phintys.backends.reference.measuring import NodeMeasurements
 from phintys.backends.reference.watching import Watch
+from phintys.graph.inner import require_calls
 
 if TYPE_CHECKING:
     from phintys.backends.base import LinkedProgram
@@ -70,6 +71,7 @@ class VM:
         link = link or partial(VM, allow_gc=allow_gc, debug=debug)
 
         def link_inner(node: Apply, op: HasInnerGraph) -> LinkedProgram:
+            require_calls(op)
             within = None if profiler is None else WithinNode(profiler, node)
             return link(op.fgraph, profiler=within)
 

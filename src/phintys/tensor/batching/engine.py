@@ -19,6 +19,7 @@ from phintys._base.errors import (
     add_note,
 )
 from phintys._base.origin import inherit_origin
+from phintys.graph.inner import require_calls
 from phintys.graph.op import Op
 from phintys.graph.traversal import toposort
 from phintys.graph.variable import Variable
@@ -233,6 +234,7 @@ def _batch_node(node: Apply, values: dict[Any, Any], uneven: dict[Any, Any]) -> 
     inputs = [values.get(x, x) for x in node.inputs]
     if all(new is old for new, old in zip(inputs, node.inputs, strict=True)):
         return
+    require_calls(node.op)
     batch = Batch(node, inputs)
     lengths = {at: uneven[x] for at, x in enumerate(inputs) if x in uneven}
     with inherit_origin(node.origin):

@@ -11,7 +11,7 @@ import phintys
 import phintys.tensor as pt
 from phintys.backends.native.assembler.target import Target
 from phintys.backends.native.expressions import Index, Statement
-from phintys.backends.native.kernels import functions as module
+from phintys.backends.native.kernels import code_sharing as module
 from phintys.backends.native.kernels.arguments import Numbers, ScratchOffset
 from phintys.backends.native.kernels.code_sharing import forms_of
 from phintys.backends.native.lower.graph import lower_program

@@ -5,6 +5,7 @@ import pytest
 
 import phintys
 import phintys.tensor as pt
+from tools.fuzz.user_ops import strided
 
 i, v, w = pt.lscalar("i"), pt.dscalar("v"), pt.dvector("w")
 
@@ -80,3 +81,32 @@ def test_what_is_computed_from_the_next_value_is_still_right():
     part, total, twice = f(1, 5.0)
     assert (part, total, twice.tolist()) == (5.0, 10.0, [0.0, 10.0])
     assert table.get_value().tolist() == [0.0, 5.0, 2.0, 3.0]
+
+
+def _sum_of_next(s):
+    new = s * 2
+    return [(new * strided(s)).sum(), new.sum() * w], new
+
+
+SEEN = {
+    "by the kernel of the update": (lambda s: ([strided(s) * 3 + s], s * 2), False),
+    "by a kernel that reads the next value": (_sum_of_next, False),
+    "as a part of the next value": (lambda s: ([v], s + strided(s)), False),
+    "before the update": (lambda s: ([strided(s).sum()], s * 2), True),
+}
+
+
+@pytest.mark.parametrize("name", SEEN)
+def test_a_value_that_an_op_in_python_shows_is_not_overwritten_where_that_is_read(name):
+    build, is_claimed = SEEN[name]
+    for mode in ("native", "debug"):
+        s = phintys.shared(np.arange(6.0))
+        outputs, new = build(s)
+        f = phintys.function([v, w], outputs, updates={s: new}, mode=mode, on_unused_input="ignore")
+        if mode == "native":
+            assert ("claim" in f.explain()) == is_claimed
+        wanted = phintys.function(
+            [v, w], [*build(s)[0], new], mode="reference", on_unused_input="ignore"
+        )(1.0, [1.0])
+        for one, same in zip([*f(1.0, [1.0]), s.get_value()], wanted, strict=True):
+            np.testing.assert_array_equal(one, same)

@@ -28,9 +28,9 @@ class Potrf(LapackRoutine):
     def updates(self, call):
         return call.outputs
 
-    def work(self, call, main):
+    def work(self, call, costs):
         n = call.options["n"]
-        return main.scaled(main.ring.product([n, n, n]), 0.05)
+        return costs.scaled(costs.ring.product([n, n, n]), 0.05)
 
     def arguments(self, call, given):
         n = call.options["n"]
@@ -48,9 +48,9 @@ class Syevd(LapackRoutine):
     def updates(self, call):
         return call.outputs[:1]
 
-    def work(self, call, main):
+    def work(self, call, costs):
         n = call.options["n"]
-        return main.scaled(main.ring.product([n, n, n]), 1.0)
+        return costs.scaled(costs.ring.product([n, n, n]), 1.0)
 
     def arguments(self, call, given):
         n = call.options["n"]

@@ -1,4 +1,4 @@
-"""A kind of step is one file: this one adds a kind, and an Op that is lowered to it."""
+"""A kind of step is a class and two rules: this file adds one, and an Op that is lowered to it."""
 
 import ast
 from pathlib import Path
@@ -13,7 +13,9 @@ from phintys._base.errors import IntegrityError
 from phintys._base.records import record
 from phintys.backends.native import steps as kinds
 from phintys.backends.native.assembler.control import loop
+from phintys.backends.native.assembler.target import Target
 from phintys.backends.native.assembler.types import type_of
+from phintys.backends.native.explain import explain_program, step_lines
 from phintys.backends.native.failures import Failure
 from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.graph import lower_program
@@ -22,6 +24,8 @@ from phintys.backends.native.steps.check import Check
 from phintys.backends.native.steps.claim import Claim
 from phintys.backends.native.values import Array
 from phintys.backends.native.verify import verify_program
+from phintys.backends.native.writer.programs import emit_program
+from phintys.backends.native.writer.step_writer import write_step
 from phintys.graph import Apply, FunctionGraph, Op
 
 
@@ -52,20 +56,24 @@ class Fill(Step):
     def nodes(self):
         return (self.node,)
 
-    def work(self, main):
-        return main.scaled(main.ring.product(self.target.sizes), 0.1)
+    def work(self, costs):
+        return costs.scaled(costs.ring.product(self.target.sizes), 0.1)
 
-    def lines(self, explainer):
-        return [f"fill {explainer.name(self.target)} with {explainer.name(self.number)}"]
 
-    def emit(self, writer):
-        b, type = writer.b, type_of(self.target.dtype)
-        number, target = b.load(type, writer.pointer(self.number)), writer.pointer(self.target)
-        with writer.failing(b.compare("une", number - number, b.constant(type, 0.0))):
-            writer.set_status(writer.main.failure(Failure(self.node, "value", "not finite")))
-        count = writer.polynomial(writer.main.ring.product(self.target.sizes))
-        with loop(b, 0, count) as each:
-            b.store(number, b.offset(target, each.index, type))
+@write_step.register(Fill)
+def write_fill(step, writer):
+    b, type = writer.b, type_of(step.target.dtype)
+    number, target = b.load(type, writer.pointer(step.number)), writer.pointer(step.target)
+    with writer.failing(b.compare("une", number - number, b.constant(type, 0.0))):
+        writer.set_status(writer.main.failure(Failure(step.node, "value", "not finite")))
+    count = writer.polynomial(writer.main.ring.product(step.target.sizes))
+    with loop(b, 0, count) as each:
+        b.store(number, b.offset(target, each.index, type))
+
+
+@step_lines.register(Fill)
+def fill_lines(step, explainer):
+    return [f"fill {explainer.name(step.target)} with {explainer.name(step.number)}"]
 
 
 class FilledLike(Op):
@@ -152,6 +160,24 @@ def test_it_is_not_at_the_end_where_nothing_may_fail():
     program.steps.append(fill)
     with pytest.raises(IntegrityError, match="the call may fail"):
         verify_program(program)
+
+
+@record(eq=False)
+class Idle(Step):
+    """A kind without rules."""
+
+    noun: ClassVar[str] = "idle"
+
+
+def test_a_kind_without_rules_says_what_to_add(graph):
+    f = phintys.function(*graph, mode="native")
+    program = lower_program(f.maker.fgraph)
+    emitted = emit_program(program, Target.configured())
+    program.steps.append(Idle())
+    with pytest.raises(IntegrityError, match=r"Idle have no text: add a rule by @step_lines\."):
+        explain_program(program, emitted)
+    with pytest.raises(IntegrityError, match=r"Idle have no code: add a rule by @write_step\."):
+        emit_program(program, Target.configured())
 
 
 # ---- no other code has lists of kinds ------------------------------------------------------------

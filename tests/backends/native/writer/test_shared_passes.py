@@ -12,16 +12,16 @@ import phintys
 import phintys.tensor as pt
 from phintys import ifelse, scan
 from phintys._base.errors import IntegrityError
+from phintys.backends.native import plan as planning
 from phintys.backends.native.assembler.target import Target
 from phintys.backends.native.frame import STATUS
 from phintys.backends.native.lower.graph import lower_program
 from phintys.backends.native.program import walk_steps
 from phintys.backends.native.runtime.support import support
 from phintys.backends.native.runtime.threads import POOL
-from phintys.backends.native.steps import loop as loops
 from phintys.backends.native.steps.loop import Loop
 from phintys.backends.native.verify import verify_program
-from phintys.backends.native.writer import main_writer, shared_passes
+from phintys.backends.native.writer import programs, shared_passes
 from phintys.control import fori_loop, while_loop
 from phintys.gradient import jacobian
 from phintys.graph.fgraph import FunctionGraph
@@ -89,7 +89,7 @@ def draw(variable, passes, seed=0):
 @pytest.fixture(autouse=True)
 def every_loop_is_worth_it(monkeypatch):
     """Share all loops that can be shared, each pass for itself."""
-    monkeypatch.setattr(loops, "PARALLEL_NANOSECONDS", 0)
+    monkeypatch.setattr(planning, "PARALLEL_NANOSECONDS", 0)
     monkeypatch.setattr(shared_passes, "PARALLEL_NANOSECONDS", 0)
     monkeypatch.setattr(shared_passes, "GRAIN_NANOSECONDS", 0)
 
@@ -224,7 +224,7 @@ def test_sums_over_steps(name):
 @pytest.mark.parametrize("steps", [1, 2, 3])
 def test_sums_are_read_after_the_loop(monkeypatch, steps):
     """Addresses that only the code of shared passes reads are read again."""
-    monkeypatch.setattr(main_writer, "STEPS_IN_A_PART", steps)
+    monkeypatch.setattr(programs, "STEPS_IN_A_PART", steps)
 
     def step(a, s, numbers):
         root = newton(a, v)

@@ -20,7 +20,7 @@ from phintys.backends.native.assembler.values import Operand, Value
 Body = Callable[..., Sequence[Value] | None]
 
 
-class Loop:
+class WrittenLoop:
     """A loop under construction: its index and the values carried from pass to pass."""
 
     def __init__(self, index: Value, carried: list[Value]) -> None:
@@ -51,7 +51,7 @@ def loop(
     *,
     carried: Sequence[Value] = (),
     runs: bool = False,
-) -> Generator[Loop]:
+) -> Generator[WrittenLoop]:
     """Write a loop over ``range(start, stop, step)``, with a positive step.
 
     Parameters
@@ -75,7 +75,7 @@ def loop(
     b.begin(body)
     index = b.phi(INT64)
     phis = [b.phi(value.type) for value in carried]
-    written = Loop(index.value, [phi.value for phi in phis])
+    written = WrittenLoop(index.value, [phi.value for phi in phis])
     yield written
     following = [
         b.value(phi.value.type, value) for phi, value in zip(phis, written.following, strict=True)

@@ -151,7 +151,7 @@ class Llvm:
         with self._message() as error:
             return bool(self._call("GetTargetFromTriple", triple.encode(), ctypes.byref(error)))
 
-    def machine(self, triple: str, cpu: str, features: str, level: int) -> Machine:
+    def machine(self, triple: str, cpu: str, features: str, level: int) -> TargetMachine:
         """Return a code generator.
 
         Raises
@@ -173,7 +173,7 @@ class Llvm:
         if not handle:
             msg = f"LLVM has no code generator for {triple}, CPU {cpu!r} with {features!r}."
             raise IntegrityError(msg)
-        return Machine(self, handle)
+        return TargetMachine(self, handle)
 
     # ---- from text to machine code
 
@@ -211,7 +211,7 @@ class Llvm:
         with self._module(text):
             pass
 
-    def compile(self, text: str, machine: Machine) -> bytes:
+    def compile(self, text: str, machine: TargetMachine) -> bytes:
         """Return a module as an object file.
 
         Raises
@@ -235,7 +235,7 @@ class Llvm:
     # ---- from objects to memory
 
     def link(
-        self, objects: Iterable[bytes], symbols: Mapping[str, int], machine: Machine
+        self, objects: Iterable[bytes], symbols: Mapping[str, int], machine: TargetMachine
     ) -> Engine:
         """Load object files into memory, ready to be called.
 
@@ -299,7 +299,7 @@ class Llvm:
         return partial(self._functions["DisposeTargetMachine"], handle)
 
 
-class Machine:
+class TargetMachine:
     """A code generator, for one thread at a time.
 
     Attributes

@@ -7,7 +7,7 @@ from functools import cache
 from phintys._base.config import config
 from phintys._base.errors import ConfigError
 from phintys._base.records import record
-from phintys.backends.native.assembler.llvm_library import Machine, llvm
+from phintys.backends.native.assembler.llvm_library import TargetMachine, llvm
 from phintys.backends.native.assembler.types import Type
 
 _AVX512 = ("avx512f", "avx512dq", "avx512bw", "avx512vl")
@@ -141,7 +141,7 @@ class Target:
             else "nounwind"
         )
 
-    def machine(self, level: int = 1) -> Machine:
+    def machine(self, level: int = 1) -> TargetMachine:
         """Return a code generator of LLVM for this target.
 
         Parameters

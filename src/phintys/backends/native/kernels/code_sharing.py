@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from phintys._base.records import record
+from phintys.backends.native.dependence import has_no_result
 from phintys.backends.native.expressions import (
     Cast,
     Expression,
@@ -31,12 +32,16 @@ from phintys.backends.native.expressions import (
     Statement,
 )
 from phintys.backends.native.failures import Failure
+from phintys.backends.native.kernels.planning import plan_kernel, plans_of
 from phintys.backends.native.kernels.plans import is_number
 from phintys.backends.native.values import Array, LoopVariable
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
+    from collections.abc import Collection, Hashable, Mapping, Sequence
 
+    from phintys.backends.native.assembler.target import Target
+    from phintys.backends.native.kernels.kernel_code import ShortRows
+    from phintys.backends.native.kernels.plans import KernelPlan
     from phintys.backends.native.polynomials import Atom, Polynomial, Polynomials
     from phintys.backends.native.steps.kernel import Kernel, Nest
 
@@ -63,6 +68,8 @@ class Form:
     cells
         By the ``id`` of an expression: its place in the table of numbers, for those that are not
         the same in all kernels of the program that have this form.
+    is_complete
+        Whether ``failures`` are all.
     """
 
     key: tuple[Hashable, ...]
@@ -71,6 +78,7 @@ class Form:
     atoms: list[int]
     numbers: list[tuple[Expression, float]]
     cells: dict[int, int]
+    is_complete: bool
 
     def table(self) -> list[bytes]:
         """Return the numbers that differ between kernels, as bytes."""
@@ -79,6 +87,83 @@ class Form:
             for expression, value in self.numbers
             if id(expression) in self.cells
         ]
+
+
+@record(eq=False)
+class PlannedKernel:
+    """What is decided about a kernel before it is written.
+
+    Attributes
+    ----------
+    plan
+        Its plan.
+    for_short_rows
+        The plan for short rows, if it is carried out in another way if its rows are short.
+    form
+        Its form; ``None`` if it has no function, since it is written where it runs.
+    first
+        The first kernel of the same form and sizes, if there was one before: its code serves both,
+        and the plans are those of that one.
+    """
+
+    plan: KernelPlan
+    for_short_rows: ShortRows | None = None
+    form: Form | None = None
+    first: Kernel | None = None
+    stands_for: dict[Array, Array] | None = None
+    """For the memory that it accesses, that which the plan of another names instead."""
+
+    def in_plan(self, memory: Array) -> Array:
+        """Return the name of memory in the plan."""
+        return memory if self.stands_for is None else self.stands_for[memory]
+
+
+def plan_kernels(
+    kernels: Sequence[Kernel],
+    short: Mapping[Kernel, KernelPlan],
+    inline: Collection[Kernel],
+    polynomials: Polynomials,
+    target: Target,
+) -> dict[Kernel, PlannedKernel]:
+    """Return the plans of the kernels of a program, and which of them share their code.
+
+    Parameters
+    ----------
+    kernels
+        The kernels.
+    short
+        The plans of those that compute short vectors.
+    inline
+        Those that have no function, since they are written where they run.
+    polynomials, target
+        As for :func:`~phintys.backends.native.kernels.planning.plan_kernel`.
+    """
+    planned: dict[Kernel, PlannedKernel] = {}
+    first: dict[tuple[Hashable, ...], Kernel] = {}
+    functions = [kernel for kernel in kernels if kernel not in inline]
+    for kernel, form in zip(functions, forms_of(functions, polynomials), strict=True):
+        key = (form.key, *form.atoms)
+        alike = first.get(key)
+        if alike is not None:
+            planned[kernel] = _planned_like(planned[alike], alike, form)
+            continue
+        if form.is_complete:
+            first[key] = kernel
+        planned[kernel] = PlannedKernel(*plans_of(kernel, polynomials, target), form)
+    for kernel in kernels:
+        if kernel not in planned:
+            plan = short.get(kernel)
+            if plan is None:
+                plan = plan_kernel(kernel, polynomials, target)
+            planned[kernel] = PlannedKernel(plan)
+    return planned
+
+
+def _planned_like(other: PlannedKernel, first: Kernel, form: Form) -> PlannedKernel:
+    """Return the plans of a kernel that has the form and the sizes of another one."""
+    theirs = [] if other.form is None else other.form.memories
+    stands_for = dict(zip(form.memories, theirs, strict=True))
+    return PlannedKernel(other.plan, other.for_short_rows, form, first, stands_for)
 
 
 def forms_of(kernels: Sequence[Kernel], polynomials: Polynomials) -> list[Form]:
@@ -130,6 +215,7 @@ class _Reader:
         self.loops: dict[LoopVariable, int] = {}
         self.failures: dict[Failure, int] = {}
         self.numbers: list[tuple[Expression, float]] = []
+        self.is_complete = True
         self._seen: dict[int, int] = {}
 
     def form(self) -> Form:
@@ -151,6 +237,7 @@ class _Reader:
             atoms,
             self.numbers,
             {},
+            self.is_complete,
         )
 
     def _name(self, rank: int, atom: int) -> Hashable:
@@ -222,6 +309,7 @@ class _Reader:
             if isinstance(current, Operation):
                 # Ops of the table are one object each.
                 key += ["op", id(current.op), current.dtype.char, len(current.arguments)]
+                self.is_complete = self.is_complete and not has_no_result(current)
                 stack.extend(current.arguments)
             elif isinstance(current, Load):
                 self._load(current, stack)

@@ -33,17 +33,15 @@ from phintys.backends.native.kernels.arguments import (
     Slot,
     Status,
 )
-from phintys.backends.native.kernels.code_sharing import Form, forms_of
+from phintys.backends.native.kernels.code_sharing import Form, PlannedKernel
 from phintys.backends.native.kernels.kernel_code import KernelCode, ShortRows
-from phintys.backends.native.kernels.planning import plan_across, plan_kernel
 from phintys.backends.native.kernels.plans import KernelPlan
 from phintys.backends.native.kernels.reductions import ReductionWriter
-from phintys.backends.native.limits import SHORT_COPY, SHORT_ROW, STACK_BYTES
+from phintys.backends.native.limits import STACK_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Hashable, Mapping, Sequence
+    from collections.abc import Hashable, Mapping, Sequence
 
-    from phintys.backends.native.assembler.target import Target
     from phintys.backends.native.failures import Failure
     from phintys.backends.native.polynomials import Polynomials
     from phintys.backends.native.steps.kernel import Kernel
@@ -66,50 +64,31 @@ class KernelWriter:
         self._symbols: dict[str, str] = {}
         self._written: dict[tuple[Hashable, ...], tuple[Form, KernelCode]] = {}
 
-    def write(
-        self,
-        kernels: Sequence[Kernel],
-        inline: Collection[Kernel] = (),
-        plans: Mapping[Kernel, KernelPlan] | None = None,
-    ) -> dict[Kernel, KernelCode]:
-        """Write the kernels of a program, one function for all that need the same code.
-
-        Parameters
-        ----------
-        kernels
-            The kernels.
-        inline
-            Those that have no function, since they are written where they run.
-        plans
-            The plans of some of these, if they differ from the usual ones.
-        """
-        plans = plans or {}
-        functions = [kernel for kernel in kernels if kernel not in inline]
-        forms = forms_of(functions, self.polynomials)
-        written = {
-            kernel: self._kernel(kernel, form)
-            for kernel, form in zip(functions, forms, strict=True)
-        }
-        for kernel in kernels:
-            if kernel not in written:
-                plan = plans.get(kernel)
-                if plan is None:
-                    plan = plan_kernel(kernel, self.polynomials, self.module.target)
-                written[kernel] = KernelCode(plan, "", None, [], [])
+    def write(self, kernels: Mapping[Kernel, PlannedKernel]) -> dict[Kernel, KernelCode]:
+        """Write the kernels of a program, one function for all that need the same code."""
+        written: dict[Kernel, KernelCode] = {}
+        for kernel, planned in kernels.items():
+            form = planned.form
+            if form is None:
+                written[kernel] = KernelCode(planned.plan, "", None, [], [])
+            elif planned.first is None:
+                written[kernel] = self._kernel(planned, form)
+            else:
+                theirs = kernels[planned.first].form
+                assert theirs is not None
+                written[kernel] = _same_code(theirs, written[planned.first], form)
         return written
 
-    def _kernel(self, kernel: Kernel, form: Form) -> KernelCode:
-        """Write a kernel, or return the code of one of the same form."""
+    def _kernel(self, planned: PlannedKernel, form: Form) -> KernelCode:
+        """Write a kernel, or return the code of one of the same form that has other sizes."""
+        plan, rows = planned.plan, planned.for_short_rows
         written = self._written.get(form.key)
-        if written is not None and written[0].atoms == form.atoms:
-            return _same_code(*written, form)
-        plan, rows = plans_of(kernel, self.polynomials, self.module.target)
         if written is not None:
             code = self._code_for_other_sizes(*written, form, plan, rows)
             if code is not None:
                 return code
         code = self._write(plan, rows, form)
-        if all(failure in form.failures for failure in code.failures):
+        if form.is_complete:
             self._written[form.key] = (form, code)
         return code
 
@@ -201,31 +180,6 @@ class KernelWriter:
         return symbol, partials
 
 
-def plans_of(
-    kernel: Kernel, polynomials: Polynomials, target: Target
-) -> tuple[KernelPlan, ShortRows | None]:
-    """Return the plan of a kernel, and the plan for short rows if it differs.
-
-    Parameters
-    ----------
-    kernel, polynomials, target
-        As for :func:`~phintys.backends.native.kernels.planning.plan_kernel`.
-    """
-    plan = plan_kernel(kernel, polynomials, target)
-    rows = plan_across(kernel, plan, polynomials, target)
-    if rows is None:
-        return plan, None
-    across, lengths = rows
-    is_reduced = any(nest.reductions for nest in across.nests)
-    most = SHORT_ROW * across.nests[0].lanes if is_reduced else SHORT_COPY
-    if any(length.known is not None and length.known > most for length in lengths):
-        return plan, None
-    unknown = [length for length in lengths if length.known is None]
-    if not unknown:
-        return across, None
-    return plan, ShortRows(across, "", unknown, most)
-
-
 def _are_alike(plan: KernelPlan, other: KernelPlan) -> bool:
     """Return whether two plans of one form lead to the same code."""
     return _outline(plan) == _outline(other)
@@ -258,7 +212,7 @@ def _same_code(theirs: Form, code: KernelCode, form: Form) -> KernelCode:
         ],
         failures=[failures[failure] for failure in code.failures],
         numbers=form.table(),
-        stands_for={mine: first for first, mine in memories.items()},
+        has_own_plan=False,
     )
 
 

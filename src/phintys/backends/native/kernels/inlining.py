@@ -6,7 +6,6 @@ would take longer than what it computes. Single numbers that the steps pass on n
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -60,21 +59,6 @@ def numbers_in_registers(loop: Step, inline: set[Kernel]) -> set[Array]:
         else:
             others |= written
     return found - others
-
-
-def touches(steps: Iterable[Step]) -> Counter[Array]:
-    """Return how often steps access each array, including those inside of them."""
-    found: Counter[Array] = Counter()
-    for step in walk_steps(list(steps)):
-        found.update(array.memory for array in step.reads())
-        found.update(array.memory for array in step.writes())
-        for size in step.sizes():
-            found.update(arrays_in_size(size))
-        if isinstance(step, Kernel):
-            for statement in step.statements:
-                for size in needs_of(statement).sizes:
-                    found.update(arrays_in_size(size))
-    return found
 
 
 def carried_numbers(loop: Step, numbers: set[Array]) -> set[Array]:

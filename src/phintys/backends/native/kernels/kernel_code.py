@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.kernels.arguments import Slot
     from phintys.backends.native.kernels.plans import KernelPlan
     from phintys.backends.native.polynomials import Polynomial
-    from phintys.backends.native.values import Array
 
 
 @record(eq=False)
@@ -62,9 +61,8 @@ class KernelCode:
         The function for short rows, if there is a separate one, and when it is called.
     numbers
         The numbers in which the kernel differs from others of its form, as they lie in memory.
-    stands_for
-        The plan is that of the first kernel of the same form: for the memory that this one touches,
-        that which the plan names instead. ``None`` for the first one itself.
+    has_own_plan
+        Whether the plan is its own, and not that of another kernel of the same form.
     """
 
     plan: KernelPlan
@@ -75,8 +73,4 @@ class KernelCode:
     partials: int = 0
     for_short_rows: ShortRows | None = None
     numbers: list[bytes] = field(default_factory=list)
-    stands_for: dict[Array, Array] | None = None
-
-    def in_plan(self, memory: Array) -> Array:
-        """Return the name of memory in the plan."""
-        return memory if self.stands_for is None else self.stands_for[memory]
+    has_own_plan: bool = True

@@ -28,6 +28,7 @@ from phintys.backends.native.expressions import (
     parts_of,
 )
 from phintys.backends.native.kernels.access import Access, Addressing, Affine
+from phintys.backends.native.kernels.kernel_code import ShortRows
 from phintys.backends.native.kernels.plans import KernelPlan, Level, NestPlan, is_number
 from phintys.backends.native.limits import (
     ATTEMPTS_COST,
@@ -36,6 +37,8 @@ from phintys.backends.native.limits import (
     LIGHT_COST,
     MEDIUM_COST,
     SHORT_COLUMN,
+    SHORT_COPY,
+    SHORT_ROW,
     SHORTEST_CHUNK,
     SMALLEST_CHUNK,
 )
@@ -605,3 +608,28 @@ def _wide_parts(statement: Statement) -> tuple[Expression, ...]:
     if not isinstance(value, Operation) or value.op.has_wide_inputs:
         return (value,)
     return (value, *value.arguments)
+
+
+def plans_of(
+    kernel: Kernel, polynomials: Polynomials, target: Target
+) -> tuple[KernelPlan, ShortRows | None]:
+    """Return the plan of a kernel, and the plan for short rows if it differs.
+
+    Parameters
+    ----------
+    kernel, polynomials, target
+        As for :func:`plan_kernel`.
+    """
+    plan = plan_kernel(kernel, polynomials, target)
+    rows = plan_across(kernel, plan, polynomials, target)
+    if rows is None:
+        return plan, None
+    across, lengths = rows
+    is_reduced = any(nest.reductions for nest in across.nests)
+    most = SHORT_ROW * across.nests[0].lanes if is_reduced else SHORT_COPY
+    if any(length.known is not None and length.known > most for length in lengths):
+        return plan, None
+    unknown = [length for length in lengths if length.known is None]
+    if not unknown:
+        return across, None
+    return plan, ShortRows(across, "", unknown, most)

@@ -152,6 +152,18 @@ class KernelPlan:
             return self.outer[0]
         return next((level for nest in self.nests for level in nest.kept), None)
 
+    @property
+    def is_divisible(self) -> bool:
+        """Whether threads can share its iterations, or the parts of a reduction."""
+        return self.is_chunked or (self.parallel is not None and not self.is_serial)
+
+    def work(self) -> Polynomial:
+        """Return the innermost iterations of all nests."""
+        inside = self.work_inside()
+        if self.parallel is None:
+            return inside
+        return self.addressing.polynomials.mul(inside, self.parallel.extent)
+
     def work_inside(self) -> Polynomial:
         """Return the innermost iterations of all nests in one iteration of the parallel level."""
         ring = self.addressing.polynomials

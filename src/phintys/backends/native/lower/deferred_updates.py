@@ -16,10 +16,8 @@ from typing import TYPE_CHECKING, Any
 from phintys.backends.native.dependence import (
     Accesses,
     Meeting,
-    arrays_read,
     arrays_written,
     has_order,
-    may_overwrite,
     meeting,
     reading,
     reads_of,
@@ -34,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from phintys.backends.native.expressions import Statement
+    from phintys.backends.native.lower.values_in_memory import ValuesInMemory
     from phintys.backends.native.program import Step
     from phintys.backends.native.sizes import Sizes
     from phintys.backends.native.values import Value
@@ -48,6 +47,7 @@ def updates_last(
     updates: Updates,
     results: Sequence[Value],
     sizes: Sizes,
+    values: ValuesInMemory,
 ) -> tuple[list[Step], list[Step]]:
     """Return the steps of a program, and its commit, with updates moved to the commit.
 
@@ -63,6 +63,8 @@ def updates_last(
         The results of the program.
     sizes
         The sizes of the program.
+    values
+        Which values are in which memory.
     """
     if not updates:
         return list(steps), list(commit)
@@ -70,11 +72,10 @@ def updates_last(
     writers = Counter(array for step in (*steps, *commit) for array in arrays_written(step))
     updates = {new: old for new, old in updates.items() if writers[new] == 1}
     counted = sizes.arrays()
-    # Memory that the rest of the commit reads must not change.
-    kept = {array for step in commit for array in arrays_read(step)}
+    first = len(_claims_in(commit))
+    claims, last = _claims_in(commit), list(commit[first:])
     after = Accesses()
     moved: set[int] = set()
-    claims: list[Claim] = []
     waiting: list[Kernel] = []  # kernels that can move with what they read, the last one first
     steps = [_reading_first(step, updates, sizes) for step in steps]
     for step in reversed(steps):
@@ -86,23 +87,23 @@ def updates_last(
         ):
             after.add(step)
             continue
-        found = _claims(step, updates, returned, sizes)
+        found = _claims(step, updates, returned, sizes, values)
         group = _with_followers(step, waiting) if found else []
-        sources = {claim.source for claim in _claims_in([*claims, *commit])}
-        loaded = set().union(*map(_loaded, group))
-        own = {claim.source for claim in found}
-        is_kept = any(own & arrays for arrays in [kept, *map(_loaded, group[1:])])
-        if not found or is_kept or sources & loaded or not _fits(group, sizes):
+        if (
+            not found
+            or not all(claim.may_overwrite([*group[1:], *last], sizes) for claim in found)
+            or not all(claim.may_overwrite(group, sizes) for claim in claims)
+            or not _fits(group, sizes)
+        ):
             waiting.append(step)
             continue
         moved.update(map(id, group))
         claims += found
-        kept |= loaded
+        last = [*group, *last]
         waiting = [kernel for kernel in waiting if id(kernel) not in moved]
-    first = len(_claims_in(commit))
     before = [step for step in steps if id(step) not in moved]
-    last = [step for step in steps if id(step) in moved]
-    return before, [*commit[:first], *claims, *last, *commit[first:]]
+    late = [step for step in steps if id(step) in moved]
+    return before, [*claims, *late, *commit[first:]]
 
 
 def _reading_first(step: Step, updates: Updates, sizes: Sizes) -> Step:
@@ -187,16 +188,15 @@ def _claims_in(steps: Sequence[Step]) -> list[Claim]:
     return [step for step in steps if isinstance(step, Claim)]
 
 
-def _loaded(kernel: Kernel) -> set[Array]:
-    return {load.array.memory for one in kernel.statements for load in reads_of(one)}
-
-
 def _claims(
-    kernel: Kernel, updates: Updates, returned: Sequence[Array], sizes: Sizes
+    kernel: Kernel,
+    updates: Updates,
+    returned: Sequence[Array],
+    sizes: Sizes,
+    values: ValuesInMemory,
 ) -> list[Claim]:
     """Return claims for the updates of a kernel that can overwrite their old values."""
     found: list[Claim] = []
-    nests = [nest.statements for nest in kernel.nests]
     for statement in kernel.statements:
         target = statement.target
         source = updates.get(target)
@@ -204,10 +204,8 @@ def _claims(
             continue
         lengths = [sizes.canonical(size) for size in source.sizes]
         is_alike = lengths == [sizes.canonical(size) for size in target.sizes]
-
-        def meet(load: Load, writer: Statement = statement) -> Meeting:
-            return meeting(load, writer, sizes)
-
-        if is_alike and may_overwrite(nests, statement, source, meet):
-            found.append(Claim(source, target, is_shared=True, is_kept=False))
+        views = tuple([one for one in values.sharing(source)[1:] if isinstance(one, Array)])
+        claim = Claim(source, target, is_shared=True, is_kept=False, views=views)
+        if is_alike and claim.may_overwrite([kernel], sizes):
+            found.append(claim)
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from phintys.backends.native.lower.families import lowers
-from phintys.backends.native.steps.fence import Fence as FenceStep
+from phintys.backends.native.steps.check import FenceStep
 from phintys.control.fences import Fence
 
 if TYPE_CHECKING:

@@ -44,14 +44,17 @@ def lower_program(fgraph: FunctionGraph, *, keep_shapes: bool = False) -> Progra
     lowering = _lowered(fgraph)
     leaving: dict[Value, list[Variable]] = {}
     make_reshaped_products_results(fgraph, lowering)
-    results = [_result(variable, lowering, leaving) for variable in fgraph.outputs]
+    updated = {output: fgraph.inputs[at] for output, at in fgraph.update_mapping.items()}
+    results = [
+        _result(variable, lowering, leaving, updated.get(output))
+        for output, variable in enumerate(fgraph.outputs)
+    ]
     returned = {value.memory for value in results if isinstance(value, Array)}
     before, commit = commit_last(lowering, returned)
     kept = returned.union(array for step in commit for array in arrays_read(step))
-    sizes = lowering.sizes
-    steps, last = updates_last(
-        fuse(before, sizes, kept), commit, _updates(fgraph, results, lowering), results, sizes
-    )
+    sizes, values = lowering.sizes, lowering.bases.values
+    updates = _updates(fgraph, results, lowering)
+    steps, last = updates_last(fuse(before, sizes, kept), commit, updates, results, sizes, values)
     shapes = lowering.shapes() if keep_shapes else {}
     return Program(lowering.arguments, results, [*steps, *last], sizes, shapes)
 
@@ -81,7 +84,12 @@ def _lowered(fgraph: FunctionGraph) -> Lowering:
     return lowering
 
 
-def _result(variable: Variable, lowering: Lowering, leaving: dict[Value, list[Variable]]) -> Value:
+def _result(
+    variable: Variable,
+    lowering: Lowering,
+    leaving: dict[Value, list[Variable]],
+    updated: Variable | None,
+) -> Value:
     """Return the value of an output: an array that is returned, or a value passed through.
 
     An argument, a constant or another result is passed through only if the graph says that the
@@ -96,6 +104,9 @@ def _result(variable: Variable, lowering: Lowering, leaving: dict[Value, list[Va
         The state of lowering.
     leaving
         Maps the memory of results to the outputs that it holds.
+    updated
+        The shared variable whose next value it is, if it is one: that alone may be in the memory of
+        the former value, which is there for the commit only.
     """
     if not variable.type.holds_arrays:
         return lowering.value(variable)
@@ -105,6 +116,9 @@ def _result(variable: Variable, lowering: Lowering, leaving: dict[Value, list[Va
     is_handed_on = is_own or array.variable is not None
     claimed = lowering.bases.claimed_from.get(array)
     if claimed is not None and memory_of(variable).keys().isdisjoint(memory_of(claimed)):
+        is_handed_on = False
+    writer = lowering.bases.claimed.get(array)
+    if writer is not None and lowering.bases.chained[writer] is not updated:
         is_handed_on = False
     if is_handed_on and view.is_whole(lowering.sizes) and array.alias is None:
         memory = lowering.bases.values.memory_of(array)

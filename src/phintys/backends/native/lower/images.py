@@ -23,7 +23,7 @@ from phintys.backends.native.routines.images import (
     SPREAD_OVER_IMAGES,
     SUMS_OF_IMAGES,
 )
-from phintys.backends.native.steps.call import LibraryCall
+from phintys.backends.native.steps.call import LibraryCall, Routine
 from phintys.graph.apply import Apply
 from phintys.tensor.images.convolutions import Conv, ConvByFilters, ConvByImages
 from phintys.tensor.images.pooling import MaxPool
@@ -31,7 +31,6 @@ from phintys.tensor.images.pooling import MaxPool
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from phintys.backends.native.routines.routine import Routine
     from phintys.backends.native.sizes import Size, Sizes
 
 _AXES = 3

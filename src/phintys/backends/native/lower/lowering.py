@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from phintys import scalar as ps
-from phintys.backends.native.dependence import arrays_written, reads_of, varies
+from phintys.backends.native.dependence import arrays_loaded, arrays_written, varies
 from phintys.backends.native.expressions import (
     Cast,
     Expression,
@@ -514,11 +514,7 @@ class Lowering:
         """Add a step that cannot fail; it may run during the commit."""
         bases = self.bases
         if bases.late:
-            if isinstance(step, Statement):
-                reads = [load.array.memory for load in reads_of(step)]
-            else:
-                reads = [array.memory for array in step.reads()]
-            bases.note(reads, arrays_written(step))  # sizes are known, and stay in the frame
+            bases.note(arrays_loaded(step), arrays_written(step))
         self.steps.append(step)
 
     def compute(self, variable: Variable, lengths: Sequence[Size]) -> tuple[View, Loops]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from phintys.backends.native.assembler.target import Target
 from phintys.backends.native.dependence import (
     arrays_in_size,
+    arrays_loaded,
     arrays_read,
     arrays_written,
     loads_of,
@@ -72,6 +73,9 @@ def commit_last(
             for step in stored:
                 if isinstance(step, Kernel) and allocates([step], sizes):
                     found.refuse([*arrays_read(step), *arrays_written(step)])
+            for claim in found.claims:
+                if not claim.may_overwrite(stored, sizes):
+                    found.refused.add(claim)
             if len(found.refused) == len(refused):
                 break
         refused = found.refused
@@ -116,7 +120,7 @@ class _Split:
         self.refused = set(refused)
         self._sizes = lowering.sizes
         self._has_mutable = bool(lowering.bases.mutable)
-        self._sources = {claim.source: claim for claim in self.claims}
+        self._sources = {claim.source for claim in self.claims}
         self._why: dict[Array, set[Claim]] = {claim.target: {claim} for claim in self.claims}
         """The memory that has its value only in the commit, with the claims that are the reason."""
         self._read: dict[Array, set[Claim]] = {}
@@ -142,8 +146,9 @@ class _Split:
         self.commit.append(step)
         if not self._can_wait(step):
             self.refused |= why
-        for array in _loaded(step):
-            if array not in self._why:
+        for array in arrays_loaded(step):
+            # Whether an old value may be read is known when the statements are in kernels.
+            if array not in self._why and array not in self._sources:
                 self._keep(array, why)
         for array in written:
             self._why.setdefault(array, set()).update(why)
@@ -167,9 +172,7 @@ class _Split:
 
     def _keep(self, array: Array, why: Collection[Claim]) -> None:
         """Note that the commit reads memory from before, which must not change until then."""
-        if array in self._sources:
-            self.refused.add(self._sources[array])
-        elif array.place in {Place.BUFFER, Place.RESULT}:
+        if array.place in {Place.BUFFER, Place.RESULT}:
             self._read.setdefault(array, set()).update(why)
         elif array.place != Place.CONSTANT and (array.place != Place.ARGUMENT or self._has_mutable):
             self.refused.update(why)
@@ -187,13 +190,6 @@ def _copy(claim: Claim, lowering: Lowering) -> Statement:
         tuple([loop for loop in loops if loop is not None]),
         nodes=(lowering.bases.claimed[claim.target],),
     )
-
-
-def _loaded(step: Step | Statement) -> set[Array]:
-    """Return the memory whose elements a step reads, other than those in its sizes."""
-    if isinstance(step, Statement):
-        return {load.array.memory for load in reads_of(step)}
-    return {array.memory for array in step.reads()}
 
 
 def _note_readers(

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from phintys.backends.native.assembler.values import Value
+    from phintys.backends.native.costs import Costs
     from phintys.backends.native.polynomials import Polynomial
     from phintys.backends.native.sizes import Size
     from phintys.backends.native.steps.call import LibraryCall
     from phintys.backends.native.values import Array
-    from phintys.backends.native.writer.main_function import MainFunction
 
 
 class _Gbsv(StackRoutine):
@@ -37,11 +37,11 @@ class _Gbsv(StackRoutine):
         own = {"below": "the diagonals below", "above": "those above", "rows": "the band's height"}
         return {**super().narrow(call), **{own[name]: call.lengths[name] for name in own}}
 
-    def work(self, call: LibraryCall[Any], main: MainFunction) -> Polynomial:
+    def work(self, call: LibraryCall[Any], costs: Costs) -> Polynomial:
         """Return a rough estimate of its time."""
         names = ("count", "n", "rows")
-        return main.scaled(
-            main.ring.product([call.options[name] for name in names]), BAND_NANOSECONDS
+        return costs.scaled(
+            costs.ring.product([call.options[name] for name in names]), BAND_NANOSECONDS
         )
 
     def item(self, code: MatrixCall) -> Callable[[Value], Value | None]:
@@ -131,10 +131,10 @@ class _Gttrf(StackRoutine):
         """Return the diagonals."""
         return call.outputs[:3]
 
-    def work(self, call: LibraryCall[Any], main: MainFunction) -> Polynomial:
+    def work(self, call: LibraryCall[Any], costs: Costs) -> Polynomial:
         """Return a rough estimate of its time."""
-        return main.scaled(
-            main.ring.product([call.options[name] for name in ("count", "n")]), BAND_NANOSECONDS
+        return costs.scaled(
+            costs.ring.product([call.options[name] for name in ("count", "n")]), BAND_NANOSECONDS
         )
 
     def item(self, code: MatrixCall) -> Callable[[Value], None]:
@@ -155,11 +155,11 @@ class _Gttrs(_Gttrf):
         """Return the right sides."""
         return call.outputs
 
-    def work(self, call: LibraryCall[Any], main: MainFunction) -> Polynomial:
+    def work(self, call: LibraryCall[Any], costs: Costs) -> Polynomial:
         """Return a rough estimate of its time."""
         names = ("count", "n", "k")
-        return main.scaled(
-            main.ring.product([call.options[name] for name in names]), BAND_NANOSECONDS
+        return costs.scaled(
+            costs.ring.product([call.options[name] for name in names]), BAND_NANOSECONDS
         )
 
     def item(self, code: MatrixCall) -> Callable[[Value], Value | None]:

@@ -52,8 +52,7 @@ from phintys.backends.native.values import Array
 from phintys.tensor.blas import BLAS_LETTERS
 
 if TYPE_CHECKING:
-    from phintys.backends.native.steps.call import LibraryCall
-    from phintys.backends.native.writer.step_writer import StepWriter
+    from phintys.backends.native.steps.call import CallWriter, LibraryCall
 
 
 class BlasCall:
@@ -70,7 +69,7 @@ class BlasCall:
     letters: ClassVar[str]
     """The names of both factors and of the output in options."""
 
-    def __init__(self, call: LibraryCall[Any], writer: StepWriter) -> None:
+    def __init__(self, call: LibraryCall[Any], writer: CallWriter) -> None:
         self.b = writer.b
         self.call = call
         self.writer = writer
@@ -325,7 +324,7 @@ class GemmCall(BlasCall):
 
     def _most_in_tiles(self, lengths: Sequence[Value]) -> int:
         known = [int(value.text) if value.text.isdigit() else None for value in lengths]
-        is_repeated = "batch" in self.options or bool(self.writer.open_loops)
+        is_repeated = "batch" in self.options or self.writer.is_repeated
         return most_in_tiles(self.b.target, self.type, known, is_repeated=is_repeated)
 
 
@@ -349,7 +348,7 @@ class GemvCall(BlasCall):
             return
         b = self.b
         symbol, most, parts, out = found
-        with self.writer.before(self.writer.home_of_sizes(self.options["m"], self.options["n"])):
+        with self.writer.where_fixed(self.options["m"], self.options["n"]):
             is_small = m * n <= most
         small, large, after = (b.new_block(name) for name in ("small", "large", "after"))
         b.branch(is_small, small, large)
@@ -382,4 +381,4 @@ class GemvCall(BlasCall):
         return rows_symbol(self.type), MOST_BY_ROWS, (matrix.pointer, matrix.down), y
 
     def _is_repeated(self) -> bool:
-        return bool(self.writer.open_loops) and has_tiles(self.b.target, self.type)
+        return self.writer.is_repeated and has_tiles(self.b.target, self.type)

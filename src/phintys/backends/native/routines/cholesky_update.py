@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from phintys.backends.native.assembler.values import Value
+    from phintys.backends.native.costs import Costs
     from phintys.backends.native.polynomials import Polynomial
     from phintys.backends.native.steps.call import LibraryCall
     from phintys.backends.native.values import Array
-    from phintys.backends.native.writer.main_function import MainFunction
 
 
 class _CholeskyUpdate(StackRoutine):
@@ -28,10 +28,10 @@ class _CholeskyUpdate(StackRoutine):
         """Return the factors and the vectors."""
         return call.outputs
 
-    def work(self, call: LibraryCall[Any], main: MainFunction) -> Polynomial:
+    def work(self, call: LibraryCall[Any], costs: Costs) -> Polynomial:
         """Return a rough estimate of its time."""
         factors = [call.options["count"], call.options["n"], call.options["n"]]
-        return main.scaled(main.ring.product(factors), 1.0)
+        return costs.scaled(costs.ring.product(factors), 1.0)
 
     def item(self, code: MatrixCall) -> Callable[[Value], Value | None]:
         """Rotate the vector into one column after the other."""

@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from phintys.backends.native.assembler.control import divide_up, loop, when
 from phintys.backends.native.assembler.types import type_of
-from phintys.backends.native.limits import CONVOLUTION_NANOSECONDS, CONVOLUTION_VECTORS, WORK_SHIFT
+from phintys.backends.native.limits import CONVOLUTION_NANOSECONDS, CONVOLUTION_VECTORS
 from phintys.backends.native.routines.range_function import RangeFunction
-from phintys.backends.native.routines.routine import Routine
+from phintys.backends.native.steps.call import LibraryCall, Routine
 
 if TYPE_CHECKING:
     from phintys.backends.native.assembler.values import Value
+    from phintys.backends.native.costs import Costs
     from phintys.backends.native.polynomials import Polynomial
-    from phintys.backends.native.steps.call import LibraryCall
-    from phintys.backends.native.writer.main_function import MainFunction
-    from phintys.backends.native.writer.step_writer import StepWriter
+    from phintys.backends.native.steps.call import CallWriter
 
 
 class _Convolve(Routine):
@@ -30,18 +29,18 @@ class _Convolve(Routine):
     name = "convolve"
     shares_work: ClassVar[bool] = True
 
-    def work(self, call: LibraryCall[Any], main: MainFunction) -> Polynomial:
+    def work(self, call: LibraryCall[Any], costs: Costs) -> Polynomial:
         """Return a rough estimate of its time."""
         factors = [call.options["n"], call.options["m"]]
-        return main.scaled(main.ring.product(factors), CONVOLUTION_NANOSECONDS)
+        return costs.scaled(costs.ring.product(factors), CONVOLUTION_NANOSECONDS)
 
-    def emit(self, call: LibraryCall[Any], writer: StepWriter) -> None:
+    def emit(self, call: LibraryCall[Any], writer: CallWriter) -> None:
         """Write a function for a range of the tiles, and its call."""
         ranges = RangeFunction(writer)
         tiles = _Tiles(call, ranges)
         with loop(ranges.b, ranges.begin, ranges.end) as each:
             tiles.write(each.index * tiles.length)
-        nanoseconds = writer.estimate(self.work(call, writer.main)) >> WORK_SHIFT
+        nanoseconds = writer.nanoseconds(self.work(call, writer.costs))
         total = writer.size(call.options["n"]) + writer.size(call.options["m"]) - 1
         count = divide_up(writer.b, total, tiles.length)
         ranges.call(count, nanoseconds, is_serial=False)

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from phintys.backends.native.assembler.values import Value
+    from phintys.backends.native.costs import Costs
     from phintys.backends.native.polynomials import Polynomial
     from phintys.backends.native.sizes import Size
     from phintys.backends.native.steps.call import LibraryCall
     from phintys.backends.native.values import Array
-    from phintys.backends.native.writer.main_function import MainFunction
 
 _NOT_FINITE = -4
 """The status that LAPACK has for a matrix with NaN, after words on the standard output."""
@@ -40,10 +40,10 @@ class _Rectangular(StackRoutine):
         }
         return {name: call.lengths[name] for name in ("m", "n", "k")} | rooms
 
-    def work(self, call: LibraryCall[Any], main: MainFunction) -> Polynomial:
+    def work(self, call: LibraryCall[Any], costs: Costs) -> Polynomial:
         """Return a rough estimate of its time."""
         factors = [call.options[name] for name in ("count", "m", "n", "k")]
-        return main.scaled(main.ring.product(factors), self.nanoseconds)
+        return costs.scaled(costs.ring.product(factors), self.nanoseconds)
 
 
 class _Gesdd(_Rectangular):

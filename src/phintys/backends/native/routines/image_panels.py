@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from phintys.backends.native.assembler.builder import Builder
-from phintys.backends.native.assembler.control import Loop, divide_up, lane_mask, loop, when
+from phintys.backends.native.assembler.control import WrittenLoop, divide_up, lane_mask, loop, when
 from phintys.backends.native.assembler.elements import load, store
 from phintys.backends.native.assembler.records import Record
 from phintys.backends.native.assembler.types import INT64, PTR, VOID, Type
@@ -209,11 +209,11 @@ class _Panel:
                 )
                 self._move_channels(starts, type.of(lanes), mask)
 
-    def _each_channel(self, line: Value, image: Value) -> AbstractContextManager[Loop]:
+    def _each_channel(self, line: Value, image: Value) -> AbstractContextManager[WrittenLoop]:
         """Return a loop over channels that carries two addresses; :meth:`_step` moves them."""
         return loop(self.b, 0, self.channels, carried=[line, image])
 
-    def _step(self, channel: Loop) -> None:
+    def _step(self, channel: WrittenLoop) -> None:
         b, call = self.b, self.call
         line, image = channel.carried
         channel.next(

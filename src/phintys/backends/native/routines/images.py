@@ -19,18 +19,16 @@ from phintys.backends.native.limits import IMAGE_PRODUCT_NANOSECONDS, POOLING_NA
 from phintys.backends.native.routines.image_panels import CALL
 from phintys.backends.native.routines.image_parts import image_symbol
 from phintys.backends.native.routines.pool_parts import POOL, pool_symbol
-from phintys.backends.native.routines.routine import Routine
+from phintys.backends.native.steps.call import LibraryCall, Routine
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from phintys.backends.native.assembler.records import Record
-    from phintys.backends.native.explain import Explainer
+    from phintys.backends.native.costs import Costs
     from phintys.backends.native.polynomials import Polynomial
-    from phintys.backends.native.steps.call import LibraryCall
+    from phintys.backends.native.steps.call import CallExplainer, CallWriter
     from phintys.backends.native.values import Array
-    from phintys.backends.native.writer.main_function import MainFunction
-    from phintys.backends.native.writer.step_writer import StepWriter
 
 
 class _Images(Routine):
@@ -47,7 +45,7 @@ class _Images(Routine):
         self.name = name
         self._function = function
 
-    def work(self, call: LibraryCall[Any], main: MainFunction) -> Polynomial:
+    def work(self, call: LibraryCall[Any], costs: Costs) -> Polynomial:
         """Return the time of the products."""
         names = (
             "images",
@@ -57,9 +55,9 @@ class _Images(Routine):
             *(f"{x}{at}" for x in "km" for at in range(3)),
         )
         factors = [call.options[name] for name in names]
-        return main.scaled(main.ring.product(factors), IMAGE_PRODUCT_NANOSECONDS)
+        return costs.scaled(costs.ring.product(factors), IMAGE_PRODUCT_NANOSECONDS)
 
-    def line(self, call: LibraryCall[Any], explainer: Explainer) -> str:
+    def line(self, call: LibraryCall[Any], explainer: CallExplainer) -> str:
         """Return the arrays, and the sizes of filters."""
         given, made = (
             ", ".join(map(explainer.name, arrays)) for arrays in (call.inputs, call.outputs)
@@ -67,7 +65,7 @@ class _Images(Routine):
         sizes = [explainer.size(call.options[f"k{axis}"]) for axis in range(3)]
         return f"call {self.name}({given}) -> {made}    [{' x '.join(sizes)} elements of filters]"
 
-    def emit(self, call: LibraryCall[Any], writer: StepWriter) -> None:
+    def emit(self, call: LibraryCall[Any], writer: CallWriter) -> None:
         """Write the call of the outlined function."""
         source, factor = call.inputs
         arrays = {"source": source, "factor": factor, "out": call.outputs[0]}
@@ -85,19 +83,19 @@ class _MaxPool(Routine):
     name = "max_pool"
     shares_work: ClassVar[bool] = True
 
-    def work(self, call: LibraryCall[Any], main: MainFunction) -> Polynomial:
+    def work(self, call: LibraryCall[Any], costs: Costs) -> Polynomial:
         """Return the time of the comparisons."""
         names = ("images", *(f"{letter}{axis}" for letter in "wm" for axis in range(3)))
         factors = [call.options[name] for name in names]
-        return main.scaled(main.ring.product(factors), POOLING_NANOSECONDS)
+        return costs.scaled(costs.ring.product(factors), POOLING_NANOSECONDS)
 
-    def line(self, call: LibraryCall[Any], explainer: Explainer) -> str:
+    def line(self, call: LibraryCall[Any], explainer: CallExplainer) -> str:
         """Return the arrays, and the size of windows."""
         source, values, places = map(explainer.name, (*call.inputs, *call.outputs))
         sizes = [explainer.size(call.options[f"w{axis}"]) for axis in range(3)]
         return f"call {self.name}({source}) -> {values}, {places}    [windows {' x '.join(sizes)}]"
 
-    def emit(self, call: LibraryCall[Any], writer: StepWriter) -> None:
+    def emit(self, call: LibraryCall[Any], writer: CallWriter) -> None:
         """Write the call of the outlined function."""
         values, places = call.outputs
         arrays = {"source": call.inputs[0], "values": values, "places": places}
@@ -108,7 +106,7 @@ def _call(
     record: Record,
     arrays: Mapping[str, Array],
     call: LibraryCall[Any],
-    writer: StepWriter,
+    writer: CallWriter,
     symbol: str,
 ) -> None:
     """Write the call of an outlined function that is passed a record, and shares its work."""

@@ -2,7 +2,7 @@
 
 Matrices of a known size of up to ``UNROLLED_ROWS`` are numbers in registers, and what is written
 for them has no loops. Others are in memory of the function, where the same element of all lanes is
-one vector.
+one vector. A single lane has its matrix where the caller has it.
 """
 
 from __future__ import annotations
@@ -35,12 +35,14 @@ class Lanes:
         The builder.
     type
         The type of the elements: float32 or float64.
+    count
+        The number of lanes; by default, those of a vector register.
     """
 
-    def __init__(self, b: Builder, type: Type) -> None:
+    def __init__(self, b: Builder, type: Type, count: int = 0) -> None:
         self.b = b
         self.type = type
-        self.count = b.target.lanes(type)
+        self.count = count or b.target.lanes(type)
         self.wide = type.of(self.count)
         self.integers = INT64.of(self.count)
         self.positions: list[Value] = []
@@ -69,36 +71,27 @@ class Lanes:
         with loop(self.b, start, stop) as one:
             body(one.index)
 
+    def fold(
+        self,
+        start: Length,
+        stop: Length,
+        values: Sequence[Value],
+        body: Callable[..., Sequence[Value]],
+    ) -> Sequence[Value]:
+        """Write code for each number of a range, given what that for the one before returned."""
+        if isinstance(start, int) and isinstance(stop, int):
+            for number in range(start, stop):
+                values = body(number, *values)
+            return values
+        with loop(self.b, start, stop, carried=values) as one:
+            one.next(*body(one.index, *one.carried))
+        return one.results
 
-class Cell:
-    """A number in each lane that changes: in a register if the code is written out.
-
-    Parameters
-    ----------
-    lanes
-        The lanes.
-    first
-        Its first value.
-    is_unrolled
-        Whether the code is written out.
-    """
-
-    def __init__(self, lanes: Lanes, first: Value, is_unrolled: bool) -> None:
-        self._b = lanes.b
-        self._type = first.type
-        self._value = first
-        self._memory = None if is_unrolled else lanes.b.slot(first.type)
-        self.set(first)
-
-    def get(self) -> Value:
-        """Return the value."""
-        return self._value if self._memory is None else self._b.load(self._type, self._memory)
-
-    def set(self, value: Value) -> None:
-        """Set the value."""
-        self._value = value
-        if self._memory is not None:
-            self._b.store(value, self._memory)
+    def either(self, condition: bool | Value, x: Length, y: Length) -> Length:
+        """Return a length if a condition holds, or else another one."""
+        if isinstance(condition, bool):
+            return x if condition else y
+        return self.b.select(condition, self.b.value(INT64, x), y)
 
 
 class LaneMatrix:
@@ -116,6 +109,10 @@ class LaneMatrix:
         The type of a vector of elements; by default that of the lanes.
     is_turned
         Whether its columns are contiguous in memory, not its rows.
+    memory
+        Where the matrix of a single lane is; by default, memory of the function.
+    strides
+        How far apart its rows are there, and its columns; by default it is contiguous.
     """
 
     def __init__(
@@ -127,34 +124,36 @@ class LaneMatrix:
         room: int = LANE_ROWS * LANE_ROWS,
         type: Type | None = None,
         is_turned: bool = False,
+        memory: Value | None = None,
+        strides: tuple[Length, Length] | None = None,
     ) -> None:
         self._lanes = lanes
         self._b = lanes.b
         self.rows, self.columns = rows, columns
         self.type = lanes.wide if type is None else type
-        self._is_turned = is_turned
+        self._strides = strides or ((1, rows) if is_turned else (columns, 1))
         self.is_unrolled = isinstance(rows, int) and isinstance(columns, int)
         self._known: dict[Length, Value] = {}
-        self._memory = None if self.is_unrolled else lanes.b.slot(self.type, room)
+        self._memory = memory
+        if memory is None and not self.is_unrolled:
+            self._memory = lanes.b.slot(self.type, room)
 
     def transposed(self) -> LaneMatrix:
         """Return the transpose, in the same memory."""
         other = object.__new__(LaneMatrix)
         other.__dict__ |= self.__dict__
         other.rows, other.columns = self.columns, self.rows
-        other._is_turned = not self._is_turned
+        other._strides = self._strides[::-1]
         return other
 
     def row(self, row: Length) -> Line:
         """Return a row, whose elements are numbered from 0."""
-        return self._line(row, 1, self.rows) if self._is_turned else self._line(row, self.columns)
+        down, along = self._strides
+        return Line(self, row * down, along)
 
     def column(self, column: Length) -> Line:
         """Return a column."""
         return self.transposed().row(column)
-
-    def _line(self, number: Length, length: Length, step: Length = 1) -> Line:
-        return Line(self, number * length, step)
 
     def get(self, position: Length) -> Value:
         """Return the element at a position in memory."""

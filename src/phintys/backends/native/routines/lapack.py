@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from phintys._base.errors import IntegrityError
 from phintys.backends.native.assembler.types import INT32, VOID, type_of
 from phintys.backends.native.routines.blas_functions import Routines
-from phintys.backends.native.routines.routine import Routine
+from phintys.backends.native.steps.call import LibraryCall, Routine
 from phintys.tensor.blas import BLAS_LETTERS
 
 if TYPE_CHECKING:
@@ -20,9 +20,8 @@ if TYPE_CHECKING:
     from phintys.backends.native.assembler.builder import Builder
     from phintys.backends.native.assembler.values import Value
     from phintys.backends.native.sizes import Size
-    from phintys.backends.native.steps.call import LibraryCall
+    from phintys.backends.native.steps.call import CallWriter
     from phintys.backends.native.values import Array
-    from phintys.backends.native.writer.step_writer import StepWriter
 
 
 class Caller(Protocol):
@@ -62,7 +61,7 @@ class LapackRoutine(Routine):
         """Return the addresses of all arguments but the status, which is the last one."""
         raise NotImplementedError
 
-    def emit(self, call: LibraryCall[Any], writer: StepWriter) -> Value:
+    def emit(self, call: LibraryCall[Any], writer: CallWriter) -> Value:
         """Write the call, and return the status."""
         given = Arguments(call, writer)
         return given.lapack(self.name, self.arguments(call, given))

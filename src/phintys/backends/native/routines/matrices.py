@@ -32,9 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from phintys.backends.native.assembler.values import Value
-    from phintys.backends.native.explain import Explainer
     from phintys.backends.native.sizes import Size
-    from phintys.backends.native.steps.call import LibraryCall
+    from phintys.backends.native.steps.call import CallExplainer, LibraryCall
     from phintys.backends.native.values import Array
 
 
@@ -59,7 +58,7 @@ class _Potrf(StackRoutine):
         """Return the matrices."""
         return call.outputs
 
-    def line(self, call: LibraryCall[Any], explainer: Explainer) -> str:
+    def line(self, call: LibraryCall[Any], explainer: CallExplainer) -> str:
         """Return which matrices are computed by code of our own."""
         line = super().line(call, explainer)
         known, n = call.options["n"].known, call.options["n"].known or BLOCKED_FACTOR_ROWS

@@ -25,14 +25,13 @@ from phintys.backends.native.assembler.types import (
 from phintys.backends.native.assembler.values import Value
 from phintys.backends.native.limits import DRAW_NANOSECONDS
 from phintys.backends.native.routines.numpy_functions import numpy_symbol
-from phintys.backends.native.routines.routine import Routine
+from phintys.backends.native.steps.call import LibraryCall, Routine
 
 if TYPE_CHECKING:
+    from phintys.backends.native.costs import Costs
     from phintys.backends.native.polynomials import Polynomial
-    from phintys.backends.native.steps.call import LibraryCall
+    from phintys.backends.native.steps.call import CallWriter
     from phintys.backends.native.values import Array
-    from phintys.backends.native.writer.main_function import MainFunction
-    from phintys.backends.native.writer.step_writer import StepWriter
 
 
 # ---- what NumPy refuses ------------------------------------------------------------------------
@@ -225,11 +224,11 @@ class _NumpyDraw(Routine):
     name = "draw of NumPy"
     shares_work: ClassVar[bool] = True  # it needs no BLAS, whose threads would be stopped
 
-    def work(self, call: LibraryCall[Any], main: MainFunction) -> Polynomial:
+    def work(self, call: LibraryCall[Any], costs: Costs) -> Polynomial:
         """Return a rough estimate of its time."""
-        return main.scaled(main.ring.of(call.options["count"]), DRAW_NANOSECONDS)
+        return costs.scaled(costs.ring.of(call.options["count"]), DRAW_NANOSECONDS)
 
-    def emit(self, call: LibraryCall[Any], writer: StepWriter) -> Value:
+    def emit(self, call: LibraryCall[Any], writer: CallWriter) -> Value:
         """Check all parameters, and then draw."""
         b, function = writer.b, call.options["function"]
         address, *parameters = call.inputs
@@ -281,11 +280,11 @@ class _NumpyBounded(Routine):
     name = "integers of NumPy"
     shares_work: ClassVar[bool] = True
 
-    def work(self, call: LibraryCall[Any], main: MainFunction) -> Polynomial:
+    def work(self, call: LibraryCall[Any], costs: Costs) -> Polynomial:
         """Return a rough estimate of its time."""
-        return main.scaled(main.ring.of(call.options["count"]), DRAW_NANOSECONDS)
+        return costs.scaled(costs.ring.of(call.options["count"]), DRAW_NANOSECONDS)
 
-    def emit(self, call: LibraryCall[Any], writer: StepWriter) -> Value:
+    def emit(self, call: LibraryCall[Any], writer: CallWriter) -> Value:
         """Let NumPy fill the array, unless there is no such integer."""
         b = writer.b
         address, *ends = call.inputs

@@ -11,18 +11,16 @@ from phintys.backends.native.assembler.types import type_of
 from phintys.backends.native.limits import PRODUCT_FLOPS
 from phintys.backends.native.routines.blas_calls import BlasCall, GemmCall, GemvCall
 from phintys.backends.native.routines.outlined_products import most_in_tiles
-from phintys.backends.native.routines.routine import Routine
+from phintys.backends.native.steps.call import LibraryCall, Routine
 from phintys.backends.native.values import Array
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from phintys.backends.native.explain import Explainer
+    from phintys.backends.native.costs import Costs
     from phintys.backends.native.polynomials import Polynomial
     from phintys.backends.native.sizes import Size
-    from phintys.backends.native.steps.call import LibraryCall
-    from phintys.backends.native.writer.main_function import MainFunction
-    from phintys.backends.native.writer.step_writer import StepWriter
+    from phintys.backends.native.steps.call import CallExplainer, CallWriter
 
 
 class Product(Routine):
@@ -56,13 +54,13 @@ class Product(Routine):
             if (size := call.lengths.get(f"{letter}_{kind}")) is not None
         }
 
-    def work(self, call: LibraryCall[Product], main: MainFunction) -> Polynomial:
+    def work(self, call: LibraryCall[Product], costs: Costs) -> Polynomial:
         """Return the time of the multiplications."""
         factors = [call.options[name] for name in "mnk" if name in call.options]
         factors += [entry[0] for entry in call.options.get("batch", ())]
-        return main.scaled(main.ring.product(factors), 1 / PRODUCT_FLOPS)
+        return costs.scaled(costs.ring.product(factors), 1 / PRODUCT_FLOPS)
 
-    def line(self, call: LibraryCall[Product], explainer: Explainer) -> str:
+    def line(self, call: LibraryCall[Product], explainer: CallExplainer) -> str:
         """Return the operands, as passed, and the lengths of the loops."""
         options = call.options
         operands = [
@@ -79,7 +77,7 @@ class Product(Routine):
         batch = [explainer.size(entry[0]) for entry in options.get("batch", ())]
         return text + (f" {' * '.join(batch)} times" if batch else "")
 
-    def emit(self, call: LibraryCall[Product], writer: StepWriter) -> None:
+    def emit(self, call: LibraryCall[Product], writer: CallWriter) -> None:
         """Write the call, and loops around it."""
         self._code(call, writer).write()
 
@@ -87,14 +85,14 @@ class Product(Routine):
 class MatrixProduct(Product):
     """``gemm``, which computes small products in tiles, without BLAS."""
 
-    def line(self, call: LibraryCall[Product], explainer: Explainer) -> str:
+    def line(self, call: LibraryCall[Product], explainer: CallExplainer) -> str:
         """Return whether it is computed in tiles, or up to which size, as well."""
         line = super().line(call, explainer)
         texts = [explainer.size(call.options[name]) for name in "mnk"]
         lengths = [int(text) if text.isdigit() else None for text in texts]
         if 1 in lengths[:2]:  # a product with a vector
             return line
-        target, type_ = explainer.emitted.module.target, type_of(call.outputs[0].dtype)
+        target, type_ = explainer.target, type_of(call.outputs[0].dtype)
         most = most_in_tiles(target, type_, lengths, is_repeated="batch" in call.options)
         if not most:
             return line

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
     from phintys.backends.native.sizes import Size
+    from phintys.backends.native.steps.call import CallWriter
     from phintys.backends.native.values import Array
-    from phintys.backends.native.writer.step_writer import StepWriter
 
 
 class RangeFunction:
@@ -32,7 +32,7 @@ class RangeFunction:
         Writes the code of the caller.
     """
 
-    def __init__(self, writer: StepWriter) -> None:
+    def __init__(self, writer: CallWriter) -> None:
         module = writer.b.module
         self._name = f"range.{len(module.functions)}"
         parameters = [PTR, INT64, INT64]
@@ -47,7 +47,7 @@ class RangeFunction:
     @property
     def is_repeated(self) -> bool:
         """Whether a loop of steps repeats the call."""
-        return bool(self._writer.open_loops)
+        return self._writer.is_repeated
 
     def size(self, size: Size) -> Value:
         """Return the value of a size."""
@@ -121,7 +121,7 @@ class OneIteration:
         Writes the code.
     """
 
-    def __init__(self, writer: StepWriter) -> None:
+    def __init__(self, writer: CallWriter) -> None:
         self.b = writer.b
         self._writer = writer
         self.begin, self.end = (self.b.constant(INT64, number) for number in (0, 1))
@@ -129,7 +129,7 @@ class OneIteration:
     @property
     def is_repeated(self) -> bool:
         """Whether a loop of steps repeats the code."""
-        return bool(self._writer.open_loops)
+        return self._writer.is_repeated
 
     def size(self, size: Size) -> Value:
         """Return the value of a size."""

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from phintys.backends.native.assembler.module import Module
+    from phintys.backends.native.costs import Costs
     from phintys.backends.native.polynomials import Polynomial
     from phintys.backends.native.sizes import Size
     from phintys.backends.native.steps.call import LibraryCall
     from phintys.backends.native.values import Array
-    from phintys.backends.native.writer.main_function import MainFunction
 
 
 class _SchurForm(StackRoutine):
@@ -215,11 +215,11 @@ class _Trsyl(StackRoutine):
         """Return the sizes of both matrices."""
         return {name: call.lengths[name] for name in "mn"}
 
-    def work(self, call: LibraryCall[Any], main: MainFunction) -> Polynomial:
+    def work(self, call: LibraryCall[Any], costs: Costs) -> Polynomial:
         """Return a rough estimate of its time."""
         count, m, n = (call.options[name] for name in ("count", "m", "n"))
-        products = [main.ring.product([count, m, n, size]) for size in (m, n)]
-        return main.scaled(main.ring.add(*products), self.nanoseconds)
+        products = [costs.ring.product([count, m, n, size]) for size in (m, n)]
+        return costs.scaled(costs.ring.add(*products), self.nanoseconds)
 
     def item(self, code: MatrixCall) -> Callable[[Value], Value | None]:
         """Solve; a status of 1 is an equation that has no single solution."""

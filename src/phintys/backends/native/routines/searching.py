@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from phintys.backends.native.assembler.control import loop
 from phintys.backends.native.assembler.elements import gather
 from phintys.backends.native.assembler.types import BOOL, INT64, type_of
-from phintys.backends.native.limits import SEARCH_NANOSECONDS, SEARCHED_VECTORS, WORK_SHIFT
+from phintys.backends.native.limits import SEARCH_NANOSECONDS, SEARCHED_VECTORS
 from phintys.backends.native.routines.range_function import RangeFunction
-from phintys.backends.native.routines.routine import Routine
+from phintys.backends.native.steps.call import LibraryCall, Routine
 
 if TYPE_CHECKING:
     from phintys.backends.native.assembler.values import Value
+    from phintys.backends.native.costs import Costs
     from phintys.backends.native.polynomials import Polynomial
-    from phintys.backends.native.steps.call import LibraryCall
-    from phintys.backends.native.writer.main_function import MainFunction
-    from phintys.backends.native.writer.step_writer import StepWriter
+    from phintys.backends.native.steps.call import CallWriter
 
 
 class _SearchSorted(Routine):
@@ -28,15 +27,15 @@ class _SearchSorted(Routine):
     name = "search_sorted"
     shares_work: ClassVar[bool] = True
 
-    def work(self, call: LibraryCall[Any], main: MainFunction) -> Polynomial:
+    def work(self, call: LibraryCall[Any], costs: Costs) -> Polynomial:
         """Return a rough estimate of its time."""
-        return main.scaled(main.ring.of(call.options["count"]), SEARCH_NANOSECONDS)
+        return costs.scaled(costs.ring.of(call.options["count"]), SEARCH_NANOSECONDS)
 
-    def emit(self, call: LibraryCall[Any], writer: StepWriter) -> None:
+    def emit(self, call: LibraryCall[Any], writer: CallWriter) -> None:
         """Write a function for a range of the values, and its call."""
         ranges = RangeFunction(writer)
         _Search(call, ranges).write()
-        nanoseconds = writer.estimate(self.work(call, writer.main)) >> WORK_SHIFT
+        nanoseconds = writer.nanoseconds(self.work(call, writer.costs))
         ranges.call(writer.size(call.options["count"]), nanoseconds, is_serial=False)
 
 

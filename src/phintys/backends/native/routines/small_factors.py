@@ -1,4 +1,4 @@
-"""Factors and triangular systems of small matrices, one in each lane of vector registers.
+"""Factors and triangular systems of small matrices: one in each lane of vector registers, or one.
 
 Inner loops run along what is contiguous in memory.
 """
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from phintys.backends.native.assembler.control import when
 from phintys.backends.native.limits import LANE_ROWS
-from phintys.backends.native.routines.lanes import Cell, LaneMatrix, Lanes, Length, Line
+from phintys.backends.native.routines.lanes import LaneMatrix, Lanes, Length, Line
 
 if TYPE_CHECKING:
     from phintys.backends.native.assembler.values import Value
@@ -40,22 +40,21 @@ def cholesky_factor(lanes: Lanes, a: LaneMatrix) -> Value:
     They are counted from 1, and 0 if all are positive.
     """
     b, n = lanes.b, a.rows
-    failed = Cell(lanes, lanes.integer(0), a.is_unrolled)
     found = _vector(lanes, n)
 
-    def eliminate(j: Length) -> None:
+    def eliminate(j: Length, failed: Value) -> list[Value]:
         column = a.column(j)
         pivot = column.get(j)
-        is_first = b.le(pivot, 0.0) & b.eq(failed.get(), 0)
-        failed.set(b.select(is_first, lanes.integer(j + 1), failed.get()))
+        is_first = b.le(pivot, 0.0) & b.eq(failed, 0)
         root = b.intrinsic("sqrt", pivot)
         column.set(root, j)
         _scale(lanes, column, lanes.number(1.0) / root, j + 1, n)
         lanes.each(j + 1, n, lambda i: found.set(column.get(i), i))
         lanes.each(j + 1, n, lambda i: _add(lanes, -found.get(i), found, a.row(i), j + 1, i + 1))
+        return [b.select(is_first, lanes.integer(j + 1), failed)]
 
-    lanes.each(0, n, eliminate)
-    return failed.get()
+    (failed,) = lanes.fold(0, n, [lanes.integer(0)], eliminate)
+    return failed
 
 
 def cholesky_adjoint(lanes: Lanes, factor: LaneMatrix, x: LaneMatrix) -> None:
@@ -111,30 +110,31 @@ def _divide_rows(lanes: Lanes, x: LaneMatrix, factor: LaneMatrix) -> None:
 
 
 def solve_triangle(
-    lanes: Lanes, a: LaneMatrix, x: LaneMatrix, *, lower: bool, unit: bool
+    lanes: Lanes, a: LaneMatrix, x: LaneMatrix, *, lower: bool | Value, unit: bool | Value
 ) -> Value | None:
     """Replace right sides by solutions; return where the diagonals have their first zeros.
 
-    These are counted from 1, and 0 if there are none; ``None`` if the diagonals are 1.
+    These are counted from 1, and 0 if there are none; ``None`` if the diagonals are known to be 1.
     """
     b, n, width = lanes.b, a.rows, x.columns
-    failed = Cell(lanes, lanes.integer(0), a.is_unrolled)
 
-    def eliminate(step: Length) -> None:
-        at = step if lower else (n - 1) - step
+    def eliminate(step: Length, failed: Value) -> list[Value]:
+        at = lanes.either(lower, step, (n - 1) - step)
         column, row = a.column(at), x.row(at)
-        if not unit:
-            pivot = column.get(at)
+        if unit is not True:
+            pivot, one = column.get(at), lanes.number(1.0)
             number = lanes.integer(at + 1)
             # Rows are solved in either order; the first zero is that with the least number.
-            is_first = b.eq(failed.get(), 0) | (number < failed.get())
-            failed.set(b.select(b.eq(pivot, 0.0) & is_first, number, failed.get()))
-            _scale(lanes, row, lanes.number(1.0) / pivot, 0, width)
-        start, stop = (at + 1, n) if lower else (0, at)
+            is_first = b.eq(failed, 0) | (number < failed)
+            failed = b.select(b.eq(pivot, 0.0) & is_first, number, failed)
+            scale = one / pivot
+            _scale(lanes, row, b.select(unit, one, scale) if unit else scale, 0, width)
+        start, stop = lanes.either(lower, at + 1, 0), lanes.either(lower, n, at)
         lanes.each(start, stop, lambda i: _add(lanes, -column.get(i), row, x.row(i), 0, width))
+        return [failed]
 
-    lanes.each(0, n, eliminate)
-    return None if unit else failed.get()
+    (failed,) = lanes.fold(0, n, [lanes.integer(0)], eliminate)
+    return None if unit is True else failed
 
 
 # ---- LU factors ----------------------------------------------------------------------------------
@@ -147,40 +147,51 @@ def lu_factors(lanes: Lanes, a: LaneMatrix, exchanges: Line, rows: Line) -> None
     the matrices are contiguous.
     """
     b, n = lanes.b, a.rows
-    best = Cell(lanes, lanes.number(0.0), a.is_unrolled)
-    chosen = Cell(lanes, lanes.integer(0), a.is_unrolled)
 
-    def choose(value: Value, i: Length) -> None:
-        size = b.intrinsic("fabs", value)
-        is_larger = best.get() < size
-        best.set(b.select(is_larger, size, best.get()))
-        chosen.set(b.select(is_larger, lanes.integer(i), chosen.get()))
+    def choose(column: Line, k: Length) -> Value:
+        def larger(i: Length, best: Value, chosen: Value) -> list[Value]:
+            size = b.intrinsic("fabs", column.get(i))
+            is_larger = best < size
+            return [
+                b.select(is_larger, size, best),
+                b.select(is_larger, lanes.integer(i), chosen),
+            ]
 
-    def exchange(k: Length, i: Length) -> None:
-        is_it = b.eq(chosen.get(), lanes.integer(i))
-        if a.is_unrolled:
-            swap_rows(k, i, is_it)
+        first = [b.intrinsic("fabs", column.get(k)), lanes.integer(k)]
+        return lanes.fold(k + 1, n, first, larger)[1]
+
+    def exchange(k: Length, chosen: Value) -> None:
+        """Exchange row k and the chosen one: in lanes, each of those below where it is that."""
+        if lanes.count == 1:
+            with when(b, b.ne(chosen, k)):
+                swap_rows(k, chosen, None)
             return
-        with when(b, b.any(is_it)):
-            swap_rows(k, i, is_it)
 
-    def swap_rows(k: Length, i: Length, is_it: Value) -> None:
+        def exchange_with(i: Length) -> None:
+            is_it = b.eq(chosen, lanes.integer(i))
+            if a.is_unrolled:
+                swap_rows(k, i, is_it)
+                return
+            with when(b, b.any(is_it)):
+                swap_rows(k, i, is_it)
+
+        lanes.each(k + 1, n, exchange_with)
+
+    def swap_rows(k: Length, i: Length, is_it: Value | None) -> None:
         one, other = a.row(k), a.row(i)
         lanes.each(0, n, lambda j: swap(one, j, other, j, is_it))
         swap(rows, k, rows, i, is_it)
 
-    def swap(one: Line, at: Length, other: Line, to: Length, is_it: Value) -> None:
+    def swap(one: Line, at: Length, other: Line, to: Length, is_it: Value | None) -> None:
         upper, under = one.get(at), other.get(to)
-        one.set(b.select(is_it, under, upper), at)
-        other.set(b.select(is_it, upper, under), to)
+        one.set(under if is_it is None else b.select(is_it, under, upper), at)
+        other.set(upper if is_it is None else b.select(is_it, upper, under), to)
 
     def eliminate(k: Length) -> None:
         column = a.column(k)
-        best.set(b.intrinsic("fabs", column.get(k)))
-        chosen.set(lanes.integer(k))
-        lanes.each(k + 1, n, lambda i: choose(column.get(i), i))
-        exchanges.set(chosen.get(), k)
-        lanes.each(k + 1, n, lambda i: exchange(k, i))
+        chosen = choose(column, k)
+        exchanges.set(chosen, k)
+        exchange(k, chosen)
         top = column.get(k)
         # A column of zeros is left as it is.
         scale = b.select(b.eq(top, 0.0), lanes.number(1.0), lanes.number(1.0) / top)

@@ -19,25 +19,22 @@ from phintys.backends.native.limits import (
     STACKED_MATRIX_NANOSECONDS,
     UNROLLED_AT_RUN_TIME,
     UNROLLED_ROWS,
-    WORK_SHIFT,
 )
 from phintys.backends.native.routines.blas_threads import one_thread
 from phintys.backends.native.routines.lanes import Lanes
 from phintys.backends.native.routines.lapack import Arguments
 from phintys.backends.native.routines.range_function import OneIteration, RangeFunction
-from phintys.backends.native.routines.routine import Routine
+from phintys.backends.native.steps.call import LibraryCall, Routine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 
-    from phintys.backends.native.explain import Explainer
+    from phintys.backends.native.costs import Costs
     from phintys.backends.native.polynomials import Polynomial
     from phintys.backends.native.routines.lanes import LaneMatrix, Length
     from phintys.backends.native.sizes import Size
-    from phintys.backends.native.steps.call import LibraryCall
+    from phintys.backends.native.steps.call import CallExplainer, CallWriter
     from phintys.backends.native.values import Array
-    from phintys.backends.native.writer.main_function import MainFunction
-    from phintys.backends.native.writer.step_writer import StepWriter
 
 _NO_FAILURE = 2**63 - 1
 _STATUS_BITS = 31
@@ -238,14 +235,14 @@ class StackRoutine(Routine):
         names = {"n": "n", "k": "k", "a_stride": "the stride of a"}
         return {text: call.lengths[name] for name, text in names.items() if name in call.lengths}
 
-    def work(self, call: LibraryCall[Any], main: MainFunction) -> Polynomial:
+    def work(self, call: LibraryCall[Any], costs: Costs) -> Polynomial:
         """Return a rough estimate of its time."""
         n, count = call.options["n"], call.options["count"]
         factors = [count, n, n, call.options.get("k", n)]
-        steps = main.scaled(main.ring.product(factors), self.nanoseconds)
-        return main.ring.add(steps, main.scaled(main.ring.of(count), STACKED_MATRIX_NANOSECONDS))
+        steps = costs.scaled(costs.ring.product(factors), self.nanoseconds)
+        return costs.ring.add(steps, costs.scaled(costs.ring.of(count), STACKED_MATRIX_NANOSECONDS))
 
-    def line(self, call: LibraryCall[Any], explainer: Explainer) -> str:
+    def line(self, call: LibraryCall[Any], explainer: CallExplainer) -> str:
         """Return whether small matrices are computed in lanes, as well."""
         line = super().line(call, explainer)
         lengths = _small_lengths(call)
@@ -254,7 +251,7 @@ class StackRoutine(Routine):
         is_known = all(size.known is not None for size in lengths)
         return f"{line}, in lanes" + f" up to {LANE_ROWS} rows" * (not is_known)
 
-    def emit(self, call: LibraryCall[Any], writer: StepWriter) -> tuple[Value, Value] | None:
+    def emit(self, call: LibraryCall[Any], writer: CallWriter) -> tuple[Value, Value] | None:
         """Write the calls, and return the status and the position of the first failure."""
         b = writer.b
         failures = b.slot(INT64)
@@ -264,7 +261,7 @@ class StackRoutine(Routine):
         else:
             ranges = RangeFunction(writer)
             self._write(MatrixCall(call, ranges, failures))
-            nanoseconds = writer.estimate(self.work(call, writer.main)) >> WORK_SHIFT
+            nanoseconds = writer.nanoseconds(self.work(call, writer.costs))
             # There is one workspace, not one for each thread.
             is_serial = bool(call.workspace)
             ranges.call(writer.size(call.options["count"]), nanoseconds, is_serial=is_serial)

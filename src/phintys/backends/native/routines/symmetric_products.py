@@ -23,14 +23,13 @@ from phintys.backends.native.routines.stacks import RangeFunction
 if TYPE_CHECKING:
     from phintys.backends.native.assembler.builder import Builder
     from phintys.backends.native.routines.products import Product
-    from phintys.backends.native.steps.call import LibraryCall
-    from phintys.backends.native.writer.step_writer import StepWriter
+    from phintys.backends.native.steps.call import CallWriter, LibraryCall
 
 
 class _SymmetricProduct(MatrixProduct):
     """``c = a a^T``, with the options of ``gemm``, without ``alpha``, ``beta`` and ``batch``."""
 
-    def emit(self, call: LibraryCall[Product], writer: StepWriter) -> None:
+    def emit(self, call: LibraryCall[Product], writer: CallWriter) -> None:
         """Write both ways, and the choice by the sizes."""
         b = writer.b
         for size in call.sizes():  # what is computed in one of two branches is not known after them
@@ -49,7 +48,7 @@ class _SymmetricProduct(MatrixProduct):
         b.begin(after)
 
 
-def _write_half(call: LibraryCall[Any], writer: StepWriter) -> None:
+def _write_half(call: LibraryCall[Any], writer: CallWriter) -> None:
     """Write the product block by block of its rows; threads share the blocks."""
     ranges, options = RangeFunction(writer), call.options
     b, type_ = ranges.b, type_of(call.outputs[0].dtype)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from phintys.backends.native.assembler.control import Loop, lane_mask, loop, when
+from phintys.backends.native.assembler.control import WrittenLoop, lane_mask, loop, when
 from phintys.backends.native.assembler.elements import load, store
 from phintys.backends.native.assembler.types import INT64
 from phintys.backends.native.assembler.values import Value
@@ -46,7 +46,7 @@ class Tiles:
         self._place = place
         self._last = n - 1
 
-    def each(self, stop: Value) -> AbstractContextManager[Loop]:
+    def each(self, stop: Value) -> AbstractContextManager[WrittenLoop]:
         """Return a loop over the first rows or columns of tiles."""
         return loop(self.b, 0, stop, self.width)
 

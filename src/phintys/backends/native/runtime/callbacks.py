@@ -1,7 +1,7 @@
 """Ops executed by their own Python code, with the storage rules of their contract.
 
-The state shared by the thunks of one call is in a :class:`Machine`; a call takes an idle machine or
-creates one, so that threads and recursive calls never share cells.
+The state shared by the thunks of one call is a :class:`CallbackState`; a call takes an idle one or
+creates another, so that threads and recursive calls never share cells.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ class _Step:
             raise
 
 
-class Machine:
+class CallbackState:
     """The cells and thunks for one call at a time."""
 
     def __init__(self, nodes: Sequence[Apply], programs: InnerPrograms) -> None:
@@ -170,34 +170,34 @@ class Callbacks:
         self.programs = InnerPrograms(lambda node, op: link(op.fgraph))
         # Created now, so that an Op whose make_thunk fails is reported when the function is
         # compiled.
-        self._idle = [Machine(self.nodes, self.programs)] if self.nodes else []
+        self._idle = [CallbackState(self.nodes, self.programs)] if self.nodes else []
 
-    def start(self, call: int = 0) -> Machine:
-        """Return a machine for one call, given the address of its record."""
+    def start(self, call: int = 0) -> CallbackState:
+        """Return a state for one call, given the address of its record."""
         # Taking from a list is atomic, so no lock is needed.
         try:
-            machine = self._idle.pop()
+            state = self._idle.pop()
         except IndexError:
-            machine = Machine(self.nodes, self.programs)
-        machine.call = call
-        return machine
+            state = CallbackState(self.nodes, self.programs)
+        state.call = call
+        return state
 
-    def run(self, machine: Machine, number: int, *values: Any) -> tuple[Any, ...]:
+    def run(self, state: CallbackState, number: int, *values: Any) -> tuple[Any, ...]:
         """Execute one node."""
         try:
-            results = machine.steps[number].run(values)
+            results = state.steps[number].run(values)
         except Exception as error:
             if self._explain is not None:
-                self._explain(machine.call, number, error)
+                self._explain(state.call, number, error)
             raise
-        machine.done.add(number)
+        state.done.add(number)
         return results
 
-    def finish(self, machine: Machine) -> None:
-        """Take back the machine of a successful call; others are dropped."""
-        machine.done.clear()
+    def finish(self, state: CallbackState) -> None:
+        """Take back the state of a successful call; others are dropped."""
+        state.done.clear()
         if len(self._idle) < IDLE_COPIES:
-            self._idle.append(machine)
+            self._idle.append(state)
 
     def free(self) -> None:
         """Release memory kept for the next call."""

@@ -23,7 +23,7 @@ from phintys._base.errors import ConfigError, IntegrityError, MethodNotDefinedEr
 from phintys._base.locks import ProcessLock
 from phintys._base.records import record
 from phintys.backends.native.assembler.externals import EXTERNALS, address_of
-from phintys.backends.native.assembler.llvm_library import Engine, Machine, llvm
+from phintys.backends.native.assembler.llvm_library import Engine, TargetMachine, llvm
 from phintys.backends.native.assembler.module import Module
 from phintys.backends.native.assembler.target import Target
 from phintys.backends.native.limits import LARGE_TEXT_LINES, LINE_NANOSECONDS, PART_LINES
@@ -219,7 +219,7 @@ def _object_file(text: str, target: Target, level: int) -> bytes:
 
 
 @Interned
-def _idle_machines(target: Target, level: int) -> list[Machine]:
+def _idle_machines(target: Target, level: int) -> list[TargetMachine]:
     """Return code generators for reuse: creating one is slow, as it first analyses the CPU."""
     return []
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from phintys.backends.native.assembler.atomics import call_pointer, null
 from phintys.backends.native.assembler.builder import Builder
+from phintys.backends.native.assembler.clock import has_clock, write_clock
 from phintys.backends.native.assembler.control import loop, when
 from phintys.backends.native.assembler.module import Module
 from phintys.backends.native.assembler.records import byte_offset
@@ -46,7 +47,6 @@ from phintys.backends.native.runtime.protocol import (
 )
 from phintys.backends.native.runtime.services import hold
 from phintys.backends.native.runtime.stubs import call_service, emit_stubs
-from phintys.backends.native.writer.clock import has_clock, write_clock
 
 
 def emit_entry(module: Module, api: CApi) -> None:

@@ -14,13 +14,13 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 from phintys.backends.native.assembler.builder import Builder
+from phintys.backends.native.assembler.clock import has_clock
 from phintys.backends.native.assembler.control import when
 from phintys.backends.native.assembler.module import Module
 from phintys.backends.native.assembler.types import INT32, INT64, PTR, VOID
 from phintys.backends.native.assembler.values import Value
 from phintys.backends.native.limits import POLL_NANOSECONDS
 from phintys.backends.native.runtime.protocol import CALL, CONTEXT, PHASE_COMMIT, PROCESS, not_null
-from phintys.backends.native.writer.clock import has_clock
 
 _KEPT = ("error_kind", "error_value", "error_trace")
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from phintys.backends.native.assembler.atomics import call_pointer, null
 from phintys.backends.native.assembler.builder import Builder
+from phintys.backends.native.assembler.clock import has_clock, write_clock
 from phintys.backends.native.assembler.control import loop, when
 from phintys.backends.native.assembler.module import Module
 from phintys.backends.native.assembler.records import Record, byte_offset
@@ -44,7 +45,6 @@ from phintys.backends.native.runtime.protocol import (
     zero,
 )
 from phintys.backends.native.sizes import MOST
-from phintys.backends.native.writer.clock import has_clock, write_clock
 
 
 def emit_services(module: Module, api: CApi) -> None:

@@ -28,6 +28,7 @@ from phintys.backends.native.assembler.atomics import (
     pause,
 )
 from phintys.backends.native.assembler.builder import Builder
+from phintys.backends.native.assembler.clock import write_clock
 from phintys.backends.native.assembler.control import divide_up, loop, when
 from phintys.backends.native.assembler.module import Function, Module
 from phintys.backends.native.assembler.records import Record
@@ -44,7 +45,6 @@ from phintys.backends.native.limits import (
     SHARING_STAKE,
     SOON_NANOSECONDS,
 )
-from phintys.backends.native.writer.clock import write_clock
 
 # Fields that different threads write at the same time are 64 bytes apart, on separate cache lines.
 POOL = Record(

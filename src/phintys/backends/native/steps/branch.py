@@ -8,12 +8,9 @@ from phintys._base.records import record
 from phintys.backends.native.program import Step
 
 if TYPE_CHECKING:
-    from phintys.backends.native.explain import Explainer
+    from phintys.backends.native.costs import Costs
     from phintys.backends.native.polynomials import Polynomial
     from phintys.backends.native.values import Array
-    from phintys.backends.native.verify import Verifier
-    from phintys.backends.native.writer.main_function import MainFunction
-    from phintys.backends.native.writer.step_writer import StepWriter
     from phintys.graph.apply import Apply
 
 
@@ -48,35 +45,11 @@ class Branch(Step):
         """Return the steps of both cases."""
         return self.then, self.otherwise
 
-    def typical_work(self, main: MainFunction) -> Polynomial:
+    def typical_work(self, costs: Costs) -> Polynomial:
         """Return the work of both cases, one of which runs."""
-        inside = [step.typical_work(main) for body in self.bodies() for step in body]
-        return main.ring.total(inside)
+        inside = [step.typical_work(costs) for body in self.bodies() for step in body]
+        return costs.ring.total(inside)
 
     def nodes(self) -> tuple[Apply, ...]:
         """Return the node, if there is one."""
         return () if self.node is None else (self.node,)
-
-    def lines(self, explainer: Explainer) -> list[str]:
-        """Return the steps of both cases."""
-        lines = [f"if {explainer.name(self.condition)}{explainer.op_of(self.node)}"]
-        lines += explainer.steps(self.then, "  ")
-        return [*lines, "else", *explainer.steps(self.otherwise, "  ")]
-
-    def verify(self, verifier: Verifier) -> None:
-        """Check both cases; afterwards is written what both write."""
-        verifier.truth(self.condition)
-        before = set(verifier.written)
-        verifier.steps(self.then)
-        after_then, verifier.written = verifier.written, before
-        verifier.steps(self.otherwise)
-        verifier.written &= after_then
-        verifier.room_inside(self)
-
-    def emit(self, writer: StepWriter) -> None:
-        """Write both cases; sizes computed in one of them are not known afterwards."""
-        writer.either(
-            writer.truth(self.condition),
-            lambda: writer.inside(self.then),
-            lambda: writer.inside(self.otherwise),
-        )

@@ -1,36 +1,192 @@
-"""Calls of library routines."""
+"""Calls of library routines, and what the native backend knows about a routine."""
 
 from __future__ import annotations
 
-from contextlib import nullcontext
-from functools import reduce
-from operator import or_
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
-from phintys._base.errors import OutOfBoundsError
+from phintys._base.errors import IntegrityError
 from phintys._base.records import record
-from phintys.backends.native.assembler.control import when
-from phintys.backends.native.assembler.types import INT64
-from phintys.backends.native.failures import LimitFailure
 from phintys.backends.native.limits import UNKNOWN_NANOSECONDS
 from phintys.backends.native.program import Step
-from phintys.backends.native.routines.blas_threads import one_thread
-from phintys.backends.native.routines.routine import Routine
 from phintys.backends.native.sizes import Size
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
-    from phintys.backends.native.explain import Explainer
+    from phintys.backends.native.assembler.builder import Builder
+    from phintys.backends.native.assembler.target import Target
+    from phintys.backends.native.assembler.values import Value
+    from phintys.backends.native.costs import Costs
     from phintys.backends.native.failures import Failure
     from phintys.backends.native.polynomials import Polynomial
     from phintys.backends.native.values import Array
-    from phintys.backends.native.writer.main_function import MainFunction
-    from phintys.backends.native.writer.step_writer import StepWriter
     from phintys.graph.apply import Apply
+
 
 LARGEST = 2**31 - 1
 """The largest number that a routine can be passed."""
+
+
+class CallExplainer(Protocol):
+    """What shows a program as text, as routines see it."""
+
+    @property
+    def target(self) -> Target:
+        """The CPU that code is written for."""
+        ...
+
+    def name(self, value: Array) -> str:
+        """Return the name of a value."""
+        ...
+
+    def size(self, size: Size) -> str:
+        """Return a size."""
+        ...
+
+
+class CallWriter(Protocol):
+    """What writes the function in which a routine is called, as routines see it.
+
+    Attributes
+    ----------
+    b
+        The builder of the function.
+    """
+
+    b: Builder
+
+    @property
+    def costs(self) -> Costs:
+        """What steps ask when they estimate their time."""
+        ...
+
+    @property
+    def is_repeated(self) -> bool:
+        """Whether a loop of steps repeats the call."""
+        ...
+
+    def size(self, size: Size) -> Value:
+        """Return the value of a size."""
+        ...
+
+    def pointer(self, array: Array) -> Value:
+        """Return the address of an array."""
+        ...
+
+    def nanoseconds(self, work: Polynomial) -> Value:
+        """Return an amount of work in nanoseconds."""
+        ...
+
+    def where_fixed(self, *sizes: Size) -> AbstractContextManager[None]:
+        """Write before the first pass of the outermost loop in which sizes do not change."""
+        ...
+
+    def poll(self) -> None:
+        """Check for signals if it is time; they may end the call."""
+        ...
+
+    def share(self, symbol: str, arguments: Sequence[Value]) -> None:
+        """Write the call of a function that shares its work, and can be interrupted."""
+        ...
+
+    def in_order(
+        self,
+        function: Value,
+        block: Value,
+        n: Value,
+        most: Value,
+    ) -> None:
+        """Call a function for several ranges, in order, with signal checks in between."""
+        ...
+
+    def parallel_for(
+        self,
+        function: Value,
+        block: Value,
+        n: Value,
+        grain: Value,
+    ) -> None:
+        """Let threads share the iterations of a function; a signal may end the call meanwhile."""
+        ...
+
+
+class Routine:
+    """A routine of a library, as the steps that call it see it.
+
+    A family of routines is a file with subclasses, or with instances of one. Nothing else lists
+    routines: lowerings name the object in :class:`LibraryCall`,
+    and the loader finds a function by its symbol, ``phintys_blas_dgemm``.
+    """
+
+    name: str
+    """Its name, for people."""
+
+    shares_work: ClassVar[bool] = False
+    """Whether it hands parts of its work to the thread pool, and checks for signals meanwhile.
+
+    Other routines use one thread: those of a library would spin while they wait for each other.
+    """
+
+    ignores_sizes_of_output: ClassVar[bool] = False
+    """Whether its only output can be any array with as many elements, which is a reshaped result.
+
+    That is so if it is passed strides among its options, not those of the array.
+    """
+
+    reads_once: ClassVar[bool] = False
+    """Whether it reads no element of its largest input twice: it takes no longer than a copy."""
+
+    def updates(self, call: LibraryCall[Any]) -> Sequence[Array]:
+        """Return the outputs whose former values it reads."""
+        return ()
+
+    def narrow(self, call: LibraryCall[Any]) -> Mapping[str, Size]:
+        """Return the sizes that it is passed as 32-bit integers, by their names for messages.
+
+        A call fails if one of them is larger. Sizes that the routine is passed in pieces are not
+        among them.
+        """
+        return {}
+
+    def checked(self, call: LibraryCall[Any], size: Size) -> Size:
+        """Return a size that is about to be passed; it must be one of :meth:`narrow`.
+
+        Raises
+        ------
+        IntegrityError
+            It is not, so that calls would not check its range.
+        """
+        if not any(size is one for one in self.narrow(call).values()):
+            msg = f"{self.name!r} is passed {size}, which is not in its narrow()."
+            raise IntegrityError(msg)
+        return size
+
+    def divides(self, call: LibraryCall[Any]) -> bool:
+        """Return whether it hands parts of a call to the thread pool."""
+        return self.shares_work
+
+    def work(self, call: LibraryCall[Any], costs: Costs) -> Polynomial | None:
+        """Return a rough estimate of its time, from :meth:`Costs.scaled`."""
+        return None
+
+    def line(self, call: LibraryCall[Any], explainer: CallExplainer) -> str:
+        """Return a call as text."""
+        given, made = (
+            ", ".join(map(explainer.name, arrays)) for arrays in (call.inputs, call.outputs)
+        )
+        names = [name for name in call.options if name in call.lengths]
+        sizes = ", ".join(f"{name} = {explainer.size(call.lengths[name])}" for name in names)
+        return f"call {self.name}({given}) -> {made}" + f"    [{sizes}]" * bool(sizes)
+
+    def emit(
+        self, call: LibraryCall[Any], writer: CallWriter
+    ) -> Value | tuple[Value, Value] | None:
+        """Write a call, and return its status if it has one: 0 if all is well.
+
+        A call for a stack of matrices also returns the position of the one that the status is of.
+        """
+        raise NotImplementedError
 
 
 Called = TypeVar("Called", bound=Routine)
@@ -100,15 +256,15 @@ class LibraryCall(Step, Generic[Called]):
         """Return the node."""
         return (self.node,)
 
-    def work(self, main: MainFunction) -> Polynomial | None:
+    def work(self, costs: Costs) -> Polynomial | None:
         """Return the routine's estimate of its time."""
-        return self.routine.work(self, main)
+        return self.routine.work(self, costs)
 
-    def typical_work(self, main: MainFunction) -> Polynomial:
+    def typical_work(self, costs: Costs) -> Polynomial:
         """Return the routine's estimate of its time, or a guess."""
-        return self.work(main) or main.scaled(main.ring.one, UNKNOWN_NANOSECONDS)
+        return self.work(costs) or costs.scaled(costs.ring.one, UNKNOWN_NANOSECONDS)
 
-    def is_divisible(self, main: MainFunction) -> bool:
+    def is_divisible(self, costs: Costs) -> bool:
         """Return whether the routine shares this call among threads."""
         return self.routine.divides(self)
 
@@ -116,36 +272,3 @@ class LibraryCall(Step, Generic[Called]):
     def title(self) -> str:
         """The routine."""
         return f"a call of {self.routine.name}"
-
-    def lines(self, explainer: Explainer) -> list[str]:
-        """Return its line."""
-        return [self.routine.line(self, explainer)]
-
-    def check_limits(self, writer: StepWriter) -> None:
-        """Make the call fail if a size is too large for the routine."""
-        sizes = {
-            name: writer.size(size)
-            for name, size in self.routine.narrow(self).items()
-            if size.known is None or size.known > LARGEST
-        }
-        if not sizes:
-            return
-        b = writer.b
-        with writer.failing(reduce(or_, sizes.values()) > LARGEST):
-            for name, size in sizes.items():
-                detail = f"{name} is {{0}}, and the library takes {{1}} at most"
-                failure = LimitFailure(self.node, self.routine.name, detail, OutOfBoundsError)
-                with when(b, size > LARGEST):
-                    writer.set_status(writer.main.failure(failure), size, LARGEST)
-
-    def emit(self, writer: StepWriter) -> None:
-        """Write the call; a long one is followed by a check for signals."""
-        b = writer.b
-        with nullcontext() if self.routine.shares_work else one_thread(b):
-            status = self.routine.emit(self, writer)
-        if self.failure is not None and status is not None:
-            first, second = status if isinstance(status, tuple) else (status, 0)
-            number = b.convert(first, INT64)
-            with writer.failing(b.ne(number, 0)):
-                writer.set_status(writer.main.failure(self.failure), number, second)
-        writer.poll_after(self)

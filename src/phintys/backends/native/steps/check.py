@@ -1,4 +1,8 @@
-"""Checks: two sizes must be equal, or the call fails with the user's line."""
+"""Steps that compute nothing: checks and fences.
+
+Two sizes must be equal, or the call fails with the user's line. What comes after a fence is not
+computed together with what comes before.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +10,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 from phintys._base.records import record
 from phintys.backends.native.program import Step
-from phintys.backends.native.sizes import Arithmetic
 
 if TYPE_CHECKING:
-    from phintys.backends.native.explain import Explainer
     from phintys.backends.native.failures import Failure
     from phintys.backends.native.sizes import Size
-    from phintys.backends.native.verify import Verifier
-    from phintys.backends.native.writer.step_writer import StepWriter
+    from phintys.backends.native.values import Array
 
 
 @record(eq=False)
@@ -38,23 +39,28 @@ class Check(Step):
         """``True``."""
         return True
 
-    def lines(self, explainer: Explainer) -> list[str]:
-        """Return its line; the two sizes are known to be equal only afterwards."""
-        left, right = (explainer.size(size, as_given=True) for size in self.sizes())
-        failure = self.failure
-        detail = failure.detail.replace("{0}", left).replace("{1}", right)
-        why = f"{failure.kind}, {detail}" if detail else failure.kind
-        is_order = isinstance(self.left, Arithmetic) and self.left.operation == "lt"
-        test = left[1:-1] if is_order and self.right.known == 1 else f"{left} == {right}"
-        return [f"check {test} ({failure.node.op}: {why})"]
 
-    def verify(self, verifier: Verifier) -> None:
-        """Note what is known from here on."""
-        Step.verify(self, verifier)
-        verifier.checked(self.left, self.right)
+@record(eq=False)
+class FenceStep(Step):
+    """A place in the program that no statement moves up across.
 
-    def emit(self, writer: StepWriter) -> None:
-        """Compare the sizes as they were before checks merged them with others."""
-        left, right = (writer.size_as_given(size) for size in self.sizes())
-        with writer.failing(writer.b.ne(left, right)):
-            writer.set_status(writer.main.failure(self.failure), left, right)
+    Attributes
+    ----------
+    arrays
+        The arrays that must have been computed.
+    """
+
+    noun: ClassVar[str] = "fence"
+    nouns: ClassVar[str] = "fences"
+    is_timed: ClassVar[bool] = False
+
+    arrays: tuple[Array, ...]
+
+    def reads(self) -> tuple[Array, ...]:
+        """Return the arrays."""
+        return self.arrays
+
+    @property
+    def is_floor(self) -> bool:
+        """``True``: no statement moves up across it."""
+        return True

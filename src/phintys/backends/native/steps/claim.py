@@ -5,18 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from phintys._base.records import record
-from phintys.backends.native.assembler.types import INT64, PTR
-from phintys.backends.native.frame import NO_RESULT
+from phintys.backends.native.dependence import arrays_loaded, may_overwrite, meeting
 from phintys.backends.native.limits import SHORT_WRITE_BYTES
 from phintys.backends.native.program import Step
-from phintys.backends.native.values import Place
+from phintys.backends.native.steps.kernel import Kernel
 
 if TYPE_CHECKING:
-    from phintys.backends.native.explain import Explainer
-    from phintys.backends.native.layout import Layout
-    from phintys.backends.native.values import Array, Value
-    from phintys.backends.native.verify import Verifier
-    from phintys.backends.native.writer.step_writer import StepWriter
+    from collections.abc import Iterable
+
+    from phintys.backends.native.sizes import Sizes
+    from phintys.backends.native.values import Array
 
 
 _ANY_BYTES = 2**63 - 1
@@ -28,6 +26,9 @@ class Claim(Step):
 
     The first claim of a shared value begins the commit of a program, in which nothing can fail. The
     commit consists of claims, and of kernels and calls that write results.
+
+    Who else holds a shared value is known at run time only. Arrays that Ops in Python have returned
+    as views of it are among them: as long as one exists, the value is not overwritten.
 
     Attributes
     ----------
@@ -46,6 +47,8 @@ class Claim(Step):
     is_read
         Whether the commit computes values from the result that take longer than its update: then a
         large one is not overwritten while other threads wait.
+    views
+        Arrays that Ops in Python may have returned as views of the argument.
     """
 
     noun: ClassVar[str] = "claim"
@@ -59,6 +62,7 @@ class Claim(Step):
     is_kept: bool = True
     is_long: bool = False
     is_read: bool = False
+    views: tuple[Array, ...] = ()
 
     @property
     def most_bytes(self) -> int:
@@ -79,47 +83,33 @@ class Claim(Step):
         """Return the argument, whose memory may become that of the result."""
         return (self.source,)
 
+    def may_overwrite(self, steps: Iterable[Step], sizes: Sizes) -> bool:
+        """Return whether steps of the commit may write the result to the memory of the argument.
+
+        The kernel that writes the result may read the argument where
+        :func:`~phintys.backends.native.dependence.may_overwrite` says so, and no other step may.
+        Which element is where in a view that an Op returned is not known: no step may read one.
+        """
+        return all(self._is_kept(step, sizes) for step in steps)
+
+    def _is_kept(self, step: Step, sizes: Sizes) -> bool:
+        loaded = set(arrays_loaded(step))
+        if not loaded.isdisjoint(self.views):
+            return False
+        return self.source not in loaded or self._is_read_first(step, sizes)
+
+    def _is_read_first(self, step: Step, sizes: Sizes) -> bool:
+        """Return whether a step reads elements of the argument only before it overwrites them."""
+        if not isinstance(step, Kernel):
+            return False
+        writers = [one for one in step.statements if one.target.memory is self.target]
+        if len(writers) != 1:
+            return False
+        nests = [nest.statements for nest in step.nests]
+        (writer,) = writers
+        return may_overwrite(nests, writer, self.source, lambda load: meeting(load, writer, sizes))
+
     @property
     def begins_commit(self) -> bool:
         """Whether the argument is a shared value."""
         return self.is_shared
-
-    def lines(self, explainer: Explainer) -> list[str]:
-        """Return its line."""
-        instead = "a copy" if self.is_kept else "other memory"
-        unless = "if others hold it" if self.is_shared else "if it is read-only"
-        unless += " or wait" * (self.is_long or self.is_read)
-        source, target = explainer.name(self.source), explainer.name(self.target)
-        return [f"claim {source} -> {target}, {instead} {unless}"]
-
-    def verify(self, verifier: Verifier) -> None:
-        """Check that the result is like the argument, and new."""
-        source, target = self.source, self.target
-        is_argument = source in verifier.program.arguments
-        verifier.expect(is_argument, f"{source!r} is claimed, but is not an argument")
-        verifier.expect(target.place == Place.RESULT, f"{target!r} is not a result")
-        there, here = (
-            [verifier.program.sizes.canonical(size) for size in array.sizes]
-            for array in (source, target)
-        )
-        is_same = target.dtype == source.dtype and here == there
-        verifier.expect(is_same, f"{target!r} is unlike {source!r}")
-        is_new = target not in verifier.written
-        verifier.expect(is_new, f"{target!r} is claimed after it was written")
-        if self.is_kept:
-            verifier.written.add(target)
-
-    def announce(self, layout: Layout) -> tuple[Value, ...]:
-        """Add it to the claims."""
-        layout.claims.append(self)
-        return ()
-
-    def emit(self, writer: StepWriter) -> None:
-        """Let the runtime turn the argument's memory, or a copy, into that of the result."""
-        b = writer.b
-        writer.record_sizes(self.target)
-        record = writer.main.record(self.target)
-        number = b.constant(INT64, writer.main.claim(self))
-        data = b.call("phintys_claim", PTR, [writer.state(), number, writer.slot(record + 1)])
-        writer.fail_if_null(data, NO_RESULT, writer.main.new_array(self.target))
-        writer.set_pointer(record, data)

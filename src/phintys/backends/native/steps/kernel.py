@@ -12,14 +12,11 @@ from phintys.backends.native.program import Step
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from phintys.backends.native.explain import Explainer
+    from phintys.backends.native.costs import Costs
     from phintys.backends.native.expressions import Statement
     from phintys.backends.native.polynomials import Polynomial
     from phintys.backends.native.sizes import Size
     from phintys.backends.native.values import Array, LoopVariable
-    from phintys.backends.native.verify import Verifier
-    from phintys.backends.native.writer.main_function import MainFunction
-    from phintys.backends.native.writer.step_writer import StepWriter
     from phintys.graph.apply import Apply
 
 
@@ -103,33 +100,17 @@ class Kernel(Step):
         total = sum(weights.values())
         return {node: weight / total for node, weight in weights.items()} if total else {}
 
-    def work(self, main: MainFunction) -> Polynomial:
+    def work(self, costs: Costs) -> Polynomial:
         """Return a rough estimate of its time."""
-        plan = main.kernels[self].plan
-        work = plan.work_inside()
-        if plan.parallel is not None:
-            work = main.ring.mul(work, plan.parallel.extent)
-        return main.scaled(work, plan.cost)
+        planned = costs.kernels[self]
+        return costs.scaled(planned.work(), planned.cost)
 
-    def is_divisible(self, main: MainFunction) -> bool:
+    def is_divisible(self, costs: Costs) -> bool:
         """Return whether it has a level of loops, or parts of a reduction, that threads share."""
-        plan = main.kernels[self].plan
-        return plan.is_chunked or (plan.parallel is not None and not plan.is_serial)
+        return costs.kernels[self].is_divisible
 
     @property
     def title(self) -> str:
         """The arrays that it writes."""
         targets = [statement.target.label for statement in self.statements]
         return f"the kernel that writes {', '.join(targets)}"
-
-    def lines(self, explainer: Explainer) -> list[str]:
-        """Return its loops and statements."""
-        return explainer.kernel(self)
-
-    def verify(self, verifier: Verifier) -> None:
-        """Check its nests."""
-        verifier.kernel(self)
-
-    def emit(self, writer: StepWriter) -> None:
-        """Write the call of its function."""
-        writer.kernel(self)

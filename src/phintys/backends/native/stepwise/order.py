@@ -25,7 +25,7 @@ from phintys._base.errors import IntegrityError
 from phintys._base.records import record
 from phintys.backends.native.assembler.target import Target
 from phintys.backends.native.dependence import reads_of
-from phintys.backends.native.kernels.functions import plans_of
+from phintys.backends.native.kernels.planning import plans_of
 from phintys.backends.native.polynomials import Polynomials
 
 if TYPE_CHECKING:

@@ -11,15 +11,15 @@ The table is memory of the program that the profile reads: 8-byte numbers,
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from phintys.backends.measurements import MOST_EVENTS
 from phintys.backends.native.assembler.builder import Builder
+from phintys.backends.native.assembler.clock import write_clock
 from phintys.backends.native.assembler.control import when
-from phintys.backends.native.assembler.types import INT32, INT64, PTR
+from phintys.backends.native.assembler.types import INT64, PTR
 from phintys.backends.native.sizes import Size
 from phintys.backends.native.values import Array, Place
 
@@ -31,15 +31,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.writer.function_part import Part
 
 FIRST_STEP, EVENT_WORDS = 1, 4
-
-# The clock of time.perf_counter: CLOCK_MONOTONIC, and CLOCK_UPTIME_RAW on macOS.
-_CLOCK = 8 if sys.platform == "darwin" else 1
-_BILLION = 1_000_000_000
-
-
-def has_clock() -> bool:
-    """Return whether native code can read a clock: where C has ``clock_gettime``."""
-    return sys.platform != "win32"
 
 
 class StepClock:
@@ -119,16 +110,6 @@ def of_program(program: Program, module: Module, polynomials: Polynomials) -> St
         for size in sizes:
             polynomials.of(size)
     return StepClock(module, len(program.steps), polynomials)
-
-
-def write_clock(module: Module) -> None:
-    """``i64 clock()``: nanoseconds. Needs :func:`has_clock`."""
-    b = Builder(module.function("clock", INT64, [], linkage="internal"))
-    time = b.slot(INT64, 2)
-    b.call("clock_gettime", INT32, [b.constant(INT32, _CLOCK), time])
-    seconds = b.load(INT64, time)
-    nanoseconds = b.load(INT64, b.offset(time, 1, INT64))
-    b.ret(seconds * _BILLION + nanoseconds)
 
 
 def _add(b: Builder, pointer: Value, amount: Value) -> Value:

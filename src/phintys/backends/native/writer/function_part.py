@@ -33,7 +33,13 @@ from phintys.backends.native.frame import (
     STATUS,
     TOO_LARGE,
 )
-from phintys.backends.native.limits import COMPARED_BUFFERS, LONG_RUN, SMALL_BLOCK, STACK_BYTES
+from phintys.backends.native.limits import (
+    COMPARED_BUFFERS,
+    LONG_RUN,
+    SMALL_BLOCK,
+    STACK_BYTES,
+    WORK_SHIFT,
+)
 from phintys.backends.native.memory import ALIGNMENT
 from phintys.backends.native.sizes import (
     MOST,
@@ -108,6 +114,11 @@ class Part:
         self._constants: Value | None = None
         self._stack: Value | None = None
         self.open_loops: list[OpenLoop] = []
+
+    @property
+    def is_repeated(self) -> bool:
+        """Whether a loop of steps repeats the code."""
+        return bool(self.open_loops)
 
     def end(self) -> None:
         """End the function."""
@@ -314,6 +325,10 @@ class Part:
                 return added
             return self.b.select(self.b.eq(added, MOST), added, added - taken)
 
+    def nanoseconds(self, work: Polynomial) -> Value:
+        """Return an amount of work in nanoseconds."""
+        return self.estimate(work) >> WORK_SHIFT
+
     def saturating(self, operation: str, left: Value, right: Value) -> Value:
         """Return a sum or product of lengths, or the largest int64 if it is out of range."""
         result, overflows = self.b.checked(operation, left, right)
@@ -429,11 +444,12 @@ class Part:
         with self.before(self.home_of_address(array, offset)):
             return self.b.offset(base, number, type_of(array.dtype))
 
-    def home_of_sizes(self, *sizes: Size) -> OpenLoop | None:
-        """Return the outermost open loop in which sizes do not change."""
-        if not self.open_loops:
-            return None
-        return self.home(atom for size in sizes for atom in self.atoms_of(self.main.ring.of(size)))
+    @contextmanager
+    def where_fixed(self, *sizes: Size) -> Generator[None]:
+        """Write before the first pass of the outermost loop in which sizes do not change."""
+        atoms = (atom for size in sizes for atom in self.atoms_of(self.main.ring.of(size)))
+        with self.before(self.home(atoms) if self.open_loops else None):
+            yield
 
     def home_of_address(self, array: Array, offset: Polynomial) -> OpenLoop | None:
         """Return the outermost open loop in which an address does not change."""

@@ -8,31 +8,27 @@ from typing import TYPE_CHECKING
 
 from phintys._base.caches import kept_property
 from phintys._base.errors import IntegrityError
-from phintys.backends.native.dependence import arrays_written, needs_of, varies
+from phintys.backends.native.dependence import arrays_written, needs_of
 from phintys.backends.native.failures import Failure
-from phintys.backends.native.kernels.inlining import touches
-from phintys.backends.native.layout import Layout
+from phintys.backends.native.layout import Layout, announce
 from phintys.backends.native.limits import FRAME_BUFFER_BYTES, NOTED_NANOSECONDS, WORK_UNIT
 from phintys.backends.native.polynomials import Polynomial, Polynomials
-from phintys.backends.native.program import Program, Step, walk_steps
+from phintys.backends.native.program import Step, walk_steps
 from phintys.backends.native.sizes import Arithmetic, Element, Size, Sizes
 from phintys.backends.native.steps.kernel import Kernel
 from phintys.backends.native.values import Array, Place
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Sequence
 
     from phintys.backends.native.assembler.module import Module
     from phintys.backends.native.kernels.kernel_code import KernelCode
-    from phintys.backends.native.kernels.short_vectors import ShortVectors
-    from phintys.backends.native.memory import MemoryPlan
+    from phintys.backends.native.plan import Plan
     from phintys.backends.native.polynomials import Atom
-    from phintys.backends.native.program import SharedLoop
     from phintys.backends.native.steps.callback import Callback
     from phintys.backends.native.steps.claim import Claim
     from phintys.backends.native.values import Value
     from phintys.graph.apply import Apply
-
 
 BEFORE_COMMIT = -2
 """The number under which memory for the commit is allocated in advance, as it must not fail."""
@@ -60,18 +56,12 @@ class MainFunction:
 
     Parameters
     ----------
-    program
-        The program.
+    plan
+        The plan of the program.
     module
         The module for the function, which contains the kernels.
-    polynomials
-        The polynomials of the program.
     kernels
         The functions of each kernel.
-    memory
-        The placement of arrays.
-    short_vectors
-        The loops that can be carried out on short vectors.
 
     Attributes
     ----------
@@ -83,33 +73,24 @@ class MainFunction:
         Polynomials of sizes that are not known to be equal yet.
     kept_atoms
         Sizes that are in the frame at the point where code is being written.
-    inline
-        The kernels that are written where they run.
-    shared_loops
-        The loops that threads can share.
     has_copier
         Whether the function that copies slots of the frame has been written.
     """
 
-    def __init__(
-        self,
-        program: Program,
-        module: Module,
-        polynomials: Polynomials,
-        kernels: dict[Kernel, KernelCode],
-        memory: MemoryPlan,
-        short_vectors: Mapping[Step, ShortVectors],
-    ) -> None:
+    def __init__(self, plan: Plan, module: Module, kernels: dict[Kernel, KernelCode]) -> None:
+        program, memory = plan.program, plan.memory
+        self.plan = plan
         self.program = program
         self.module = module
-        self.ring = polynomials
+        self.ring = plan.ring
         self.as_given = Polynomials(_AsGiven())
         self.kernels = kernels
+        self.costs = plan.costs
         self.memory = memory
-        self.short_vectors = short_vectors
+        self.short_vectors = plan.short_vectors
+        self.shared_loops = plan.shared_loops
         self.layout = Layout(groups=len(memory.groups))
         self.kept_atoms: set[Atom] = set()
-        self.inline = {kernel for kernel, code in kernels.items() if not code.symbol}
         self._arguments = set(program.arguments)
         self.commit_start = program.commit_start
         self._make_records()
@@ -123,10 +104,9 @@ class MainFunction:
         self._callbacks = {step: at for at, step in enumerate(self.layout.callbacks)}
         self._new_arrays = {array: at for at, array in enumerate(self.layout.new_arrays)}
         self._claims = {step: at for at, step in enumerate(self.layout.claims)}
-        self.shared_loops = dict(self._shared_loops(program.steps[: self.commit_start]))
         self._elements = self._elements_by_step()
         self.read_as_sizes = {e.array.memory for some in self._elements.values() for e in some}
-        for one in short_vectors.values():
+        for one in self.short_vectors.values():
             one.arrays -= self.read_as_sizes  # which are read from memory
         self._inner_elements: dict[Step, list[Element]] = defaultdict(list)
         self._carried: dict[Step, list[Element]] = {}
@@ -143,7 +123,7 @@ class MainFunction:
         layout = self.layout
         values: list[Value] = [*self.program.arguments, *self.program.results]
         for step in walk_steps(self.program.steps):
-            values += step.announce(layout)
+            values += announce(step, layout)
         values += [array for array in self.memory.first_writes if array.place == Place.RESULT]
         for value in values:
             if value in layout.records:
@@ -214,7 +194,7 @@ class MainFunction:
         for step in walk_steps(self.program.steps):
             if not isinstance(step, Kernel):
                 found += step.sizes()
-            elif step in self.inline:  # those of kernels that are functions are in the ring
+            elif step in self.plan.inline:  # those of kernels that are functions are in the ring
                 found += [size for one in step.statements for size in needs_of(one).sizes]
         for value in self.layout.records:
             if isinstance(value, Array):
@@ -238,43 +218,16 @@ class MainFunction:
             slot = self._atom_slots[atom] = self.layout.room(1)
         return slot
 
-    @kept_property
-    def touches(self) -> Counter[Array]:
-        """How often steps access each array."""
-        return touches(self.program.steps)
-
-    # ---- loops -------------------------------------------------------------------------------
-
-    def _shared_loops(self, steps: Sequence[Step]) -> Iterator[tuple[Step, SharedLoop]]:
-        """Yield the loops that threads can share; of loops in loops, the outermost."""
-        for step in steps:
-            shared = step.shared(self)
-            if shared is not None:
-                yield step, shared
-                continue
-            short = self.short_vectors.get(step)
-            if short is None or not short.is_certain:  # where all vectors are in registers
-                for body in step.bodies():
-                    yield from self._shared_loops(body)
-
     # ---- work --------------------------------------------------------------------------------
 
     def _work_by_step(self) -> dict[int, Polynomial]:
         """Return the amount of work, by the step after which it is known."""
         found: dict[int, list[Polynomial]] = defaultdict(list)
         for step in self.program.steps:
-            work = step.work(self)
+            work = step.work(self.costs)
             if work is not None:
                 found[self.memory.known_after(work)].append(work)
         return {ready: self.ring.total(work) for ready, work in found.items()}
-
-    def scaled(self, count: Polynomial, nanoseconds: float) -> Polynomial:
-        """Return the work of a number of operations, given the time of each."""
-        return self.ring.scale(count, max(1, int(nanoseconds * WORK_UNIT)))
-
-    def varies(self, work: Polynomial, written: Collection[Array]) -> bool:
-        """Return whether an amount of work can differ between passes of a loop that writes this."""
-        return any(varies(self.ring.atoms[at], written) for atoms, _ in work.terms for at in atoms)
 
     def work_after(self, step: int) -> Polynomial | None:
         """Return the work that is known after a step, if it is worth reporting."""

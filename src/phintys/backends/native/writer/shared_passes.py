@@ -35,7 +35,6 @@ from phintys.backends.native.limits import (
     MOST_SUMMED_PARTS,
     PARALLEL_NANOSECONDS,
     PRIVATE_BYTES,
-    WORK_SHIFT,
 )
 from phintys.backends.native.routines.blas_threads import begin_alone, end_alone, threads_of_blas
 from phintys.backends.native.routines.range_function import RangeFunction
@@ -44,7 +43,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from phintys.backends.native.assembler.module import Module
-    from phintys.backends.native.program import SharedLoop, Step
+    from phintys.backends.native.plan import SharedLoop
+    from phintys.backends.native.program import Step
     from phintys.backends.native.values import Array
     from phintys.backends.native.writer.step_writer import StepWriter
 
@@ -169,7 +169,7 @@ class _SharedPasses:
         """Return the nanoseconds of a pass, and whether threads should share the passes."""
         b, writer = self.b, self.writer
         divisible, alone = (
-            b.minimum_number(writer.estimate(work) >> WORK_SHIFT, _MOST)
+            b.minimum_number(writer.nanoseconds(work), _MOST)
             for work in (self.shared.divisible, self.shared.alone)
         )
         each = b.minimum_number(b.maximum_number(divisible + alone, 1), _MOST)

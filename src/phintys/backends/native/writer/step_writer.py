@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from functools import singledispatch
 from typing import TYPE_CHECKING
 
+from phintys._base.errors import IntegrityError
 from phintys.backends.native.assembler.control import when
 from phintys.backends.native.assembler.module import signature
 from phintys.backends.native.assembler.types import INT32, INT64, PTR, VOID
 from phintys.backends.native.assembler.values import Complex, Value, components, joined
-from phintys.backends.native.dependence import arrays_written
-from phintys.backends.native.kernels.inlining import carried_numbers, numbers_in_registers, touches
+from phintys.backends.native.dependence import arrays_written, touches
+from phintys.backends.native.kernels.inlining import carried_numbers, numbers_in_registers
 from phintys.backends.native.limits import NOTED_NANOSECONDS, POLLED_WORK, WORK_SHIFT
 from phintys.backends.native.program import Step
 from phintys.backends.native.steps.kernel import Kernel
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
     from phintys.backends.native.assembler.builder import Builder
     from phintys.backends.native.assembler.module import Block, Function, Phi
+    from phintys.backends.native.costs import Costs
     from phintys.backends.native.polynomials import Polynomial
     from phintys.backends.native.values import LoopVariable
 
@@ -64,7 +67,7 @@ class StepWriter(KernelCaller):
     def step(self, number: int, step: Step) -> None:
         """Emit a step at the top level, whose number is given."""
         self.take_results(number)
-        step.emit(self)
+        write_step(step, self)
 
     def after(self, number: int) -> None:
         """Read sizes that are known after a step, and allocate memory whose size is now known."""
@@ -85,19 +88,24 @@ class StepWriter(KernelCaller):
                 self.fill_record(value)
 
     def _note_work(self, work: Polynomial) -> None:
-        nanoseconds = self.estimate(work) >> WORK_SHIFT
+        nanoseconds = self.nanoseconds(work)
         with when(self.b, self.b.le(NOTED_NANOSECONDS, nanoseconds)):
             self.b.call("phintys_work", VOID, [self.state(), nanoseconds])
+
+    @property
+    def costs(self) -> Costs:
+        """What steps ask when they estimate their time."""
+        return self.main.costs
 
     # ---- for kinds of steps ----------------------------------------------------------------
 
     def inside(self, steps: Sequence[Step]) -> None:
         """Emit steps of a branch or loop; sizes that they compute are known right after each."""
         for step in steps:
-            step.check_limits(self)
+            write_limits(step, self)
             if self.open_loops and not step.bodies() and not self.is_inline(step):
                 self.save(array.memory for array in step.reads())
-            step.emit(self)
+            write_step(step, self)
             elements = self.main.elements_of(step)
             self.forget_sizes({element.array.memory for element in elements})
             for element in elements:
@@ -201,9 +209,9 @@ class StepWriter(KernelCaller):
     def _numbers_in(self, loop: Step) -> set[Array]:
         """Return the numbers that stay in registers while an outermost loop runs."""
         if self.short is not None:
-            inline = self.main.inline | self.short.plans.keys()
+            inline = self.main.plan.inline | self.short.plans.keys()
             return numbers_in_registers(loop, inline) | self.short.arrays
-        found = numbers_in_registers(loop, self.main.inline)
+        found = numbers_in_registers(loop, self.main.plan.inline)
         for other, shared in self.main.shared_loops.items():
             if other is not loop:  # its passes are a function of their own
                 found.difference_update(shared.private, shared.sums)
@@ -222,7 +230,7 @@ class StepWriter(KernelCaller):
             for memory in written
             if memory in carried
             or memory.place == Place.RESULT
-            or inside[memory] != self.main.touches[memory]
+            or inside[memory] != self.main.plan.touches[memory]
             or memory in self.main.read_as_sizes
         ]
 
@@ -273,8 +281,21 @@ class StepWriter(KernelCaller):
 
     def poll_after(self, step: Step) -> None:
         """Check for signals after a step that takes long, and does not do so itself."""
-        work = step.work(self.main)
+        work = step.work(self.costs)
         if work is None or (work.known is not None and work.known < POLLED_WORK << WORK_SHIFT):
             return
-        with when(self.b, self.b.le(POLLED_WORK, self.estimate(work) >> WORK_SHIFT)):
+        with when(self.b, self.b.le(POLLED_WORK, self.nanoseconds(work))):
             self.poll()
+
+
+@singledispatch
+def write_step(step: Step, writer: StepWriter) -> None:
+    """Write the code of a step, by the rule of its kind."""
+    kind = type(step).__name__
+    msg = f"Steps of the kind {kind} have no code: add a rule by @write_step.register({kind})."
+    raise IntegrityError(msg)
+
+
+@singledispatch
+def write_limits(step: Step, writer: StepWriter) -> None:
+    """Write the checks that must precede a step, and anything that overwrites shared values."""
