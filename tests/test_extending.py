@@ -1,8 +1,8 @@
 """What is added to Phintys takes few files: a scalar function one, an Op with native code two.
 
 Each is written into a folder, imported from there, compiled, run and differentiated. A library
-routine and a kind of step take one file each as well: ``test_a_routine_of_lapack.py`` and
-``test_a_kind_of_step.py``, in the tests of the native backend, are such files.
+routine and a kind of step are added by ``test_a_routine_of_lapack.py`` and
+``test_a_kind_of_step.py``, in the tests of the native backend.
 """
 
 import sys
