@@ -212,21 +212,21 @@ def larger_products_by_rows():
     return f, [rng().normal(size=(2000, 14)), rng().normal(size=(14, 14)) / 14, np.ones(14)]
 
 
-def small_systems():
-    """A loop that solves systems of 6 rows."""
+def systems():
+    """A loop that solves systems of 12 rows."""
     x, a, start = pt.dmatrix("x"), pt.dmatrix("a"), pt.dvector("start")
     last = scan(lambda r, p: pt.linalg.solve(a, p) + r, sequences=[x], outputs_info=[start])[0][-1]
-    return phintys.function([x, a, start], last), [
-        rng().normal(size=(1000, 6)),
-        positive(6, 6),
-        np.ones(6),
-    ]
+    values = [rng().normal(size=(1000, 12)), positive(12, 12), np.ones(12)]
+    return phintys.function([x, a, start], last), values
 
 
-def larger_systems():
-    """The same of 12."""
-    f, _ = small_systems()
-    return f, [rng().normal(size=(1000, 12)), positive(12, 12), np.ones(12)]
+def many_right_sides():
+    """A loop that solves triangular systems of 16 rows and right sides."""
+    x, a, start = pt.dmatrix("x"), pt.dmatrix("a"), pt.dmatrix("start")
+    solve = pt.linalg.solve_triangular
+    last = scan(lambda r, p: solve(a, p) + r[0], sequences=[x], outputs_info=[start])[0][-1]
+    values = [rng().normal(size=(500, 16)), positive(16, 16), np.ones((16, 16))]
+    return phintys.function([x, a, start], last), values
 
 
 def many_steps_of_program():

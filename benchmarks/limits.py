@@ -45,7 +45,7 @@ MEASURED = {
     "SYMMETRIC_STEPS": ([16, 1024], ["thin_symmetric", "symmetric"]),
     "MIRRORED_ROWS": ([1, 4, 16], ["symmetric"]),
     "EXPRESSED_ROWS": ([2, 6], ["expressed", "larger_expressed"]),
-    "SMALL_SYSTEM_ROWS": ([0, 16], ["small_systems", "larger_systems"]),
+    "SMALL_SYSTEM_ROWS": ([8, 16], ["systems", "many_right_sides"]),
     "LANE_ROWS": ([8, 32], ["stack", "stack_of_larger"]),
     "UNROLLED_ROWS": ([2, 6], ["unrolled_stack", "larger_unrolled_stack"]),
     "UNROLLED_AT_RUN_TIME": ([(), (2,), (4, 3, 2)], ["stack_of_three"]),
