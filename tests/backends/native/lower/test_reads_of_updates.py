@@ -110,3 +110,33 @@ def test_a_value_that_an_op_in_python_shows_is_not_overwritten_where_that_is_rea
         )(1.0, [1.0])
         for one, same in zip([*f(1.0, [1.0]), s.get_value()], wanted, strict=True):
             np.testing.assert_array_equal(one, same)
+
+
+NEW_BY_NAME = {
+    "alloc": lambda new: pt.alloc(new, 1, *new.shape)[0],
+    "tile": lambda new: pt.tile(new, 1 + new.shape[0] - new.shape[0], ndim=1),
+    "flattened alloc": lambda new: pt.alloc(new, 1, *new.shape).flatten(),
+    "broadcast": lambda new: pt.broadcast_to(new, (1, *new.shape))[0],
+    "stack": lambda new: pt.stack([new])[0],
+}
+UPDATES = {
+    "row": CHANGES["set"],
+    "product": lambda table: table - 2 * pt.dot(pt.outer(table, table), table),
+}
+
+
+@pytest.mark.parametrize("change", UPDATES)
+@pytest.mark.parametrize("name", NEW_BY_NAME)
+def test_an_output_that_would_be_the_next_value_itself_is_a_copy(name, change):
+    found = []
+    for mode in ("native", "reference"):
+        table = phintys.shared(np.arange(4.0), shape=(None,))
+        new = UPDATES[change](table)
+        output = NEW_BY_NAME[name](new)
+        f = phintys.function(
+            [i, v], output, updates={table: new}, mode=mode, on_unused_input="ignore"
+        )
+        made = f(2, 7.0)
+        assert not np.shares_memory(made, table.get_value(borrow=True))
+        found.append([made, table.get_value()])
+    np.testing.assert_array_equal(*found)

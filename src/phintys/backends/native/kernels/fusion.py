@@ -94,7 +94,8 @@ class _Placed:
         The references to it.
     followers
         Steps that must come later: they read or overwrite memory that it writes, or overwrite
-        memory that it reads. Some that are implied by others are missing.
+        memory that it reads. Some that are implied by others are missing. It is the order of
+        :class:`~phintys.backends.native.dependence.Accesses`, found as steps are added.
     """
 
     __slots__ = ("at", "followers", "refs")

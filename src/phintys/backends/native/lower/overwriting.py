@@ -214,6 +214,9 @@ class Bases:
     def is_free(self, variable: Variable, memory: Array) -> bool:
         """Return whether the node that is being lowered is the last to read an array.
 
+        That is a question about the graph, most of which has no steps yet. How the node's own steps
+        may read and write the memory is asked of the program, when it has been lowered.
+
         Parameters
         ----------
         variable

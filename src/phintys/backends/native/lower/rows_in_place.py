@@ -122,13 +122,15 @@ def _is_alike(copy: RowCopy, written: Collection[Array], sizes: Sizes) -> bool:
 
 
 def _is_free(steps: Sequence[_Touched], copy: RowCopy) -> bool:
-    """Return whether nothing accesses an old state from where its new value is made."""
+    """Return whether nothing accesses an old state from where its new value is made.
+
+    A product never reads what it overwrites, so that this is a question about whole steps.
+    """
     if copy.place is not None:
         return True
     array, state = copy.value.array, copy.target
     first = next(at for at, one in enumerate(steps) if array in one.accesses.written)
-    later = (one for one in steps[first:] if one.step is not copy.statement)
-    return not any(state in one.accesses for one in later)
+    return not any(state in one.accesses for one in steps[first:] if one.step is not copy.statement)
 
 
 def _moved(steps: Sequence[_Touched], copy: RowCopy, sizes: Sizes) -> list[_Touched] | None:

@@ -234,6 +234,7 @@ class ProgramCode:
         new_arrays = [self._object(tables, array) for array in self.layout.new_arrays]
         places = [self._place(tables, value) for value in self.interface.results]
         returned = len(places) - len(shape.updated_cells)
+        self._check_returned(shape, self.interface.results[:returned])
         if not returned and not shape.as_list:
             places.insert(0, _place(PLACE_ITSELF, tables.object(None)))
             returned = 1
@@ -274,6 +275,13 @@ class ProgramCode:
             "finish": tables.object(callbacks.finish),
             "threads": tables.object(thread_limit) if self.layout.uses_threads else 0,
         }
+
+    def _check_returned(self, shape: CallShape, results: Sequence[Value]) -> None:
+        """Check that the results exist before the commit, which is the last part of an update."""
+        late = {claim.target for claim in self.layout.claims if claim.begins_commit}
+        if shape.updated_cells and not late.isdisjoint(results):
+            msg = "A result is in memory of a shared value that is claimed: a bug in Phintys."
+            raise IntegrityError(msg)
 
     def _only_object(self, shape: CallShape, places: Sequence[dict[str, int]]) -> int:
         """Return the number of the only object that a call returns; -1 if it returns more."""
