@@ -24,7 +24,7 @@ from phintys.backends.native.assembler.builder import Builder
 from phintys.backends.native.assembler.control import loop
 from phintys.backends.native.assembler.module import Module
 from phintys.backends.native.assembler.target import Target
-from phintys.backends.native.assembler.types import INT64, PTR, VOID, Type, type_of
+from phintys.backends.native.assembler.types import INT64, PTR, VOID, MachineType, type_of
 from phintys.backends.native.routines.outlined_products import (
     ALL,
     crossover,
@@ -55,7 +55,7 @@ class TimedProduct:
         If this CPU cannot run code for the target.
     """
 
-    def __init__(self, target: Target, type: Type) -> None:
+    def __init__(self, target: Target, type: MachineType) -> None:
         check_runs_here(target)
         self.dtype = np.dtype(type.name)
         module = Module(target)

@@ -7,7 +7,7 @@ import phintys.scalar as ps
 from phintys._base.errors import IndexingError, IntegrityError, ShapeError
 from phintys.backends.native.assembler.target import Target
 from phintys.backends.native.expressions import (
-    Cast,
+    Conversion,
     Index,
     IndexCheck,
     Literal,
@@ -259,7 +259,7 @@ def test_pieces_of_one_array_and_positions(n):
     both = maker.sizes.add(size, size)
     i, j = LoopVariable(size, "i"), LoopVariable(size, "j")
     out = maker.result("float64", both)
-    number = Cast(Position(Index(((j, maker.sizes.fixed(3)),), size)), np.dtype("float64"))
+    number = Conversion(Position(Index(((j, maker.sizes.fixed(3)),), size)), np.dtype("float64"))
     maker.store(out, [i], Load(x, maker.at(i)), [i])
     maker.store(out, [Index(((j, maker.one),), size)], number, [j])
     values = np.random.default_rng(0).normal(size=n)
@@ -432,7 +432,7 @@ def test_loops_repeat_steps_and_may_end_early(count, stop_at):
     start = Statement(out, (zero, *maker.at(i)), Load(x, maker.at(i)), (i,))
     before = Load(out, maker.at(k, i))
     doubled = Operation(ps.add, (before, before), float64)
-    counter = Cast(Position(*maker.at(k)), float64)
+    counter = Conversion(Position(*maker.at(k)), float64)
     following = Operation(ps.add, (doubled, counter), float64)
     next_row = Index(((k, maker.one),), maker.one)
     body = Statement(out, (next_row, *maker.at(i)), following, (i,))

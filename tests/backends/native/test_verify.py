@@ -10,7 +10,14 @@ import phintys.scalar as ps
 import phintys.tensor as pt
 from phintys._base.errors import IntegrityError
 from phintys.backends.native.dependence import renamed
-from phintys.backends.native.expressions import Cast, Index, Literal, Load, Operation, Position
+from phintys.backends.native.expressions import (
+    Conversion,
+    Index,
+    Literal,
+    Load,
+    Operation,
+    Position,
+)
 from phintys.backends.native.lower.graph import lower_program
 from phintys.backends.native.steps.branch import Branch
 from phintys.backends.native.steps.kernel import Kernel
@@ -65,18 +72,18 @@ def test_loops_that_are_not_there(program):
     index = Index(((other, program.sizes.fixed(1)),))
     change(program, value=Load(x, (index, index)))
     refused(program, "indexed by loop z")
-    change(program, value=Cast(Position(index), FLOAT64))
+    change(program, value=Conversion(Position(index), FLOAT64))
     refused(program, "depends on loop z")
 
 
 def test_dtypes(program):
     statement = kernel(program).nests[0].statements[0]
-    change(program, value=Cast(statement.value, np.dtype("float32")))
+    change(program, value=Conversion(statement.value, np.dtype("float32")))
     refused(program, "is assigned a float32")
     wrong = Operation(ps.exp, (statement.value,), np.dtype("float32"))
-    change(program, value=Cast(wrong, FLOAT64))
+    change(program, value=Conversion(wrong, FLOAT64))
     refused(program, "exp gives a float64, not a float32")
-    change(program, value=Cast(Literal(np.int8(1), FLOAT64), FLOAT64))
+    change(program, value=Conversion(Literal(np.int8(1), FLOAT64), FLOAT64))
     refused(program, "literal of dtype float64")
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import phintys.scalar as ps
 from phintys._base.records import record
 from phintys.backends.native.expressions import (
-    Cast,
+    Conversion,
     Expression,
     Index,
     IndexCheck,
@@ -95,7 +95,7 @@ def _look_at(stack: list[Expression], needs: Needs) -> None:
                 _look_into(index, needs, stack)
         elif isinstance(current, Operation):
             stack.extend(current.arguments)
-        elif isinstance(current, Cast):
+        elif isinstance(current, Conversion):
             stack.append(current.argument)
         elif isinstance(current, IndexCheck):
             needs.sizes.append(current.size)
@@ -275,7 +275,7 @@ def _renamed(expression: Expression, names: Mapping[Any, Any]) -> Expression:
     if isinstance(expression, Operation):
         arguments = tuple([_renamed(argument, names) for argument in expression.arguments])
         return Operation(expression.op, arguments, expression.dtype)
-    if isinstance(expression, Cast | IndexCheck):
+    if isinstance(expression, Conversion | IndexCheck):
         return replace(expression, argument=_renamed(expression.argument, names))
     if isinstance(expression, Position):
         return Position(_renamed_index(expression.index, names))
@@ -316,7 +316,7 @@ def moved_into(
         if isinstance(expression, Operation):
             arguments = tuple(map(moved, expression.arguments))
             return Operation(expression.op, arguments, expression.dtype)
-        if isinstance(expression, Cast | IndexCheck):
+        if isinstance(expression, Conversion | IndexCheck):
             return replace(expression, argument=moved(expression.argument))
         return expression
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from phintys._base.errors import IntegrityError
 from phintys.backends.native.expressions import (
-    Cast,
+    Conversion,
     Expression,
     Index,
     IndexCheck,
@@ -177,7 +177,7 @@ class Explainer:
                 return f"{op}({', '.join(values)})"
             values = [self.operand(argument) for argument in expression.arguments]
             return f" {symbol} ".join(values) if len(values) > 1 else f"{symbol}{values[0]}"
-        if isinstance(expression, Cast):
+        if isinstance(expression, Conversion):
             return f"{expression.dtype}({self.expression(expression.argument)})"
         if isinstance(expression, IndexCheck):
             return f"checked({self.expression(expression.argument)})"

@@ -105,7 +105,7 @@ class Operation(Expression):
 
 
 @record(eq=False)
-class Cast(Expression):
+class Conversion(Expression):
     """An expression cast to another dtype, as by ``astype``."""
 
     argument: Expression
@@ -177,7 +177,7 @@ def parts_of(expression: Expression) -> Iterable[Expression]:
         yield current
         if isinstance(current, Operation):
             stack.extend(current.arguments)
-        elif isinstance(current, Cast | IndexCheck):
+        elif isinstance(current, Conversion | IndexCheck):
             stack.append(current.argument)
         elif isinstance(current, Load):
             stack.extend(i.dynamic for i in current.indices if i.dynamic is not None)

@@ -22,7 +22,7 @@ from phintys.backends.native.dependence import (
     varies,
 )
 from phintys.backends.native.expressions import (
-    Cast,
+    Conversion,
     Expression,
     Index,
     IndexCheck,
@@ -330,7 +330,7 @@ class Verifier:
                 self.size(part.size)
             elif isinstance(part, Position):
                 self.position(part, loops)
-            elif isinstance(part, Cast):
+            elif isinstance(part, Conversion):
                 lost = part.argument.dtype.kind == "c" and part.dtype.kind not in "cb"
                 self.expect(not lost, "a complex number is cast to a real one")
 

@@ -36,13 +36,13 @@ def test_a_type_is_one_object(dtype, lanes, text, kind, suffix):
 
 
 def test_a_type_is_one_object_for_threads_that_make_it_at_once(monkeypatch):
-    together, made, found = threading.Barrier(2, timeout=60), types.Type.__init__, []
+    together, made, found = threading.Barrier(2, timeout=60), types.MachineType.__init__, []
 
     def slow(self, *arguments):
         together.wait()  # until the other thread makes the type too
         made(self, *arguments)
 
-    monkeypatch.setattr(types.Type, "__init__", slow)
+    monkeypatch.setattr(types.MachineType, "__init__", slow)
     threads = [
         threading.Thread(target=lambda: found.append(type_of("float64", 19))) for _ in range(2)
     ]

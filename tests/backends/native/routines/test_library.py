@@ -11,7 +11,7 @@ from phintys._base.errors import MethodNotDefinedError, OpContractError
 from phintys.backends.native.assembler import externals
 from phintys.backends.native.assembler.externals import address_of
 from phintys.backends.native.assembler.llvm_library import llvm
-from phintys.backends.native.assembler.math import FLOAT_FUNCTIONS, MathSymbol, float_math
+from phintys.backends.native.assembler.math import FLOAT_FUNCTIONS, OutlinedSymbol, float_math
 from phintys.backends.native.assembler.math.registry import float_function
 from phintys.backends.native.assembler.target import Target
 from phintys.backends.native.routines.library import library
@@ -20,8 +20,8 @@ from tools.native_functions import elementwise, elementwise_module
 
 def test_symbols_name_all_functions():
     for name in FLOAT_FUNCTIONS:
-        key = MathSymbol(name, "float32", 16)
-        assert MathSymbol.parse(key.symbol) == key
+        key = OutlinedSymbol(name, "float32", 16)
+        assert OutlinedSymbol.parse(key.symbol) == key
 
 
 def test_library_defines_what_is_asked_for():
@@ -82,7 +82,7 @@ def test_a_name_is_registered_once():
 def test_the_library_is_sound_for_each_target(name):
     target = Target.named(name)
     symbols = [
-        MathSymbol(function, dtype, lanes).symbol
+        OutlinedSymbol(function, dtype, lanes).symbol
         for function in FLOAT_FUNCTIONS
         for dtype, lanes in (("float64", target.vector_bytes // 8), ("float32", 1))
     ]
@@ -93,10 +93,12 @@ MACHINE_CODE = """
 from phintys.backends.native.routines.library import library
 from phintys.backends.native.assembler.llvm_library import llvm
 from phintys.backends.native.assembler.target import Target
-from phintys.backends.native.assembler.math import FLOAT_FUNCTIONS, MathSymbol
+from phintys.backends.native.assembler.math import FLOAT_FUNCTIONS, OutlinedSymbol
 target = Target.named({name!r})
 variants = ("float64", {lanes}), ("float32", {lanes} * 2), ("float64", 1)
-symbols = [MathSymbol(name, *variant).symbol for name in FLOAT_FUNCTIONS for variant in variants]
+symbols = [
+    OutlinedSymbol(name, *variant).symbol for name in FLOAT_FUNCTIONS for variant in variants
+]
 print(len(llvm().compile(str(library(target, symbols)), target.machine(0))))
 """
 

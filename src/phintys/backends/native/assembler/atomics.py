@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from phintys.backends.native.assembler.builder import Builder
-from phintys.backends.native.assembler.types import BOOL, PTR, VOID, Type
+from phintys.backends.native.assembler.types import BOOL, PTR, VOID, MachineType
 from phintys.backends.native.assembler.values import Value
 
 
@@ -14,7 +14,7 @@ def null(b: Builder) -> Value:
     return Value(b, PTR, "null")
 
 
-def atomic_load(b: Builder, type: Type, pointer: Value) -> Value:
+def atomic_load(b: Builder, type: MachineType, pointer: Value) -> Value:
     """Read memory that other threads write."""
     return b.write(type, f"load atomic {type.text}, {pointer.typed} seq_cst, align {type.itemsize}")
 
@@ -45,7 +45,9 @@ def pause(b: Builder) -> None:
         b.call("llvm.x86.sse2.pause", VOID, [])
 
 
-def call_pointer(b: Builder, function: Value, returns: Type, values: Sequence[Value]) -> Value:
+def call_pointer(
+    b: Builder, function: Value, returns: MachineType, values: Sequence[Value]
+) -> Value:
     """Call the function at an address."""
     operands = ", ".join(value.typed for value in values)
     instruction = f"call {returns.text} {function.text}({operands})"

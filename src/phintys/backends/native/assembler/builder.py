@@ -14,7 +14,7 @@ from functools import cache, lru_cache
 import numpy as np
 
 from phintys._base.errors import DtypeError
-from phintys.backends.native.assembler.module import Block, Function, Phi
+from phintys.backends.native.assembler.module import Block, ModuleFunction, Phi
 from phintys.backends.native.assembler.types import (
     BOOL,
     FLOAT32,
@@ -22,7 +22,7 @@ from phintys.backends.native.assembler.types import (
     INT64,
     PTR,
     VOID,
-    Type,
+    MachineType,
     type_of,
 )
 from phintys.backends.native.assembler.values import Operand, Value
@@ -33,7 +33,7 @@ _BITWISE = {"and", "or", "xor"}
 
 
 @lru_cache(maxsize=REMEMBERED_CONSTANTS)
-def _constant_text(type: Type, key: int | bytes) -> str:
+def _constant_text(type: MachineType, key: int | bytes) -> str:
     """Return LLVM's text for one number in all lanes; ``key`` distinguishes -0.0 from 0.0."""
     if isinstance(key, bytes):
         text = f"0x{int.from_bytes(key, 'big'):016X}"
@@ -44,7 +44,7 @@ def _constant_text(type: Type, key: int | bytes) -> str:
     return text if type.lanes == 1 else f"splat ({type.element} {text})"
 
 
-def constant_text(type: Type, number: float) -> str:
+def constant_text(type: MachineType, number: float) -> str:
     """Return LLVM's text for a constant, the same in all lanes.
 
     Parameters
@@ -103,7 +103,7 @@ class Builder:
         The text of vectors of consecutive integers -> the first of them, a scalar.
     """
 
-    def __init__(self, function: Function, *, inline: bool = False) -> None:
+    def __init__(self, function: ModuleFunction, *, inline: bool = False) -> None:
         self.function = function
         self.module = function.module
         self.target = function.module.target
@@ -119,22 +119,22 @@ class Builder:
 
     # Values
 
-    def constant(self, type: Type, number: float) -> Value:
+    def constant(self, type: MachineType, number: float) -> Value:
         """Return a constant, the same in all lanes."""
         return Value(self, type, constant_text(type, number))
 
-    def undefined(self, type: Type) -> Value:
+    def undefined(self, type: MachineType) -> Value:
         """Return an undefined value, into which lanes are inserted."""
         return Value(self, type, "poison")
 
-    def lane_numbers(self, type: Type) -> Value:
+    def lane_numbers(self, type: MachineType) -> Value:
         """Return 0, 1, 2 ... in the lanes of an integer type."""
         if type.lanes == 1:
             return self.constant(type, 0)
         numbers = ", ".join(f"{type.element} {i}" for i in range(type.lanes))
         return Value(self, type, f"<{numbers}>")
 
-    def value(self, type: Type, operand: Operand) -> Value:
+    def value(self, type: MachineType, operand: Operand) -> Value:
         """Return the operand as a value of a type: numbers become constants."""
         if not isinstance(operand, Value):
             return self.constant(type, operand)
@@ -143,7 +143,7 @@ class Builder:
             raise DtypeError(msg)
         return operand
 
-    def write(self, type: Type, instruction: str) -> Value:
+    def write(self, type: MachineType, instruction: str) -> Value:
         """Write an instruction that has a result; the text is not checked."""
         text = f"%v{self.function.fresh_name()}"
         self._lines.append(f"  {text} = {instruction}")
@@ -292,7 +292,7 @@ class Builder:
         """Return the bits of a float as a signed integer."""
         return self.bitcast(x, x.type.integer)
 
-    def bitcast(self, x: Value, type: Type) -> Value:
+    def bitcast(self, x: Value, type: MachineType) -> Value:
         """Return the same bits as another type of the same width."""
         if x.type is type:
             return x
@@ -303,7 +303,7 @@ class Builder:
             return Value(self, type, x.text)
         return self.write(type, f"bitcast {x.typed} to {type.text}")
 
-    def convert(self, x: Value, type: Type) -> Value:
+    def convert(self, x: Value, type: MachineType) -> Value:
         """Return the number x as another type, by one machine conversion.
 
         Integers are cut or extended by their own sign; a float out of an integer's range gives
@@ -385,7 +385,7 @@ class Builder:
 
     # Memory
 
-    def slot(self, type: Type, count: int = 1) -> Value:
+    def slot(self, type: MachineType, count: int = 1) -> Value:
         """Return the address of room on the stack, the same for each pass of a loop."""
         text = f"%s{self.function.fresh_name()}"
         amount = f", i32 {count}" if count != 1 else ""
@@ -395,7 +395,7 @@ class Builder:
         self.function.slots.append(f"  {text} = alloca {memory}{amount}, align {align}")
         return Value(self, PTR, text)
 
-    def offset(self, pointer: Value, index: Operand, type: Type) -> Value:
+    def offset(self, pointer: Value, index: Operand, type: MachineType) -> Value:
         """Return the address ``index`` elements of a type further.
 
         Parameters
@@ -415,7 +415,7 @@ class Builder:
             f"getelementptr {element}, {pointer.typed}, {index.typed}",
         )
 
-    def load(self, type: Type, pointer: Value, *, align: int | None = None) -> Value:
+    def load(self, type: MachineType, pointer: Value, *, align: int | None = None) -> Value:
         """Read a value whose type in memory is that in a register (not a bool)."""
         self._expect_memory(type)
         align = type.itemsize if align is None else align
@@ -427,7 +427,7 @@ class Builder:
         align = x.type.itemsize if align is None else align
         self.write_void(f"store {x.typed}, {pointer.typed}, align {align}")
 
-    def _expect_memory(self, type: Type) -> None:
+    def _expect_memory(self, type: MachineType) -> None:
         if type.kind in "bcv":
             msg = f"{type!r} is another type in memory: use memory.load and memory.store."
             raise DtypeError(msg)
@@ -442,7 +442,7 @@ class Builder:
         return self.call(f"llvm.{name}.{type.suffix}", type, values)
 
     def call(
-        self, name: str, returns: Type, values: Sequence[Value], *, convention: str = ""
+        self, name: str, returns: MachineType, values: Sequence[Value], *, convention: str = ""
     ) -> Value:
         """Call a function by its symbol, and declare it."""
         prefix = f"{convention} " if convention else ""
@@ -485,7 +485,7 @@ class Builder:
             f"br i1 {condition.text}, label %{then.label}, label %{otherwise.label}",
         )
 
-    def phi(self, type: Type) -> Phi:
+    def phi(self, type: MachineType) -> Phi:
         """Write a value that depends on where control came from, at the top of a block."""
         phi = Phi(Value(self, type, f"%v{self.function.fresh_name()}"))
         self._lines.append(phi)
@@ -500,13 +500,13 @@ class Builder:
         self.write_void("ret void" if x is None else f"ret {self.value(returns, x).typed}")
 
 
-def signature_of(name: str, returns: Type, values: Sequence[Value]) -> str:
+def signature_of(name: str, returns: MachineType, values: Sequence[Value]) -> str:
     """Return the head of the declaration of a function that is called with these values."""
     return f"{returns.text} @{name}({', '.join(value.type.text for value in values)})"
 
 
 @cache
-def _conversion(source: Type, type: Type) -> str:
+def _conversion(source: MachineType, type: MachineType) -> str:
     """Return LLVM's instruction that converts a number, "" where the bits are the same."""
     kinds = (source.kind, type.kind)
     if not set("".join(kinds)) <= set("biuf") or type.kind == "b":

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from phintys._base.errors import DtypeError
 from phintys.backends.native.assembler.builder import Builder
-from phintys.backends.native.assembler.types import FLOAT32, FLOAT64, INT32, INT64, Type
+from phintys.backends.native.assembler.types import FLOAT32, FLOAT64, INT32, INT64, MachineType
 from phintys.backends.native.assembler.values import Complex, Value
 
 
-def cast(b: Builder, x: Value | Complex, type: Type) -> Value | Complex:
+def cast(b: Builder, x: Value | Complex, type: MachineType) -> Value | Complex:
     """Return x as another dtype, as ``astype`` does; a complex number loses its imaginary part.
 
     Parameters
@@ -44,7 +44,7 @@ def is_true(b: Builder, x: Value | Complex) -> Value:
     return b.ne(x, 0)
 
 
-def real_cast(b: Builder, x: Value, type: Type) -> Value:
+def real_cast(b: Builder, x: Value, type: MachineType) -> Value:
     """Return a value that is not complex as another dtype that is not complex."""
     source = x.type
     if source is type:
@@ -68,7 +68,7 @@ def real_cast(b: Builder, x: Value, type: Type) -> Value:
     return b.convert(x, type)
 
 
-def _float_to_integer(b: Builder, x: Value, type: Type) -> Value:
+def _float_to_integer(b: Builder, x: Value, type: MachineType) -> Value:
     lanes = type.lanes
     if type.kind == "u" and type.bits >= 32:
         # The upper half does not fit the machine's signed conversion.

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from phintys._base.errors import DtypeError
 from phintys.backends.native.assembler.builder import Builder
 from phintys.backends.native.assembler.module import Block
-from phintys.backends.native.assembler.types import INT8, INT32, INT64, Type
+from phintys.backends.native.assembler.types import INT8, INT32, INT64, MachineType
 from phintys.backends.native.assembler.values import Operand, Value
 
 Body = Callable[..., Sequence[Value] | None]
@@ -137,7 +137,9 @@ def lane_mask(b: Builder, count: Value, lanes: int) -> Value:
     return b.lane_numbers(type.of(lanes)) < b.splat(count, lanes)
 
 
-def each_lane(b: Builder, type: Type, compute: Callable[..., Value], *vectors: Value) -> Value:
+def each_lane(
+    b: Builder, type: MachineType, compute: Callable[..., Value], *vectors: Value
+) -> Value:
     """Compute a scalar function of each lane, one after the other.
 
     Parameters

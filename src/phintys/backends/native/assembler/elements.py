@@ -8,12 +8,17 @@ from __future__ import annotations
 
 from phintys._base.errors import DtypeError
 from phintys.backends.native.assembler.builder import Builder
-from phintys.backends.native.assembler.types import INT32, INT64, PTR, UINT8, VOID, Type
+from phintys.backends.native.assembler.types import INT32, INT64, PTR, UINT8, VOID, MachineType
 from phintys.backends.native.assembler.values import Complex, Value
 
 
 def load(
-    b: Builder, type: Type, pointer: Value, mask: Value | None = None, *, align: int | None = None
+    b: Builder,
+    type: MachineType,
+    pointer: Value,
+    mask: Value | None = None,
+    *,
+    align: int | None = None,
 ) -> Value | Complex:
     """Read neighbouring elements.
 
@@ -69,7 +74,7 @@ def store(
 
 def gather(
     b: Builder,
-    type: Type,
+    type: MachineType,
     pointers: Value,
     mask: Value | None = None,
     *,
@@ -128,11 +133,13 @@ def scatter(
     )
 
 
-def _index(type: Type) -> Type:
+def _index(type: MachineType) -> MachineType:
     return INT64.of(type.lanes)
 
 
-def _load(b: Builder, type: Type, pointer: Value, mask: Value | None, align: int | None) -> Value:
+def _load(
+    b: Builder, type: MachineType, pointer: Value, mask: Value | None, align: int | None
+) -> Value:
     if mask is None:
         return b.load(type, pointer, align=align)
     align = type.itemsize if align is None else align
@@ -157,7 +164,7 @@ def _store(b: Builder, x: Value, pointer: Value, mask: Value | None, align: int 
 
 
 def _gather(
-    b: Builder, type: Type, pointers: Value, mask: Value | None, align: int | None
+    b: Builder, type: MachineType, pointers: Value, mask: Value | None, align: int | None
 ) -> Value:
     align = type.itemsize if align is None else align
     if mask is None:
@@ -174,7 +181,7 @@ def _gather(
     )
 
 
-def _lane_by_lane(b: Builder, type: Type, pointers: Value, align: int) -> Value:
+def _lane_by_lane(b: Builder, type: MachineType, pointers: Value, align: int) -> Value:
     """Read each lane by its own load: some CPUs take three times as long for one of all lanes."""
     found = b.constant(type, 0)
     for lane in range(type.lanes):
@@ -183,7 +190,7 @@ def _lane_by_lane(b: Builder, type: Type, pointers: Value, align: int) -> Value:
     return found
 
 
-def _storable(type: Type) -> Type:
+def _storable(type: MachineType) -> MachineType:
     if type.kind not in "iufh" or type.lanes == 1:
         msg = f"Masked memory is for vectors of integers and floats, got {type!r}."
         raise DtypeError(msg)

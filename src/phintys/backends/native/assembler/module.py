@@ -7,13 +7,13 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from phintys.backends.native.assembler.target import Target
-from phintys.backends.native.assembler.types import Type
+from phintys.backends.native.assembler.types import MachineType
 from phintys.backends.native.assembler.values import Value
 
 _SYMBOL = re.compile(r"@([\w.$]+)")
 
 
-def signature(name: str, returns: Type, parameters: Iterable[Type]) -> str:
+def signature(name: str, returns: MachineType, parameters: Iterable[MachineType]) -> str:
     """Return the head of a declaration: ``double @name(double, ptr)``.
 
     Examples
@@ -55,15 +55,15 @@ class Block:
         return "\n".join([f"{self.label}:", *map(str, self.lines)])
 
 
-class Function:
+class ModuleFunction:
     """A function of a module. Builders add the blocks; see :meth:`Module.function`."""
 
     def __init__(
         self,
         module: Module,
         name: str,
-        returns: Type,
-        parameters: Sequence[tuple[Type, str]],
+        returns: MachineType,
+        parameters: Sequence[tuple[MachineType, str]],
         linkage: str,
         attributes: str,
         convention: str = "",
@@ -145,7 +145,7 @@ class Module:
 
     def __init__(self, target: Target) -> None:
         self.target = target
-        self.functions: list[Function] = []
+        self.functions: list[ModuleFunction] = []
         self.externals: set[str] = set()
         self.math_functions: set[str] = set()
         self._declarations: dict[str, str] = {}
@@ -155,13 +155,13 @@ class Module:
     def function(
         self,
         name: str,
-        returns: Type,
-        parameters: Iterable[Type | tuple[Type, str]],
+        returns: MachineType,
+        parameters: Iterable[MachineType | tuple[MachineType, str]],
         *,
         linkage: str = "",
         attributes: str = "",
         convention: str = "",
-    ) -> Function:
+    ) -> ModuleFunction:
         """Begin a function.
 
         Parameters
@@ -179,8 +179,8 @@ class Module:
         convention
             Its calling convention; C's if not given.
         """
-        given = [(p, "") if isinstance(p, Type) else p for p in parameters]
-        function = Function(self, name, returns, given, linkage, attributes, convention)
+        given = [(p, "") if isinstance(p, MachineType) else p for p in parameters]
+        function = ModuleFunction(self, name, returns, given, linkage, attributes, convention)
         self.functions.append(function)
         return function
 

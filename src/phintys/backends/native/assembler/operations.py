@@ -23,7 +23,7 @@ from phintys.backends.native.assembler.math import (
     float_math,
 )
 from phintys.backends.native.assembler.math.floating import times_power_of_two
-from phintys.backends.native.assembler.types import Type, type_of
+from phintys.backends.native.assembler.types import MachineType, type_of
 from phintys.backends.native.assembler.values import Complex, Value
 
 if TYPE_CHECKING:
@@ -138,11 +138,11 @@ def supports(name: str, dtypes: Sequence[Any], out: Any) -> bool:
     return name in _functions(kind)
 
 
-def _operand_type(name: str, values: Sequence[Any_], out: Type) -> Type:
+def _operand_type(name: str, values: Sequence[Any_], out: MachineType) -> MachineType:
     return _operand_type_of(name, [value.type for value in values], out)
 
 
-def _operand_type_of(name: str, inputs: Sequence[Type], out: Type) -> Type:
+def _operand_type_of(name: str, inputs: Sequence[MachineType], out: MachineType) -> MachineType:
     """Return the type in which an op computes: usually that of its result."""
     if name in {"abs", "angle"} and inputs[0].kind == "c":
         return inputs[0]
@@ -271,35 +271,35 @@ def _float_parts(b: Builder, x: Any_) -> list[Value]:
     return [x] if x.type.kind == "f" else []
 
 
-def _isnan(b: Builder, values: Sequence[Any_], out: Type) -> Value:
+def _isnan(b: Builder, values: Sequence[Any_], out: MachineType) -> Value:
     return _some(b, [b.isnan(part) for part in _float_parts(b, values[0])], out)
 
 
-def _isinf(b: Builder, values: Sequence[Any_], out: Type) -> Value:
+def _isinf(b: Builder, values: Sequence[Any_], out: MachineType) -> Value:
     parts = _float_parts(b, values[0])
     return _some(b, [b.eq(b.intrinsic("fabs", part), math.inf) for part in parts], out)
 
 
-def _isfinite(b: Builder, values: Sequence[Any_], out: Type) -> Value:
+def _isfinite(b: Builder, values: Sequence[Any_], out: MachineType) -> Value:
     parts = _float_parts(b, values[0])
     infinite = [b.compare("uge", b.intrinsic("fabs", part), math.inf) for part in parts]
     return ~_some(b, infinite, out)
 
 
-def _some(b: Builder, masks: Sequence[Value], out: Type) -> Value:
+def _some(b: Builder, masks: Sequence[Value], out: MachineType) -> Value:
     if not masks:
         return b.constant(out, 0)
     return masks[0] if len(masks) == 1 else masks[0] | masks[1]
 
 
-def _signbit(b: Builder, values: Sequence[Any_], out: Type) -> Value:
+def _signbit(b: Builder, values: Sequence[Any_], out: MachineType) -> Value:
     (x,) = _reals(values)
     if x.type.kind in "bu":
         return b.constant(out, 0)
     return (x if x.type.kind == "i" else b.bitcast(x, x.type.integer)) < 0
 
 
-def _bitwise_count(b: Builder, values: Sequence[Any_], out: Type) -> Any_:
+def _bitwise_count(b: Builder, values: Sequence[Any_], out: MachineType) -> Any_:
     (x,) = _reals(values)
     if x.type.kind == "b":
         return cast(b, x, out)
@@ -317,12 +317,12 @@ def _select(b: Builder, mask: Value, x: Any_, y: Any_) -> Any_:
     return b.select(mask, x, y)
 
 
-def _switch(b: Builder, values: Sequence[Any_], out: Type) -> Any_:
+def _switch(b: Builder, values: Sequence[Any_], out: MachineType) -> Any_:
     condition, x, y = values
     return _select(b, is_true(b, condition), cast(b, x, out), cast(b, y, out))
 
 
-def _ldexp(b: Builder, values: Sequence[Any_], out: Type) -> Any_:
+def _ldexp(b: Builder, values: Sequence[Any_], out: MachineType) -> Any_:
     x, count = _reals(values)
     if out.kind == "h":
         wide = cast(b, x, out.like("float32"))
@@ -331,33 +331,33 @@ def _ldexp(b: Builder, values: Sequence[Any_], out: Type) -> Any_:
     return times_power_of_two(b, x, count)
 
 
-def _logical_not(b: Builder, values: Sequence[Any_], out: Type) -> Value:
+def _logical_not(b: Builder, values: Sequence[Any_], out: MachineType) -> Value:
     return ~is_true(b, values[0])
 
 
-def _real(b: Builder, values: Sequence[Any_], out: Type) -> Any_:
+def _real(b: Builder, values: Sequence[Any_], out: MachineType) -> Any_:
     (x,) = values
     return x.re if isinstance(x, Complex) else x
 
 
-def _imag(b: Builder, values: Sequence[Any_], out: Type) -> Any_:
+def _imag(b: Builder, values: Sequence[Any_], out: MachineType) -> Any_:
     (x,) = values
     return x.im if isinstance(x, Complex) else b.constant(out, 0)
 
 
-def _complex(b: Builder, values: Sequence[Any_], out: Type) -> Complex:
+def _complex(b: Builder, values: Sequence[Any_], out: MachineType) -> Complex:
     re, im = (cast(b, value, out.part) for value in values)
     assert isinstance(re, Value)
     assert isinstance(im, Value)
     return Complex(re, im)
 
 
-def _complex_from_polar(b: Builder, values: Sequence[Any_], out: Type) -> Complex:
+def _complex_from_polar(b: Builder, values: Sequence[Any_], out: MachineType) -> Complex:
     radius, angle = _complex(b, values, out)
     return Complex(radius * float_math(b, "cos", angle), radius * float_math(b, "sin", angle))
 
 
-def _angle(b: Builder, values: Sequence[Any_], out: Type) -> Any_:
+def _angle(b: Builder, values: Sequence[Any_], out: MachineType) -> Any_:
     (x,) = values
     if isinstance(x, Complex):
         return COMPLEX_FUNCTIONS["angle"](b, x)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from phintys.backends.native.assembler.builder import Builder
-from phintys.backends.native.assembler.math import MathSymbol
+from phintys.backends.native.assembler.math import OutlinedSymbol
 from phintys.backends.native.assembler.math.calls import RANDOM_BITS, outlined
 from phintys.backends.native.assembler.scalar_ops import CODE, emit_formula
-from phintys.backends.native.assembler.types import BOOL, INT64, UINT64, Type, type_of
+from phintys.backends.native.assembler.types import BOOL, INT64, UINT64, MachineType, type_of
 from phintys.backends.native.assembler.values import Value
 from phintys.random.bits.philox import MULTIPLIERS, ROUNDS, WEYL
 from phintys.random.exact.steps import (
@@ -75,11 +75,11 @@ def emit_random_word(b: Builder, op: RandomWord, values: Sequence[Any]) -> Value
     return phi.value
 
 
-def _of_any(b: Builder, position: Value, state: Sequence[Value], returns: Type) -> Value:
+def _of_any(b: Builder, position: Value, state: Sequence[Value], returns: MachineType) -> Value:
     return outlined(b, RANDOM_BITS, returns, [position, *state])
 
 
-def _of_blocks(b: Builder, first: Value, state: Sequence[Value], returns: Type) -> Value:
+def _of_blocks(b: Builder, first: Value, state: Sequence[Value], returns: MachineType) -> Value:
     """Write the bits of all of the blocks from a number on."""
     word = UINT64.of(returns.lanes * returns.itemsize // 8)
     key, low, high = state
@@ -126,7 +126,7 @@ def _paired_words(b: Builder, low: Value, high: Value, key: Value) -> Value:
     return (c02 & _LOW) | (c13 << 32)
 
 
-def write_random_bits(module: Module, symbol: MathSymbol) -> None:
+def write_random_bits(module: Module, symbol: OutlinedSymbol) -> None:
     """Write ``bits(position, key, low, high)``, of the block of each lane."""
     returns, word = type_of(symbol.dtype, symbol.lanes), UINT64.of(symbol.lanes)
     convention = module.target.convention

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from phintys.backends.native.assembler.builder import Builder
-from phintys.backends.native.assembler.types import UINT8, Type
+from phintys.backends.native.assembler.types import UINT8, MachineType
 from phintys.backends.native.assembler.values import Operand, Value
 
 _C_TYPES: dict[str, Any] = {
@@ -39,13 +39,13 @@ class Record:
     (16, 24)
     """
 
-    def __init__(self, fields: Mapping[str, tuple[Type, int]]) -> None:
+    def __init__(self, fields: Mapping[str, tuple[MachineType, int]]) -> None:
         self.fields = dict(fields)
 
     @classmethod
-    def packed(cls, **types: Type) -> Record:
+    def packed(cls, **types: MachineType) -> Record:
         """Return a record with its fields in order, each aligned to its size."""
-        fields: dict[str, tuple[Type, int]] = {}
+        fields: dict[str, tuple[MachineType, int]] = {}
         end = 0
         for name, type in types.items():
             start = -(-end // type.itemsize) * type.itemsize

@@ -12,7 +12,7 @@ from phintys._base.errors import DtypeError
 from phintys.backends.native.assembler.builder import Builder
 from phintys.backends.native.assembler.casting import cast
 from phintys.backends.native.assembler.operations import emit, supports
-from phintys.backends.native.assembler.types import Type, type_of
+from phintys.backends.native.assembler.types import MachineType, type_of
 from phintys.backends.native.assembler.values import Complex, Value
 from phintys.graph.rules import OpRules
 from phintys.scalar.expansion import expanded
@@ -107,7 +107,7 @@ def emit_formula(
     return [computed[result] for result in formula.results]
 
 
-def emit_literal(b: Builder, value: Any, type: Type) -> Value | Complex:
+def emit_literal(b: Builder, value: Any, type: MachineType) -> Value | Complex:
     """Write a number of any dtype, the same in all lanes."""
     if type.kind == "c":
         return Complex(b.constant(type.part, value.real), b.constant(type.part, value.imag))

@@ -8,7 +8,7 @@ from phintys._base.config import config
 from phintys._base.errors import ConfigError
 from phintys._base.records import record
 from phintys.backends.native.assembler.llvm_library import TargetMachine, llvm
-from phintys.backends.native.assembler.types import Type
+from phintys.backends.native.assembler.types import MachineType
 
 _AVX512 = ("avx512f", "avx512dq", "avx512bw", "avx512vl")
 
@@ -114,7 +114,7 @@ class Target:
         """Return the target that ``config.native_target`` names."""
         return Target.named(config.native_target)
 
-    def lanes(self, type: Type) -> int:
+    def lanes(self, type: MachineType) -> int:
         """Return how many elements of a type fill a vector register, of a complex type's parts."""
         return self.vector_bytes // type.part.itemsize
 

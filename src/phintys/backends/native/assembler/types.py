@@ -26,7 +26,7 @@ _ELEMENTS = {
 _INTRINSIC_SUFFIXES = {"float": "f32", "double": "f64", "ptr": "p0"}
 
 
-class Type:
+class MachineType:
     """The type of a value. Equal types are one object, returned by :func:`type_of`.
 
     Parameters
@@ -70,11 +70,11 @@ class Type:
         suffix = _INTRINSIC_SUFFIXES.get(self.element, self.element)
         self.suffix = suffix if lanes == 1 else f"v{lanes}{suffix}"
 
-    def of(self, lanes: int) -> Type:
+    def of(self, lanes: int) -> MachineType:
         """Return the vector type with ``lanes`` such elements."""
         return self if lanes == self.lanes else type_of(self.name, lanes)
 
-    def like(self, name: str) -> Type:
+    def like(self, name: str) -> MachineType:
         """Return the type of as many elements of another name."""
         return type_of(name, self.lanes)
 
@@ -84,19 +84,19 @@ class Type:
         return self.kind in "iu"
 
     @property
-    def part(self) -> Type:
+    def part(self) -> MachineType:
         """The type of the parts of a complex type; other types are their own part."""
         if self.kind != "c":
             return self
         return self.like("float32" if self.name == "complex64" else "float64")
 
     @property
-    def integer(self) -> Type:
+    def integer(self) -> MachineType:
         """The signed integer type of the same width."""
         return self.like(f"int{self.bits}")
 
     @property
-    def mask(self) -> Type:
+    def mask(self) -> MachineType:
         """The bool type with as many lanes."""
         return self.like("bool")
 
@@ -108,11 +108,11 @@ class Type:
 
 
 @Interned
-def _interned(name: str, lanes: int) -> Type:
-    return Type(name, lanes)
+def _interned(name: str, lanes: int) -> MachineType:
+    return MachineType(name, lanes)
 
 
-def type_of(dtype: Any, lanes: int = 1) -> Type:
+def type_of(dtype: Any, lanes: int = 1) -> MachineType:
     """Return the type of ``lanes`` elements of a dtype.
 
     Parameters
@@ -132,10 +132,10 @@ def type_of(dtype: Any, lanes: int = 1) -> Type:
 
 
 # Computing a dtype's name takes longer than the rest of the function.
-_KNOWN: dict[tuple[Any, int], Type] = {}
+_KNOWN: dict[tuple[Any, int], MachineType] = {}
 
 
-def _type_of(dtype: Any, lanes: int) -> Type:
+def _type_of(dtype: Any, lanes: int) -> MachineType:
     if isinstance(dtype, str) and dtype in {"ptr", "void"}:
         return _interned(dtype, lanes)
     name = np.dtype(dtype).name

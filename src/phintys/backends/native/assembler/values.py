@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from phintys.backends.native.assembler.types import Type
+from phintys.backends.native.assembler.types import MachineType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +24,7 @@ class Value:
 
     __slots__ = ("builder", "text", "type")
 
-    def __init__(self, builder: Builder, type: Type, text: str) -> None:
+    def __init__(self, builder: Builder, type: MachineType, text: str) -> None:
         self.builder = builder
         self.type = type
         self.text = text
@@ -102,7 +102,7 @@ class Complex(NamedTuple):
     im: Value
 
     @property
-    def type(self) -> Type:
+    def type(self) -> MachineType:
         """The complex type; it has no text in LLVM's language."""
         part = self.re.type
         return part.like("complex64" if part.name == "float32" else "complex128")

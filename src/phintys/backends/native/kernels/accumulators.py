@@ -22,7 +22,7 @@ from phintys.backends.native.assembler.builder import Builder
 from phintys.backends.native.assembler.casting import cast
 from phintys.backends.native.assembler.math.exact import two_sum
 from phintys.backends.native.assembler.operations import emit
-from phintys.backends.native.assembler.types import FLOAT32, INT64, UINT8, Type, type_of
+from phintys.backends.native.assembler.types import FLOAT32, INT64, UINT8, MachineType, type_of
 from phintys.backends.native.assembler.values import Complex, Value, components, joined
 
 State = list[Value]
@@ -117,7 +117,7 @@ class FloatSum:
 
     is_blocked = True
 
-    def __init__(self, type: Type) -> None:
+    def __init__(self, type: MachineType) -> None:
         self.type = type
         self.count = 2 if type.kind == "c" else 1
         self.cells = 2 * self.count
@@ -165,7 +165,7 @@ class FloatSum:
 class Folded(_Plain):
     """A reduction by an op with an identity: products, sums of integers, and, or, xor."""
 
-    def __init__(self, name: str, type: Type, identity: float) -> None:
+    def __init__(self, name: str, type: MachineType, identity: float) -> None:
         self.name = name
         self.type = type
         self.identity = identity
@@ -195,7 +195,7 @@ class Folded(_Plain):
 class Extreme(_Plain):
     """The largest or smallest number; NaN if there is one."""
 
-    def __init__(self, name: str, type: Type) -> None:
+    def __init__(self, name: str, type: MachineType) -> None:
         self.is_maximum = name == "maximum"
         self.type = type
         self.cells = 2 if type.kind == "f" else 1
@@ -248,7 +248,7 @@ class ArgExtreme(_Plain):
 
     nowhere = (1 << 63) - 1
 
-    def __init__(self, name: str, type: Type, *, in_order: bool) -> None:
+    def __init__(self, name: str, type: MachineType, *, in_order: bool) -> None:
         self.is_maximum = name == "argmax"
         self.type = type
         self.in_order = in_order
@@ -300,7 +300,7 @@ class ArgExtreme(_Plain):
         return b.select(b.eq(total[2], self.nowhere), at, total[2])
 
 
-def extreme_of(type: Type, *, largest: bool) -> float:
+def extreme_of(type: MachineType, *, largest: bool) -> float:
     """Return the largest or smallest number of a real type."""
     if type.kind == "f":
         return math.inf if largest else -math.inf
@@ -313,7 +313,7 @@ def extreme_of(type: Type, *, largest: bool) -> float:
 class Widened:
     """A reduction of one dtype carried out in another: float16 in float32, bool in uint8."""
 
-    def __init__(self, inner: Accumulator, type: Type, wide: Type) -> None:
+    def __init__(self, inner: Accumulator, type: MachineType, wide: MachineType) -> None:
         self.inner = inner
         self.type = INT64 if isinstance(inner, ArgExtreme) else type
         self.wide = wide

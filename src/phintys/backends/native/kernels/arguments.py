@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from phintys._base.records import record
 from phintys.backends.native.assembler.builder import Builder
 from phintys.backends.native.assembler.module import Block
-from phintys.backends.native.assembler.types import INT64, PTR, Type
+from phintys.backends.native.assembler.types import INT64, PTR, MachineType
 from phintys.backends.native.assembler.values import Complex, Value
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ class Prelude:
         with self.writing():
             self.b.jump(self._body)
 
-    def slot(self, slot: Slot, type: Type = INT64) -> Value:
+    def slot(self, slot: Slot, type: MachineType = INT64) -> Value:
         """Return an argument."""
         found = self._values.get(slot)
         if found is None:

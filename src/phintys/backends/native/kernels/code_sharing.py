@@ -20,7 +20,7 @@ import numpy as np
 from phintys._base.records import record
 from phintys.backends.native.dependence import has_no_result
 from phintys.backends.native.expressions import (
-    Cast,
+    Conversion,
     Expression,
     Index,
     IndexCheck,
@@ -342,7 +342,7 @@ class _Reader:
         key = self.key
         if isinstance(current, Literal):
             self._number(current, current.value)
-        elif isinstance(current, Cast):
+        elif isinstance(current, Conversion):
             key += ["cast", current.dtype.char]
             stack.append(current.argument)
         elif isinstance(current, SizeValue):

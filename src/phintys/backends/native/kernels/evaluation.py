@@ -13,10 +13,10 @@ from phintys.backends.native.assembler.control import leaving, loop
 from phintys.backends.native.assembler.elements import gather, load, scatter, store
 from phintys.backends.native.assembler.operations import emit
 from phintys.backends.native.assembler.scalar_ops import emit_literal, emit_scalar_op
-from phintys.backends.native.assembler.types import INT64, PTR, UINT64, Type, type_of
+from phintys.backends.native.assembler.types import INT64, PTR, UINT64, MachineType, type_of
 from phintys.backends.native.assembler.values import Complex, Value, components, joined
 from phintys.backends.native.expressions import (
-    Cast,
+    Conversion,
     Expression,
     IndexCheck,
     Literal,
@@ -313,7 +313,7 @@ class Evaluator:
         if isinstance(expression, Operation):
             values = [self.evaluate(argument, scope) for argument in expression.arguments]
             return emit_scalar_op(b, expression.op, values, expression.dtype)
-        if isinstance(expression, Cast):
+        if isinstance(expression, Conversion):
             return cast(b, self.evaluate(expression.argument, scope), type)
         if isinstance(expression, Literal):
             return self._number(expression, expression.value, type)
@@ -347,7 +347,7 @@ class Evaluator:
             value = scope.loaded[access, scope.lanes] = self._read(access, scope)
         return value
 
-    def _number(self, expression: Expression, value: Any, type: Type) -> Number:
+    def _number(self, expression: Expression, value: Any, type: MachineType) -> Number:
         """Return a number of the program: a constant, or read from the kernel's table."""
         cell = self.cells.get(id(expression))
         if cell is None:
@@ -442,6 +442,6 @@ class Evaluator:
         return b.write(INT64, widened)
 
 
-def _stored(x: Value) -> Type:
+def _stored(x: Value) -> MachineType:
     """Return the type of a value in memory: a bool takes a byte."""
     return x.type.like("uint8") if x.type.kind == "b" else x.type

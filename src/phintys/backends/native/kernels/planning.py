@@ -17,7 +17,7 @@ from phintys._base.records import record
 from phintys.backends.native.assembler.types import type_of
 from phintys.backends.native.dependence import has_order, is_loop, same_index
 from phintys.backends.native.expressions import (
-    Cast,
+    Conversion,
     Expression,
     Index,
     IndexCheck,
@@ -603,7 +603,7 @@ def _wide_parts(statement: Statement) -> tuple[Expression, ...]:
     Positions are none of them: what reads them says how wide it is.
     """
     value = statement.value
-    if isinstance(value, Cast) and isinstance(value.argument, Position):
+    if isinstance(value, Conversion) and isinstance(value.argument, Position):
         return ()
     if not isinstance(value, Operation) or value.op.has_wide_inputs:
         return (value,)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from phintys._base.records import record
 from phintys.backends.native.assembler.control import divide_up, loop, when
 from phintys.backends.native.assembler.elements import load, store
-from phintys.backends.native.assembler.types import INT64, PTR, Type
+from phintys.backends.native.assembler.types import INT64, PTR, MachineType
 from phintys.backends.native.assembler.values import Value
 from phintys.backends.native.expressions import Statement
 from phintys.backends.native.failures import Failure
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 Totals = list[list[State]]
 """For each place, for each reduction: its state or total."""
 
-_Cell = tuple[Type, Value, Value | None]
+_Cell = tuple[MachineType, Value, Value | None]
 
 
 @record(eq=False)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from phintys import scalar as ps
-from phintys.backends.native.expressions import Cast, Index, Literal, Operation, Position
+from phintys.backends.native.expressions import Conversion, Index, Literal, Operation, Position
 from phintys.backends.native.failures import Failure
 from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.linear_algebra import (
@@ -148,10 +148,10 @@ def _exchanges(rows: View, node: Apply, lowering: Lowering) -> View:
     """
     loops = lowering.loops(rows.sizes)
     target = View.of(lowering.array("int32", rows.sizes), lowering.sizes)
-    given = Cast(lowering.load(rows, loops), _INT64)
+    given = Conversion(lowering.load(rows, loops), _INT64)
     last = () if loops[-1] is None else ((loops[-1], lowering.sizes.fixed(1)),)
     own = Position(Index(last, lowering.sizes.fixed(1)))
-    is_other = Cast(Operation(ps.ne, (given, own), np.dtype("bool")), _INT64)
+    is_other = Conversion(Operation(ps.ne, (given, own), np.dtype("bool")), _INT64)
     value = Operation(ps.add, (own, is_other), _INT64)
     lowering.store(target, value, loops, nodes=(node,))
     return target

@@ -15,7 +15,7 @@ import numpy as np
 
 from phintys import scalar as ps
 from phintys.backends.native.expressions import (
-    Cast,
+    Conversion,
     Expression,
     Index,
     Literal,
@@ -93,7 +93,7 @@ def nonzero_views(view: View, node: Apply, lowering: Lowering) -> list[View]:
     dtype = flag.dtype
     if dtype != np.bool_:
         flag = Operation(ps.ne, (flag, Literal(dtype.type(0), dtype)), np.dtype("bool"))
-    starts = _Starts(view.sizes, Cast(flag, _INT64), loops, node, lowering)
+    starts = _Starts(view.sizes, Conversion(flag, _INT64), loops, node, lowering)
     lowering.require_lengths([starts.total], node)
     zero, one = sizes.fixed(0), sizes.fixed(1)
     found: list[View] = []
@@ -121,7 +121,7 @@ def lower_repeat_index(op: RepeatIndex, node: Apply, lowering: Lowering) -> None
     loops = lowering.loops(counts.sizes)
     number = lowering.load(counts, loops)
     if number.dtype != _INT64:
-        number = Cast(number, _INT64)
+        number = Conversion(number, _INT64)
     _require_no_negative(number, loops, node, lowering)
     starts = _Starts(counts.sizes, number, loops, node, lowering)
     # The numbers are not negative, so the first sum that is out of range is negative.
@@ -151,7 +151,7 @@ def _require_no_negative(number: Expression, loops: Loops, node: Apply, low: Low
     found = View.of(low.array(_INT64, ()), low.sizes)
     low.store(
         found,
-        Cast(flag, _INT64),
+        Conversion(flag, _INT64),
         loops,
         reduction=loops,
         reducer="add",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from phintys.backends.native.assembler.scalar_ops import can_emit
-from phintys.backends.native.expressions import Cast, Expression, Literal, Load, Operation
+from phintys.backends.native.expressions import Conversion, Expression, Literal, Load, Operation
 from phintys.backends.native.failures import Failure
 from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.integers import apply_to_sizes
@@ -113,7 +113,7 @@ def composite_expressions(
 
 
 def _in_dtype(operand: Expression, dtype: np.dtype[Any]) -> Expression:
-    return operand if operand.dtype == dtype else Cast(operand, dtype)
+    return operand if operand.dtype == dtype else Conversion(operand, dtype)
 
 
 def broadcast_lengths(

@@ -11,7 +11,7 @@ from phintys._base.errors import IndexingError
 from phintys._base.late import LateModule
 from phintys._base.records import record
 from phintys.backends.native.expressions import (
-    Cast,
+    Conversion,
     Expression,
     Index,
     IndexCheck,
@@ -118,7 +118,7 @@ def _sum(
     """Return the sum of two values in the dtype of a place."""
     dtype = place.array.dtype
     if new.dtype != dtype:
-        new = Cast(new, dtype)
+        new = Conversion(new, dtype)
     return Operation(ps.add, (old, new), dtype)
 
 
@@ -347,7 +347,7 @@ class _IndexArray:
         shown = self.view.rearranged(order, sizes).broadcast(shape, sizes)
         index = lowering.load(shown, loops)
         if index.dtype != _INT64:
-            index = Cast(index, _INT64)
+            index = Conversion(index, _INT64)
         if self.is_safe:
             return index
         detail = f"index {{0}} is out of range for axis {axis} of size {{1}}"
@@ -459,7 +459,7 @@ def _read_beside_row(
     if not row.is_set:
         new = _sum(old, new, target, gather.loops, node, lowering)
     elif new.dtype != old.dtype:
-        new = Cast(new, old.dtype)
+        new = Conversion(new, old.dtype)
     is_there = Operation(ps.eq, (index, SizeValue(row.position)), np.dtype("bool"))
     value = Operation(ps.switch, (is_there, new, old), old.dtype)
     lowering.store(target, value, gather.loops, nodes=(node,))
@@ -480,7 +480,7 @@ def lower_advanced_inc_subtensor(op: AdvancedIncSubtensor, node: Apply, lowering
         y = _sums(base, x, y, gather, node, lowering)
     value = lowering.load(base.settled(y, lowering), gather.loops)
     if value.dtype != dtype:
-        value = Cast(value, dtype)
+        value = Conversion(value, dtype)
     lowering.store(
         target,
         value,

@@ -8,7 +8,7 @@ import numpy as np
 
 from phintys import scalar as ps
 from phintys.backends.native.expressions import (
-    Cast,
+    Conversion,
     Index,
     IndexCheck,
     Literal,
@@ -297,7 +297,7 @@ def lower_permute_rows(op: PermuteRows, node: Apply, lowering: Lowering) -> None
     target, loops = lowering.compute(node.outputs[0], x.sizes)
     position = lowering.load(rows, loops[:-1])
     if position.dtype != np.int64:
-        position = Cast(position, np.dtype("int64"))
+        position = Conversion(position, np.dtype("int64"))
     row = IndexCheck(position, x.sizes[-2], Failure(node, "index", "a position"))
     steps = [step.known for map_ in x.maps for axis, step in map_.terms if axis == x.ndim - 2]
     if any(step != 1 for step in steps):

@@ -17,7 +17,7 @@ import numpy as np
 from phintys import scalar as ps
 from phintys.backends.native.dependence import arrays_loaded, arrays_written, varies
 from phintys.backends.native.expressions import (
-    Cast,
+    Conversion,
     Expression,
     Index,
     Literal,
@@ -253,7 +253,7 @@ class Lowering:
         if size is None or array.place == Place.ARGUMENT:
             return view.load(loops)
         value = SizeValue(size)
-        return value if array.dtype == value.dtype else Cast(value, array.dtype)
+        return value if array.dtype == value.dtype else Conversion(value, array.dtype)
 
     # ---- sizes ---------------------------------------------------------------------------------
 
@@ -494,7 +494,7 @@ class Lowering:
         if not reduced:
             reducer = None
             if value.dtype != target.array.dtype:
-                value = Cast(value, target.array.dtype)
+                value = Conversion(value, target.array.dtype)
         self.add(
             Statement(
                 target.array,

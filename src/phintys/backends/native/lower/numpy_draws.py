@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from phintys.backends.native.expressions import Cast
+from phintys.backends.native.expressions import Conversion
 from phintys.backends.native.failures import Failure
 from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.lowering import Lowering, NotLowered
@@ -126,7 +126,7 @@ class _Draw:
         ]
         value = lowering.load(view, own)
         if view.array.dtype != target.dtype:
-            value = Cast(value, target.dtype)
+            value = Conversion(value, target.dtype)
         lowering.store(View.of(target, sizes), value, loops, nodes=(self._node,))
         return target
 

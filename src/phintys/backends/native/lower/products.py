@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from phintys import scalar as ps
-from phintys.backends.native.expressions import Cast, Expression, Literal, Operation
+from phintys.backends.native.expressions import Conversion, Expression, Literal, Operation
 from phintys.backends.native.limits import MOST_BY_COLUMNS
 from phintys.backends.native.lower.blas_views import MatrixView, Strided
 from phintys.backends.native.lower.families import lowers
@@ -259,7 +259,7 @@ def _sum_of_products(node: Apply, x: View, y: View, lowering: Lowering) -> None:
     dtype: Any = node.outputs[0].type.numpy_dtype  # pyright: ignore[reportAttributeAccessIssue]
     wide = np.dtype("float32") if dtype == np.float16 else dtype
     operands = [lowering.load(view.broadcast(lengths, sizes), loops) for view in (shown_x, shown_y)]
-    cast = [value if value.dtype == wide else Cast(value, wide) for value in operands]
+    cast = [value if value.dtype == wide else Conversion(value, wide) for value in operands]
     is_bool = wide == np.bool_
     value: Expression = Operation(ps.and_ if is_bool else ps.mul, tuple(cast), wide)
     kept = [loop for axis, loop in enumerate(loops) if axis != inner]

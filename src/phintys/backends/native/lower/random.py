@@ -13,7 +13,7 @@ import numpy as np
 
 from phintys import scalar as ps
 from phintys.backends.native.expressions import (
-    Cast,
+    Conversion,
     Expression,
     Index,
     Literal,
@@ -54,7 +54,7 @@ def lower_random_bits(op: RandomBits, node: Apply, lowering: Lowering) -> None:
     state = _words(node.inputs[0], lowering)
     lengths = [lowering.size_of(length) for length in node.inputs[1:]]
     target, loops = lowering.compute(node.outputs[0], lengths)
-    at = Cast(_position(loops, lengths, lowering), _UINT64)
+    at = Conversion(_position(loops, lengths, lowering), _UINT64)
     row = {"uint64": random_word, "uint32": random_half, "uint16": random_quarter}[op.dtype]
     value = Operation(row, (at, *state), np.dtype(op.dtype))
     lowering.store(target, value, loops, nodes=(node,))
@@ -65,7 +65,9 @@ def lower_positions(op: Positions, node: Apply, lowering: Lowering) -> None:
     """``positions[i, j] = i * m + j``."""
     lengths = [lowering.size_of(length) for length in node.inputs]
     target, loops = lowering.compute(node.outputs[0], lengths)
-    lowering.store(target, Cast(_position(loops, lengths, lowering), _UINT64), loops, nodes=(node,))
+    lowering.store(
+        target, Conversion(_position(loops, lengths, lowering), _UINT64), loops, nodes=(node,)
+    )
 
 
 def _position(loops: Loops, lengths: Sequence[Size], lowering: Lowering) -> Position:
@@ -95,7 +97,7 @@ def lower_state_of_words(op: StateOfWords, node: Apply, lowering: Lowering) -> N
 def lower_advance(op: Advance, node: Apply, lowering: Lowering) -> None:
     """``next = key, low + count, high``."""
     key, low, high = _words(node.inputs[0], lowering)
-    count = Cast(SizeValue(lowering.size_of(node.inputs[1])), _UINT64)
+    count = Conversion(SizeValue(lowering.size_of(node.inputs[1])), _UINT64)
     _store(node.outputs[0], [key, _of(ps.add, low, count), high], node, lowering)
 
 
@@ -122,7 +124,7 @@ def lower_split(op: SplitState, node: Apply, lowering: Lowering) -> None:
 def lower_fold_in(op: FoldIn, node: Apply, lowering: Lowering) -> None:
     """The block of a key that follows from the state, at the number."""
     key, low, high = _words(node.inputs[0], lowering)
-    number = Cast(SizeValue(lowering.size_of(node.inputs[1])), _UINT64)
+    number = Conversion(SizeValue(lowering.size_of(node.inputs[1])), _UINT64)
     other = _of(ps.xor, key, _int(TO_FOLD))
     own, above = (_word(i, other, low, high) for i in range(2))
     first, second = (_word(i, own, number, above) for i in range(2))

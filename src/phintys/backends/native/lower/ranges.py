@@ -13,7 +13,7 @@ import numpy as np
 
 from phintys import scalar as ps
 from phintys.backends.native.expressions import (
-    Cast,
+    Conversion,
     Expression,
     Index,
     Literal,
@@ -69,7 +69,7 @@ def _range_of_integers(
     length = _length_of_range(start, stop, step, node, lowering)
     second = sizes.add(start, step)
     if dtype.kind == "f":
-        first, following = (Cast(SizeValue(size), dtype) for size in (start, second))
+        first, following = (Conversion(SizeValue(size), dtype) for size in (start, second))
         _fill(first, following, length, node, lowering)
         return
     if dtype != _INT64:
@@ -145,11 +145,11 @@ def _range_of_floats(node: Apply, lowering: Lowering) -> None:
     store = partial(_stored, lowering, (), node)
     distance = store(_apply(ps.sub, stop, start))
     quotient = store(_apply(ps.true_div, distance, step))
-    count = _apply(ps.ceil, Cast(quotient, _FLOAT64))
+    count = _apply(ps.ceil, Conversion(quotient, _FLOAT64))
     # NumPy's messages for a quotient that underflows to 0, and for an invalid length.
     one, none = (Literal(np.float64(value), _FLOAT64) for value in (1, 0))
     is_tiny = _apply(ps.and_, _is_zero(quotient), _apply(ps.ne, distance, _zero(distance)))
-    if_tiny = _apply(ps.switch, _apply(ps.signbit, Cast(quotient, _FLOAT64)), none, one)
+    if_tiny = _apply(ps.switch, _apply(ps.signbit, Conversion(quotient, _FLOAT64)), none, one)
     count = store(_apply(ps.switch, store(is_tiny), store(if_tiny), store(count)))
     most, least = (Literal(np.float64(value), _FLOAT64) for value in (2**62, -(2**63)))
     is_length = _apply(ps.and_, _apply(ps.lt, count, most), _apply(ps.le, least, count))
@@ -157,7 +157,10 @@ def _range_of_floats(node: Apply, lowering: Lowering) -> None:
         is_length = _apply(ps.and_, is_length, _apply(ps.isfinite, bound))
     is_length = _apply(ps.and_, is_length, _apply(ps.ne, step, _zero(step)))
     limited = _apply(ps.maximum, count, none)
-    found = [Cast(is_length, _INT64), _apply(ps.switch, store(is_length), store(limited), none)]
+    found = [
+        Conversion(is_length, _INT64),
+        _apply(ps.switch, store(is_length), store(limited), none),
+    ]
     views = [View.of(lowering.array(_INT64, ()), lowering.sizes) for _ in found]
     for view, value in zip(views, found, strict=True):
         lowering.store(view, value, (), nodes=(node,))
@@ -165,13 +168,13 @@ def _range_of_floats(node: Apply, lowering: Lowering) -> None:
     lowering.require(is_fine, Failure(node, "range", "invalid bounds or step"))
     dtype: Any = node.outputs[0].type.numpy_dtype  # pyright: ignore[reportAttributeAccessIssue]
     second = store(_apply(ps.add, start, step))
-    _fill(Cast(start, dtype), Cast(second, dtype), length, node, lowering)
+    _fill(Conversion(start, dtype), Conversion(second, dtype), length, node, lowering)
 
 
 def _number(variable: Any, lowering: Lowering) -> Expression:
     """Return a bound; integers are wide enough that they do not overflow."""
     value = lowering.load(lowering.view(variable), ())
-    return Cast(value, _INT64) if value.dtype.kind in "iu" else value
+    return Conversion(value, _INT64) if value.dtype.kind in "iu" else value
 
 
 def _apply(op: Any, *arguments: Expression) -> Operation:
@@ -196,19 +199,19 @@ def _fill(
     number = partial(_stored, lowering, (), node)
     first, second = (number(value) for value in (first, second))
     if wide != dtype:
-        first, second = (number(Cast(value, wide)) for value in (first, second))
+        first, second = (number(Conversion(value, wide)) for value in (first, second))
     difference = number(Operation(ps.sub, (second, first), wide))
     target, loops = lowering.compute(node.outputs[0], [length])
     element = partial(_stored, lowering, [length], node)
     (loop,) = loops
     one = lowering.sizes.fixed(1)
     count = Position(Index(() if loop is None else ((loop, one),)))
-    scaled = element(Operation(ps.mul, (element(Cast(count, wide)), difference), wide))
+    scaled = element(Operation(ps.mul, (element(Conversion(count, wide)), difference), wide))
     later = element(Operation(ps.add, (scaled, first), wide))
     is_second = element(Operation(ps.eq, (count, Literal(np.int64(1), _INT64)), _BOOL))
     value: Expression = element(Operation(ps.switch, (is_second, second, later), wide))
     if wide != dtype:
-        value = Cast(value, dtype)
+        value = Conversion(value, dtype)
     lowering.store(target, value, loops, nodes=(node,))
 
 

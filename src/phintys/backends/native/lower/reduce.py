@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from phintys import scalar as ps
-from phintys.backends.native.expressions import Cast, Expression, Operation
+from phintys.backends.native.expressions import Conversion, Expression, Operation
 from phintys.backends.native.failures import Failure
 from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.lowering import Lowering, NotLowered
@@ -49,7 +49,7 @@ def lower_reduce(op: Reduce, node: Apply, lowering: Lowering) -> None:
     loops = lowering.loops(view.sizes)
     value = lowering.load(view, loops)
     if dtype.name != acc:
-        value = Cast(value, np.dtype(acc))
+        value = Conversion(value, np.dtype(acc))
     kept = [axis for axis in range(view.ndim) if axis not in axes]
     target, _ = lowering.compute(node.outputs[0], [view.sizes[axis] for axis in kept])
     reduce_into(target, value, loops, axes, name, node, lowering)

@@ -8,7 +8,13 @@ import numpy as np
 
 from phintys import scalar as ps
 from phintys.backends.native.dependence import arrays_written, varies
-from phintys.backends.native.expressions import Cast, Expression, Literal, Operation, SizeValue
+from phintys.backends.native.expressions import (
+    Conversion,
+    Expression,
+    Literal,
+    Operation,
+    SizeValue,
+)
 from phintys.backends.native.failures import Failure
 from phintys.backends.native.kernels.fusion import fuse
 from phintys.backends.native.lower.families import lowers
@@ -100,7 +106,7 @@ def _store_row(
     value: Expression = lowering.load(row, loops)
     dtype = place.array.dtype
     if counter is None:
-        value = value if value.dtype == dtype else Cast(value, dtype)
+        value = value if value.dtype == dtype else Conversion(value, dtype)
         add = ps.or_ if dtype == np.bool_ else ps.add
         value = Operation(add, (place.load(loops), value), dtype)
     lowering.store(place, value, loops, nodes=(node,))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from phintys._base.errors import IndexingError
-from phintys.backends.native.expressions import Cast, Index, IndexCheck, Literal
+from phintys.backends.native.expressions import Conversion, Index, IndexCheck, Literal
 from phintys.backends.native.failures import Failure
 from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.lowering import Lowering
@@ -33,7 +33,7 @@ def lower_segment_reduce(op: SegmentReduce, node: Apply, lowering: Lowering) -> 
     loops = lowering.loops(data.sizes)
     number = lowering.load(ids, loops[:1])
     if number.dtype != _INT64:
-        number = Cast(number, _INT64)
+        number = Conversion(number, _INT64)
     detail = "number {0} is out of range for {1} segments"
     failure = Failure(node, "index", detail, IndexingError, "{op}: {detail}.")
     places = [Index() if loop is None else Index(((loop, sizes.fixed(1)),)) for loop in loops]

@@ -13,7 +13,7 @@ import numpy as np
 
 from phintys import scalar as ps
 from phintys._base.errors import IntegrityError
-from phintys.backends.native.expressions import Cast, Expression, Literal, Operation
+from phintys.backends.native.expressions import Conversion, Expression, Literal, Operation
 from phintys.backends.native.failures import RoundedFailure
 from phintys.backends.native.limits import EXPRESSED_ROWS
 from phintys.backends.native.lower.view import View
@@ -142,7 +142,7 @@ class SmallMatrices:
         count = View.of(lowering.array(_INT, ()), lowering.sizes)
         lowering.store(
             count,
-            Cast(condition, _INT),
+            Conversion(condition, _INT),
             self.loops,
             reduction=self.loops,
             reducer="add",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from phintys import scalar as ps
-from phintys.backends.native.expressions import Cast, Expression, Literal, Operation
+from phintys.backends.native.expressions import Conversion, Expression, Literal, Operation
 from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.lowering import Lowering, NotLowered
 from phintys.backends.native.lower.reduce import reduce_into
@@ -85,7 +85,7 @@ class _Rows:
     def x(self) -> Expression:
         """The elements, as they are computed with."""
         value = self.lowering.load(self.view, self.loops)
-        return value if value.dtype == self.dtype else Cast(value, self.dtype)
+        return value if value.dtype == self.dtype else Conversion(value, self.dtype)
 
     @property
     def largest(self) -> View:
@@ -151,7 +151,7 @@ def _store_elements(rows: _Rows, value: Expression) -> None:
     """Store the elements of the result."""
     target, _ = rows.lowering.compute(rows.node.outputs[0], rows.view.sizes)
     if target.array.dtype != rows.dtype:
-        value = Cast(rows.elements(value).load(rows.loops), target.array.dtype)
+        value = Conversion(rows.elements(value).load(rows.loops), target.array.dtype)
     rows.elements(value, target)
 
 
@@ -195,5 +195,5 @@ def lower_log_sum_exp(op: LogSumExp, node: Apply, lowering: Lowering) -> None:
         ps.add, log_sum.load(rows.row_loops), rows.largest.load(rows.row_loops)
     )
     if target.array.dtype != rows.dtype:
-        value = Cast(rows.rows(value).load(rows.row_loops), target.array.dtype)
+        value = Conversion(rows.rows(value).load(rows.row_loops), target.array.dtype)
     rows.rows(value, target)

@@ -14,7 +14,7 @@ from phintys.backends.native.assembler.builder import Builder, constant_text
 from phintys.backends.native.assembler.control import loop, when
 from phintys.backends.native.assembler.elements import store
 from phintys.backends.native.assembler.scalar_ops import emit_literal
-from phintys.backends.native.assembler.types import INT8, INT32, INT64, PTR, VOID, Type
+from phintys.backends.native.assembler.types import INT8, INT32, INT64, PTR, VOID, MachineType
 from phintys.backends.native.assembler.values import Value
 from phintys.tensor.blas import BLAS_LETTERS
 
@@ -50,7 +50,7 @@ class Matrix:
         """The values passed to a function for it."""
         return self.pointer, self.down, self.along
 
-    def at(self, b: Builder, row: Value, column: Value, type: Type) -> Value:
+    def at(self, b: Builder, row: Value, column: Value, type: MachineType) -> Value:
         """Return the address of an element."""
         return b.offset(self.pointer, row * self.down + column * self.along, type)
 
@@ -66,7 +66,7 @@ class Routines:
         The type of all elements.
     """
 
-    def __init__(self, b: Builder, type: Type) -> None:
+    def __init__(self, b: Builder, type: MachineType) -> None:
         self.b = b
         self.type = type
 
@@ -95,7 +95,7 @@ class Routines:
         parts = [value.real, value.imag] if self.type.kind == "c" else [value]
         return self._constant(self.type.part, *parts)
 
-    def _constant(self, type: Type, *numbers: float) -> Value:
+    def _constant(self, type: MachineType, *numbers: float) -> Value:
         text = ", ".join(f"{type.text} {constant_text(type, number)}" for number in numbers)
         return Value(self.b, PTR, self.b.module.table(text, len(numbers), type.text))
 
@@ -196,7 +196,7 @@ class Routines:
             store(b, emit_literal(b, 0, self.type), place)
 
 
-def call_product(b: Builder, type: Type, adds: Value, arguments: Sequence[Value]) -> None:
+def call_product(b: Builder, type: MachineType, adds: Value, arguments: Sequence[Value]) -> None:
     """Call the function of :func:`product_routine` that adds, or not."""
     plain, adding, after = (b.new_block(name) for name in ("plain", "adding", "after"))
     b.branch(b.eq(adds, 0), plain, adding)
@@ -207,7 +207,7 @@ def call_product(b: Builder, type: Type, adds: Value, arguments: Sequence[Value]
     b.begin(after)
 
 
-def product_routine(module: Module, type: Type, *, adds: bool) -> str:
+def product_routine(module: Module, type: MachineType, *, adds: bool) -> str:
     """Return the function of a module for ``c = alpha first second``, or ``c +=`` it, by BLAS.
 
     It takes m, n and k, both matrices as :attr:`Matrix.parts`, c with its stride, and the address
@@ -223,7 +223,7 @@ def product_routine(module: Module, type: Type, *, adds: bool) -> str:
     return name
 
 
-def _write_product(b: Builder, type: Type, beta: int) -> None:
+def _write_product(b: Builder, type: MachineType, beta: int) -> None:
     m, n, k, *parts, c, c_down, alpha = b.arguments
     first, second = Matrix(*parts[:3]), Matrix(*parts[3:])
     blas = Routines(b, type)

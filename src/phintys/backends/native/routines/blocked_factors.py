@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING
 
 from phintys.backends.native.assembler.builder import Builder
 from phintys.backends.native.assembler.control import divide_up, leaving, loop, when
-from phintys.backends.native.assembler.math import MathSymbol
+from phintys.backends.native.assembler.math import OutlinedSymbol
 from phintys.backends.native.assembler.math.calls import BLOCKED_CHOLESKY, BLOCKED_INVERSE
 from phintys.backends.native.assembler.records import Record
-from phintys.backends.native.assembler.types import INT32, INT64, PTR, VOID, Type, type_of
+from phintys.backends.native.assembler.types import INT32, INT64, PTR, VOID, MachineType, type_of
 from phintys.backends.native.assembler.values import Value
 from phintys.backends.native.limits import FACTOR_BLOCK, FACTOR_BLOCK_TILE
 from phintys.backends.native.routines.blas_functions import Matrix, Routines
@@ -44,27 +44,27 @@ BLOCKED = Record.packed(
 """What the functions are passed. The caller sets ``place`` and ``n``."""
 
 
-def blocked_factor_symbol(type: Type) -> str:
+def blocked_factor_symbol(type: MachineType) -> str:
     """Return the symbol of the function that replaces a matrix by its Cholesky factor.
 
     It is ``i32 (state, parallel_for, poll, call)``, with a record :data:`BLOCKED`, and returns what
     ``parallel_for`` does.
     """
-    return MathSymbol(BLOCKED_CHOLESKY, type.name, 1).symbol
+    return OutlinedSymbol(BLOCKED_CHOLESKY, type.name, 1).symbol
 
 
-def blocked_inverse_symbol(type: Type) -> str:
+def blocked_inverse_symbol(type: MachineType) -> str:
     """Return the symbol of the function that replaces a Cholesky factor L by ``(L L^T)^-1``.
 
     It has the same parameters. There must be no zero on the diagonal.
     """
-    return MathSymbol(BLOCKED_INVERSE, type.name, 1).symbol
+    return OutlinedSymbol(BLOCKED_INVERSE, type.name, 1).symbol
 
 
 # ---- Cholesky factors ----------------------------------------------------------------------------
 
 
-def write_blocked_factor(module: Module, key: MathSymbol) -> None:
+def write_blocked_factor(module: Module, key: OutlinedSymbol) -> None:
     """One block of columns k after the other, with all rows i from its diagonal on.
 
     ``A[i, k] -= L[i, :k] L[k, :k]^T``; ``L[k, k]`` is the factor of ``A[k, k]``, by LAPACK; and
@@ -121,7 +121,7 @@ def _divide(work: _Work, number: Value) -> None:
 # ---- inverses ------------------------------------------------------------------------------------
 
 
-def write_blocked_inverse(module: Module, key: MathSymbol) -> None:
+def write_blocked_inverse(module: Module, key: OutlinedSymbol) -> None:
     """First ``M = L^-1``, one block of rows i after the other, then ``M^T M``.
 
     The blocks of M on the diagonal replace those of L. The others are kept, transposed, above it,
@@ -228,7 +228,7 @@ class _Work:
         The number of rows or columns of a tile.
     """
 
-    def __init__(self, b: Builder, type: Type, call: Value) -> None:
+    def __init__(self, b: Builder, type: MachineType, call: Value) -> None:
         self.b = b
         self.type = type
         self.call = call
@@ -373,7 +373,7 @@ class _SharedWork(_Work):
         Where the function returns.
     """
 
-    def __init__(self, b: Builder, type: Type, end: Block) -> None:
+    def __init__(self, b: Builder, type: MachineType, end: Block) -> None:
         super().__init__(b, type, b.arguments[3])
         self.end = end
         self._runtime = runtime_of(b)
@@ -393,7 +393,7 @@ class _SharedWork(_Work):
 
 
 @contextmanager
-def _function(module: Module, key: MathSymbol, type: Type) -> Generator[_SharedWork]:
+def _function(module: Module, key: OutlinedSymbol, type: MachineType) -> Generator[_SharedWork]:
     """Begin a function, in which BLAS uses one thread, and return at its end."""
     b = Builder(module.function(key.symbol, INT32, [PTR, PTR, PTR, PTR]))
     threads = threads_of_blas(b)
@@ -407,7 +407,9 @@ def _function(module: Module, key: MathSymbol, type: Type) -> Generator[_SharedW
     b.ret(work.outcome)
 
 
-def _kernel(module: Module, type: Type, name: str, write: Callable[[_Work, Value], None]) -> str:
+def _kernel(
+    module: Module, type: MachineType, name: str, write: Callable[[_Work, Value], None]
+) -> str:
     """Write ``(call, begin, end)``: what is done with each block or tile of a range."""
     symbol = f"{name}.{type.name}"
     b = Builder(module.function(symbol, VOID, [PTR, INT64, INT64], linkage="internal"))

@@ -12,7 +12,7 @@ from phintys.backends.native.routines.stacks import MatrixCall, StackRoutine
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from phintys.backends.native.assembler.types import Type
+    from phintys.backends.native.assembler.types import MachineType
     from phintys.backends.native.assembler.values import Value
     from phintys.backends.native.steps.call import LibraryCall
     from phintys.backends.native.values import Array
@@ -56,7 +56,7 @@ class _CholeskyAdjoint(StackRoutine):
 
         return write
 
-    def has_lanes(self, type: Type) -> bool:
+    def has_lanes(self, type: MachineType) -> bool:
         """All calls are for real matrices."""
         return True
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from phintys.backends.native.assembler.control import loop, when
-from phintys.backends.native.assembler.types import INT64, Type
+from phintys.backends.native.assembler.types import INT64, MachineType
 from phintys.backends.native.assembler.values import Value
 from phintys.backends.native.routines.stacks import MatrixCall, StackRoutine
 from phintys.tensor.linear_algebra.exponentials import (
@@ -366,7 +366,7 @@ class _Exponential:
         b, is_less = self.b, self.b.load(self.part, self.is_less)
         of_first, of_second = is_less + 1, b.constant(self.part, 1.0) - is_less
 
-        def add(type_: Type, position: Value) -> None:
+        def add(type_: MachineType, position: Value) -> None:
             one, other = (b.offset(place, position, self.part) for place in (x, y))
             left, right = b.load(type_, one), b.load(type_, other)
             both = right * b.splat(of_second, type_.lanes)
@@ -385,7 +385,7 @@ class _Exponential:
         """Write a sum of multiples of three powers, and of the identity."""
         b = self.b
 
-        def sum_up(type_: Type, position: Value) -> None:
+        def sum_up(type_: MachineType, position: Value) -> None:
             total = b.constant(type_, 0.0)
             for factor, power in zip(factors, powers, strict=True):
                 value = b.load(type_, b.offset(power, position, self.part))
@@ -404,7 +404,7 @@ class _Exponential:
 
     # ---- whole matrices
 
-    def _each(self, body: Callable[[Type, Value], None]) -> None:
+    def _each(self, body: Callable[[MachineType, Value], None]) -> None:
         """Write code for the parts of all elements: full vectors, and then what is left."""
         b = self.b
         wide = self.part.of(b.target.lanes(self.part))
@@ -418,7 +418,7 @@ class _Exponential:
         """Multiply a matrix some times by a number, unless that is 1."""
         b = self.b
 
-        def multiply(type_: Type, position: Value) -> None:
+        def multiply(type_: MachineType, position: Value) -> None:
             place = b.offset(a, position, self.part)
             value, factor = b.load(type_, place), b.splat(scale, type_.lanes)
             for _ in range(times):
@@ -470,7 +470,7 @@ class _Exponential:
         """Write twice a matrix, if 1 is added to the result."""
         b = self.b
 
-        def double(type_: Type, position: Value) -> None:
+        def double(type_: MachineType, position: Value) -> None:
             value = b.load(type_, b.offset(source, position, self.part))
             b.store(value + value, b.offset(target, position, self.part))
 
@@ -480,7 +480,7 @@ class _Exponential:
     def _copy(self, source: Value, target: Value) -> None:
         b = self.b
 
-        def copy(type_: Type, position: Value) -> None:
+        def copy(type_: MachineType, position: Value) -> None:
             value = b.load(type_, b.offset(source, position, self.part))
             b.store(value, b.offset(target, position, self.part))
 

@@ -11,7 +11,7 @@ from phintys.backends.native.assembler.builder import Builder
 from phintys.backends.native.assembler.control import WrittenLoop, divide_up, lane_mask, loop, when
 from phintys.backends.native.assembler.elements import load, store
 from phintys.backends.native.assembler.records import Record
-from phintys.backends.native.assembler.types import INT64, PTR, VOID, Type
+from phintys.backends.native.assembler.types import INT64, PTR, VOID, MachineType
 from phintys.backends.native.assembler.values import Value
 from phintys.backends.native.limits import PANEL_BYTES
 
@@ -77,7 +77,7 @@ class Fields:
 # ---- panels ------------------------------------------------------------------------------------
 
 
-def panel_function(module: Module, type: Type, *, adds: bool) -> str:
+def panel_function(module: Module, type: MachineType, *, adds: bool) -> str:
     """Return ``void (call, image, panel, first, count, channels)``, which makes a panel.
 
     Row ``(c, k)`` of it has the elements of channel c of an image under element k of a filter, at a
@@ -99,7 +99,7 @@ class _Panel:
     or as far apart as the stride says. They are the same for all channels.
     """
 
-    def __init__(self, b: Builder, type: Type, *, adds: bool) -> None:
+    def __init__(self, b: Builder, type: MachineType, *, adds: bool) -> None:
         self.b = b
         self.type = type
         self.adds = adds
@@ -229,7 +229,9 @@ class _Panel:
                 b.store(b.constant(wide, 0), place, align=type.itemsize)
             self._step(channel)
 
-    def _move_channels(self, starts: tuple[Value, Value], wide: Type, mask: Value | None) -> None:
+    def _move_channels(
+        self, starts: tuple[Value, Value], wide: MachineType, mask: Value | None
+    ) -> None:
         """Write code that copies or adds neighbouring elements of each channel."""
         b = self.b
         with self._each_channel(*starts) as channel:
@@ -247,7 +249,7 @@ class _Panel:
 # ---- products ----------------------------------------------------------------------------------
 
 
-def product_function(module: Module, type: Type) -> str:
+def product_function(module: Module, type: MachineType) -> str:
     """Return ``void (m, inner, a, a_down, panel, c, c_down, count, adds)``: ``c = a panel``.
 
     With ``adds``, the product is added. a has m rows; the panel has ``inner`` rows as far apart as
@@ -263,7 +265,7 @@ def product_function(module: Module, type: Type) -> str:
 class _Tiles:
     """Writes the function: tiles of rows and vectors of columns stay in registers."""
 
-    def __init__(self, b: Builder, type: Type) -> None:
+    def __init__(self, b: Builder, type: MachineType) -> None:
         self.b = b
         self.type = type
         self.lanes = b.target.lanes(type)

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 from phintys.backends.native.assembler.builder import Builder
 from phintys.backends.native.assembler.control import divide_up, lane_mask, loop
 from phintys.backends.native.assembler.elements import load, store
-from phintys.backends.native.assembler.math import MathSymbol
-from phintys.backends.native.assembler.types import INT32, INT64, PTR, VOID, Type, type_of
+from phintys.backends.native.assembler.math import OutlinedSymbol
+from phintys.backends.native.assembler.types import INT32, INT64, PTR, VOID, MachineType, type_of
 from phintys.backends.native.assembler.values import Value
 from phintys.backends.native.limits import SHARED_IMAGE_WORK
 from phintys.backends.native.routines.image_panels import (
@@ -37,19 +37,19 @@ if TYPE_CHECKING:
     from phintys.backends.native.assembler.module import Module
 
 
-def image_symbol(name: str, type: Type) -> str:
+def image_symbol(name: str, type: MachineType) -> str:
     """Return the symbol of ``i32 (state, parallel_for, poll, call)``.
 
     ``image_sums`` computes results, ``image_filters`` the gradient with respect to filters. Both
     return what ``parallel_for`` does.
     """
-    return MathSymbol(name, type.name, 1).symbol
+    return OutlinedSymbol(name, type.name, 1).symbol
 
 
 # ---- results -----------------------------------------------------------------------------------
 
 
-def write_sums(module: Module, key: MathSymbol) -> None:
+def write_sums(module: Module, key: OutlinedSymbol) -> None:
     """Write the function that computes results."""
     type = type_of(key.dtype)
     kernel = _write_items(module, type)
@@ -81,13 +81,13 @@ def _shared(b: Builder, kernel: str, fields: Fields, count: Value) -> Value:
     return b.load(INT32, runtime.status)
 
 
-def _scratch(b: Builder, type: Type, fields: Fields, begin: Value) -> Value:
+def _scratch(b: Builder, type: MachineType, fields: Fields, begin: Value) -> Value:
     """Return the scratch memory of a range."""
     number = b.binary("sdiv", begin, fields["length"])
     return b.offset(fields["scratch"], number * fields["room"], type)
 
 
-def _write_items(module: Module, type: Type) -> str:
+def _write_items(module: Module, type: MachineType) -> str:
     """``(call, begin, end)``: the panels of a range, of one image and group after the other."""
     name, panel, product = (
         f"image_sums.{type.name}",
@@ -135,7 +135,7 @@ def _write_items(module: Module, type: Type) -> str:
 # ---- gradients with respect to images ------------------------------------------------------------
 
 
-def write_spread(module: Module, key: MathSymbol) -> None:
+def write_spread(module: Module, key: OutlinedSymbol) -> None:
     """Write the function that computes the gradient with respect to images."""
     type = type_of(key.dtype)
     kernel = _write_images(module, type)
@@ -145,7 +145,7 @@ def write_spread(module: Module, key: MathSymbol) -> None:
     b.ret(_shared(b, kernel, fields, fields["images"] * fields["groups"] * blocks))
 
 
-def _write_images(module: Module, type: Type) -> str:
+def _write_images(module: Module, type: MachineType) -> str:
     """``(call, begin, end)``: blocks of channels of images, of one image after the other.
 
     The products of filters and a panel of the gradient are the terms that its places add to the
@@ -185,7 +185,7 @@ def _write_images(module: Module, type: Type) -> str:
 
 
 def _copy_panel(
-    b: Builder, type: Type, gradient: tuple[Value, Value, Value], panel: Value, count: Value
+    b: Builder, type: MachineType, gradient: tuple[Value, Value, Value], panel: Value, count: Value
 ) -> None:
     """Copy some columns of the gradient, given as in :func:`_turn`; zeros follow."""
     width, lanes = panel_width(type.itemsize), b.target.lanes(type)
@@ -203,7 +203,7 @@ def _copy_panel(
 # ---- gradients with respect to filters -----------------------------------------------------------
 
 
-def write_filters(module: Module, key: MathSymbol) -> None:
+def write_filters(module: Module, key: OutlinedSymbol) -> None:
     """Write the function that computes the gradient with respect to filters."""
     type = type_of(key.dtype)
     parts, total = _write_parts(module, type), _write_total(module, type)
@@ -223,13 +223,13 @@ def write_filters(module: Module, key: MathSymbol) -> None:
     b.ret(_shared(b, total, fields, _if_any(b, filters, groups * rows)))
 
 
-def _wide(b: Builder, type: Type, filters: Value) -> Value:
+def _wide(b: Builder, type: MachineType, filters: Value) -> Value:
     """Return the number of filters, rounded up to whole panels."""
     width = panel_width(type.itemsize)
     return divide_up(b, filters, width) * width
 
 
-def _write_parts(module: Module, type: Type) -> str:
+def _write_parts(module: Module, type: MachineType) -> str:
     """``(call, begin, end)``: the sums of products for some parts of all panels.
 
     They are matrices with a row for each element of a filter, and a column for each filter.
@@ -281,7 +281,7 @@ def _write_parts(module: Module, type: Type) -> str:
     return name
 
 
-def _clear(b: Builder, type: Type, target: Value, length: Value) -> None:
+def _clear(b: Builder, type: MachineType, target: Value, length: Value) -> None:
     """Set elements to 0."""
     lanes = b.target.lanes(type)
     with loop(b, 0, length, lanes) as each:
@@ -290,7 +290,7 @@ def _clear(b: Builder, type: Type, target: Value, length: Value) -> None:
 
 
 def _turn(
-    b: Builder, type: Type, gradient: tuple[Value, Value, Value], panels: Value, count: Value
+    b: Builder, type: MachineType, gradient: tuple[Value, Value, Value], panels: Value, count: Value
 ) -> None:
     """Copy some columns of the gradient, as rows of panels with as many filters as these are wide.
 
@@ -317,7 +317,7 @@ def _turn(
                 b.store(line, b.offset(target, at * width, type), align=type.itemsize)
 
 
-def _write_total(module: Module, type: Type) -> str:
+def _write_total(module: Module, type: MachineType) -> str:
     """``(call, begin, end)``: the sums of all parts, for some elements of the filters."""
     name = f"image_total.{type.name}"
     b = Builder(module.function(name, VOID, [PTR, INT64, INT64], linkage="internal"))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from phintys._base.errors import IntegrityError
 from phintys.backends.native.assembler.control import loop
-from phintys.backends.native.assembler.types import INT64, Type
+from phintys.backends.native.assembler.types import INT64, MachineType
 from phintys.backends.native.assembler.values import Value
 from phintys.backends.native.limits import LANE_CHUNK, LANE_ROWS
 from phintys.backends.native.routines.tiles import turned
@@ -39,7 +39,7 @@ class Lanes:
         The number of lanes; by default, those of a vector register.
     """
 
-    def __init__(self, b: Builder, type: Type, count: int = 0) -> None:
+    def __init__(self, b: Builder, type: MachineType, count: int = 0) -> None:
         self.b = b
         self.type = type
         self.count = count or b.target.lanes(type)
@@ -122,7 +122,7 @@ class LaneMatrix:
         columns: Length,
         *,
         room: int = LANE_ROWS * LANE_ROWS,
-        type: Type | None = None,
+        type: MachineType | None = None,
         is_turned: bool = False,
         memory: Value | None = None,
         strides: tuple[Length, Length] | None = None,
@@ -208,7 +208,7 @@ class LaneMatrix:
 
         lanes.each(0, self.rows, read_row)
 
-    def write_integers(self, addresses: Sequence[Value], type: Type) -> None:
+    def write_integers(self, addresses: Sequence[Value], type: MachineType) -> None:
         """Write a matrix of one row, of integers, as another type."""
         b = self._b
 

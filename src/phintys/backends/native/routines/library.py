@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from phintys._base.late import LateModule
 from phintys.backends.native.assembler.builder import Builder
-from phintys.backends.native.assembler.math import FLOAT_FUNCTIONS, MathSymbol
+from phintys.backends.native.assembler.math import FLOAT_FUNCTIONS, OutlinedSymbol
 from phintys.backends.native.assembler.math.calls import (
     BLOCKED_CHOLESKY,
     BLOCKED_INVERSE,
@@ -85,7 +85,7 @@ def is_outlined(symbol: str) -> bool:
     if not symbol.startswith("phintys_"):
         return False
     try:
-        name = MathSymbol.parse(symbol).name
+        name = OutlinedSymbol.parse(symbol).name
     except ValueError:
         return False
     return name in _OTHERS or name in FLOAT_FUNCTIONS
@@ -93,7 +93,7 @@ def is_outlined(symbol: str) -> bool:
 
 def has_loops(symbol: str) -> bool:
     """Return whether an outlined function is more than vector math: it spends its time in loops."""
-    return MathSymbol.parse(symbol).name in _OTHERS
+    return OutlinedSymbol.parse(symbol).name in _OTHERS
 
 
 def library(target: Target, symbols: Iterable[str]) -> Module:
@@ -108,7 +108,7 @@ def library(target: Target, symbols: Iterable[str]) -> Module:
     """
     module = Module(target)
     for symbol in sorted(set(symbols)):
-        key = MathSymbol.parse(symbol)
+        key = OutlinedSymbol.parse(symbol)
         if key.name in _OTHERS:
             home, write = _OTHERS[key.name]
             getattr(home, write)(module, key)

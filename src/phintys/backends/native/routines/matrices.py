@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from phintys.backends.native.assembler.control import leaving, loop, when
-from phintys.backends.native.assembler.types import INT32, INT64, VOID, Type, type_of
+from phintys.backends.native.assembler.types import INT32, INT64, VOID, MachineType, type_of
 from phintys.backends.native.limits import BLOCKED_FACTOR_ROWS, TILED_FACTOR_ROWS
 from phintys.backends.native.routines.blocked_factors import (
     BLOCKED,
@@ -149,7 +149,7 @@ class _Potrf(StackRoutine):
         code.b.module.math_functions.add(symbol)
         return code.b.call(symbol, INT64, [place, n])
 
-    def has_lanes(self, type: Type) -> bool:
+    def has_lanes(self, type: MachineType) -> bool:
         """Real matrices are factorized in lanes."""
         return type.kind == "f"
 
@@ -199,7 +199,7 @@ class _Potri(_Potrf):
             _shared(code, ranges, blocked_inverse_symbol(code.type), place, n)
         return status
 
-    def has_lanes(self, type: Type) -> bool:
+    def has_lanes(self, type: MachineType) -> bool:
         """There is no such code."""
         return False
 
@@ -274,7 +274,7 @@ class _Trsm(StackRoutine):
             code.fill_with_nan(out, count)
         return None
 
-    def has_lanes(self, type: Type) -> bool:
+    def has_lanes(self, type: MachineType) -> bool:
         """Real systems are solved in lanes."""
         return type.kind == "f"
 
@@ -348,7 +348,7 @@ class _Getrf(StackRoutine):
 
         return write
 
-    def has_lanes(self, type: Type) -> bool:
+    def has_lanes(self, type: MachineType) -> bool:
         """Real matrices are factorized in lanes."""
         return type.kind == "f"
 

@@ -19,7 +19,7 @@ from phintys.backends.native.assembler.types import (
     INT64,
     PTR,
     VOID,
-    Type,
+    MachineType,
     type_of,
 )
 from phintys.backends.native.assembler.values import Value
@@ -107,7 +107,7 @@ class NumpyNumbers:
 
     name: str
     refusals: tuple[Refusal, ...] = ()
-    returns: Type = FLOAT64
+    returns: MachineType = FLOAT64
     takes: tuple[str, ...] = ()
     arguments: Callable[[Builder, Sequence[Value]], Sequence[Value]] = lambda b, given: given
     also_refused: Callable[[Builder, Sequence[Value]], Value] | None = None

@@ -20,9 +20,9 @@ from phintys._base.records import record
 from phintys.backends.native.assembler.builder import Builder
 from phintys.backends.native.assembler.control import lane_mask, leaving, loop, when
 from phintys.backends.native.assembler.elements import load, store
-from phintys.backends.native.assembler.math import MathSymbol
+from phintys.backends.native.assembler.math import OutlinedSymbol
 from phintys.backends.native.assembler.math.calls import PRODUCT
-from phintys.backends.native.assembler.types import INT64, PTR, VOID, Type, type_of
+from phintys.backends.native.assembler.types import INT64, PTR, VOID, MachineType, type_of
 from phintys.backends.native.assembler.values import Value
 from phintys.backends.native.limits import (
     MOST_IN_TILES,
@@ -44,14 +44,14 @@ ALL = 1 << 40
 """More multiplications than any product in tiles has."""
 
 
-def has_tiles(target: Target, type: Type) -> bool:
+def has_tiles(target: Target, type: MachineType) -> bool:
     """Return whether matrix products of a type can be computed in tiles."""
     # Masks are slow without instructions for them.
     is_fit = target.has_fma and target.vector_bytes >= 32
     return is_fit and type.name in {"float32", "float64"}
 
 
-def crossover(target: Target, type: Type) -> int:
+def crossover(target: Target, type: MachineType) -> int:
     """Return the maximum number of multiplications of products that are computed in tiles."""
     return config.product_crossover * target.lanes(type)
 
@@ -63,7 +63,7 @@ def work_of(lengths: Sequence[int], lanes: int) -> int:
 
 
 def most_in_tiles(
-    target: Target, type: Type, lengths: Sequence[int | None], *, is_repeated: bool
+    target: Target, type: MachineType, lengths: Sequence[int | None], *, is_repeated: bool
 ) -> int:
     """Return the maximum number of multiplications up to which a product is computed in tiles.
 
@@ -95,7 +95,7 @@ def most_in_tiles(
     return ALL if is_short and work <= min(crossover(target, type), MOST_IN_TILES) else 0
 
 
-def product_symbol(target: Target, type: Type) -> str:
+def product_symbol(target: Target, type: MachineType) -> str:
     """Return the symbol of the function.
 
     It is ``void (most, m, n, k, a, a_down, a_along, b, b_down, b_along, c, c_down, alpha, adds)``,
@@ -103,10 +103,10 @@ def product_symbol(target: Target, type: Type) -> str:
     ``down`` is how far apart rows are, ``along`` how far apart columns, and the smaller of the two
     is 1. BLAS computes it if it has more than ``most`` multiplications.
     """
-    return MathSymbol(PRODUCT, type.name, target.lanes(type)).symbol
+    return OutlinedSymbol(PRODUCT, type.name, target.lanes(type)).symbol
 
 
-def write_product(module: Module, key: MathSymbol) -> None:
+def write_product(module: Module, key: OutlinedSymbol) -> None:
     """Write the function into a module."""
     type = type_of(key.dtype)
     numbers, matrix = [INT64, INT64], [PTR, INT64, INT64]
@@ -136,7 +136,7 @@ class _Width:
 class _Product:
     """Writes the function."""
 
-    def __init__(self, b: Builder, type: Type, lanes: int) -> None:
+    def __init__(self, b: Builder, type: MachineType, lanes: int) -> None:
         self.b = b
         self.type = type
         self.lanes = lanes

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from phintys.backends.native.assembler.builder import Builder
 from phintys.backends.native.assembler.control import lane_mask, loop
 from phintys.backends.native.assembler.elements import gather, load, store
-from phintys.backends.native.assembler.math import MathSymbol
+from phintys.backends.native.assembler.math import OutlinedSymbol
 from phintys.backends.native.assembler.records import Record
-from phintys.backends.native.assembler.types import INT32, INT64, PTR, VOID, Type, type_of
+from phintys.backends.native.assembler.types import INT32, INT64, PTR, VOID, MachineType, type_of
 from phintys.backends.native.assembler.values import Value
 from phintys.backends.native.limits import POOLING_RANGE, SHARED_POOLING
 from phintys.backends.native.routines.shared_ranges import run_ranges, runtime_of
@@ -41,12 +41,12 @@ POOL = Record.packed(
 """What the function is passed. Images have three spatial axes, the first may have size 1."""
 
 
-def pool_symbol(name: str, type: Type) -> str:
+def pool_symbol(name: str, type: MachineType) -> str:
     """Return the symbol of ``i32 (state, parallel_for, poll, pool)``."""
-    return MathSymbol(name, type.name, 1).symbol
+    return OutlinedSymbol(name, type.name, 1).symbol
 
 
-def write_max_pool(module: Module, key: MathSymbol) -> None:
+def write_max_pool(module: Module, key: OutlinedSymbol) -> None:
     """Write the function into a module."""
     type = type_of(key.dtype)
     kernel = f"lines.{type.name}"
@@ -69,7 +69,7 @@ def write_max_pool(module: Module, key: MathSymbol) -> None:
 class _Lines:
     """Writes ``(pool, begin, end)``: a range of the lines of all images."""
 
-    def __init__(self, b: Builder, type: Type) -> None:
+    def __init__(self, b: Builder, type: MachineType) -> None:
         self.b = b
         self.type = type
         self.lanes = b.target.lanes(type)

@@ -30,9 +30,9 @@ from phintys.backends.native.assembler.atomics import (
 )
 from phintys.backends.native.assembler.builder import Builder
 from phintys.backends.native.assembler.control import divide_up, loop, when
-from phintys.backends.native.assembler.math import MathSymbol
+from phintys.backends.native.assembler.math import OutlinedSymbol
 from phintys.backends.native.assembler.records import Record
-from phintys.backends.native.assembler.types import INT32, INT64, PTR, VOID, Type, type_of
+from phintys.backends.native.assembler.types import INT32, INT64, PTR, VOID, MachineType, type_of
 from phintys.backends.native.assembler.values import Value
 from phintys.backends.native.limits import (
     BATCH_WORK,
@@ -94,7 +94,7 @@ _PRODUCT = Record.packed(
 )
 
 
-def parts_symbol(name: str, type: Type) -> str:
+def parts_symbol(name: str, type: MachineType) -> str:
     """Return the symbol of a function whose product is shared by threads.
 
     ``product_parts`` is ``i32 (state, parallel_for, poll, m, n, k, a, a_down, a_along, b, b_down,
@@ -103,7 +103,7 @@ def parts_symbol(name: str, type: Type) -> str:
     parallel_for, poll, m, n, a, a_down, a_along, x, x_step, y, y_step, alpha, adds)`` for
     ``y = alpha a x`` or ``y +=`` it. Both return what ``parallel_for`` and ``poll`` do.
     """
-    return MathSymbol(name, type.name, 1).symbol
+    return OutlinedSymbol(name, type.name, 1).symbol
 
 
 def _is_cut(b: Builder, threads: Value, lengths: Value) -> Value:
@@ -118,7 +118,7 @@ def _is_cut(b: Builder, threads: Value, lengths: Value) -> Value:
 # ---- matrices ----------------------------------------------------------------------------------
 
 
-def write_product_parts(module: Module, key: MathSymbol) -> None:
+def write_product_parts(module: Module, key: OutlinedSymbol) -> None:
     """Write the function that shares products of matrices into a module."""
     type = type_of(key.dtype)
     _write_cell(module, type)
@@ -131,11 +131,11 @@ def write_product_parts(module: Module, key: MathSymbol) -> None:
     _write_shared(b, type)
 
 
-def _names(type: Type) -> tuple[str, str, str]:
+def _names(type: MachineType) -> tuple[str, str, str]:
     return f"cell.{type.name}", f"cells.{type.name}", f"stack.{type.name}"
 
 
-def _write_cell(module: Module, type: Type) -> None:
+def _write_cell(module: Module, type: MachineType) -> None:
     """``cell(product, row, next row, column, next column)``: one call of BLAS."""
     name, _, _ = _names(type)
     b = Builder(module.function(name, VOID, [PTR, *[INT64] * 4], linkage="internal"))
@@ -172,7 +172,7 @@ def _edge(b: Builder, number: Value, parts: Value, length: Value, unit: int) -> 
     return b.select(b.eq(number, parts), length, rounded)
 
 
-def _write_kernel(module: Module, type: Type) -> None:
+def _write_kernel(module: Module, type: MachineType) -> None:
     """``cells(product, begin, end)``: the parts of a range."""
     cell, name, _ = _names(type)
     b = Builder(module.function(name, VOID, [PTR, INT64, INT64], linkage="internal"))
@@ -192,7 +192,7 @@ def _write_kernel(module: Module, type: Type) -> None:
     b.ret()
 
 
-def _write_stack_kernel(module: Module, type: Type) -> None:
+def _write_stack_kernel(module: Module, type: MachineType) -> None:
     """``stack(product, begin, end)``: whole products of a stack."""
     _, _, name = _names(type)
     b = Builder(module.function(name, VOID, [PTR, INT64, INT64], linkage="internal"))
@@ -213,7 +213,7 @@ def _write_stack_kernel(module: Module, type: Type) -> None:
     b.ret()
 
 
-def _write_shared(b: Builder, type: Type) -> None:
+def _write_shared(b: Builder, type: MachineType) -> None:
     _, kernel, stack = _names(type)
     m, n, k = b.arguments[3:6]
     count, *moves = b.arguments[16:]
@@ -274,7 +274,7 @@ def _write_shared(b: Builder, type: Type) -> None:
     b.ret(b.load(INT32, runtime.status))
 
 
-def _run_pieces(b: Builder, type: Type, run: tuple[Any, ...], k: Value, most: Value) -> None:
+def _run_pieces(b: Builder, type: MachineType, run: tuple[Any, ...], k: Value, most: Value) -> None:
     """Compute a product; a long inner axis is processed in pieces, in order."""
     kernel, runtime, block, count, grain = run
     short, long, after = (b.new_block(name) for name in ("short", "long", "done"))
@@ -298,14 +298,14 @@ def _run_pieces(b: Builder, type: Type, run: tuple[Any, ...], k: Value, most: Va
     b.begin(after)
 
 
-def _least_work(type: Type) -> int:
+def _least_work(type: MachineType) -> int:
     """Return the number of multiplications that take as long as those of a part of float64."""
     of_type = {"float32": 2.0, "float64": 1.0, "complex64": 0.5, "complex128": 0.25}[type.name]
     return int(PRODUCT_PART_WORK * of_type)
 
 
 def _cut(
-    b: Builder, type: Type, m: Value, n: Value, k: Value, work: Value
+    b: Builder, type: MachineType, m: Value, n: Value, k: Value, work: Value
 ) -> tuple[Value, Value, Value, Value, Value]:
     """Return how a product is divided.
 
@@ -397,7 +397,7 @@ _VECTOR = Record.packed(
 )
 
 
-def _vector_of_product(b: Builder, type: Type, block: Value, is_column: Value) -> Value:
+def _vector_of_product(b: Builder, type: MachineType, block: Value, is_column: Value) -> Value:
     """Write a product of which one matrix is a vector, in parts; return the status.
 
     A row times a matrix is the matrix, transposed, times a column.
@@ -433,13 +433,13 @@ _VECTOR_PARAMETERS = [
 ]
 
 
-def write_vector_parts(module: Module, key: MathSymbol) -> None:
+def write_vector_parts(module: Module, key: OutlinedSymbol) -> None:
     """Write the function that shares a product of a matrix and a vector into a module."""
     b = Builder(module.function(key.symbol, INT32, _VECTOR_PARAMETERS))
     b.ret(b.call(_vector_routine(module, type_of(key.dtype)), INT32, b.arguments))
 
 
-def _vector_routine(module: Module, type: Type) -> str:
+def _vector_routine(module: Module, type: MachineType) -> str:
     """Return the function of a module that shares a product of a matrix and a vector."""
     name, kernel = f"vector.{type.name}", f"rows.{type.name}"
     if all(function.name != name for function in module.functions):
@@ -448,7 +448,7 @@ def _vector_routine(module: Module, type: Type) -> str:
     return name
 
 
-def _write_vector(module: Module, type: Type, name: str, kernel: str) -> None:
+def _write_vector(module: Module, type: MachineType, name: str, kernel: str) -> None:
     b = Builder(module.function(name, INT32, _VECTOR_PARAMETERS, linkage="internal"))
     rows, columns = b.arguments[3:5]
     threads, runtime = threads_of_blas(b), runtime_of(b)
@@ -488,7 +488,7 @@ def _write_vector(module: Module, type: Type, name: str, kernel: str) -> None:
     b.ret(b.load(INT32, runtime.status))
 
 
-def _write_vector_kernel(module: Module, type: Type, name: str) -> None:
+def _write_vector_kernel(module: Module, type: MachineType, name: str) -> None:
     """``rows(product, begin, end)``: each part by a call of its own."""
     b = Builder(module.function(name, VOID, [PTR, INT64, INT64], linkage="internal"))
     block, begin, end = b.arguments

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from phintys.backends.native.assembler.builder import Builder
 from phintys.backends.native.assembler.control import lane_mask, loop, when
 from phintys.backends.native.assembler.elements import load, store
-from phintys.backends.native.assembler.math import MathSymbol
+from phintys.backends.native.assembler.math import OutlinedSymbol
 from phintys.backends.native.assembler.math.calls import COLUMNS
-from phintys.backends.native.assembler.types import INT64, PTR, VOID, Type, type_of
+from phintys.backends.native.assembler.types import INT64, PTR, VOID, MachineType, type_of
 from phintys.backends.native.assembler.values import Value
 from phintys.backends.native.limits import COLUMNS_SIDE_BY_SIDE, VECTORS_BY_COLUMNS
 
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
     from phintys.backends.native.assembler.target import Target
 
 
-def columns_symbol(target: Target, type: Type) -> str:
+def columns_symbol(target: Target, type: MachineType) -> str:
     """Return the symbol of the function.
 
     It is ``void (m, n, a, a_along, x, x_step, y, alpha, beta)``, for ``y = alpha a x + beta y``
     with a of m by n. Columns of a are contiguous, and ``a_along`` elements apart; so is y.
     """
-    return MathSymbol(COLUMNS, type.name, target.lanes(type)).symbol
+    return OutlinedSymbol(COLUMNS, type.name, target.lanes(type)).symbol
 
 
-def write_columns(module: Module, key: MathSymbol) -> None:
+def write_columns(module: Module, key: OutlinedSymbol) -> None:
     """Write the function into a module."""
     type = type_of(key.dtype)
     parameters = [INT64, INT64, PTR, INT64, PTR, INT64, PTR, type, type]
@@ -48,7 +48,7 @@ class _Columns:
     just been written under a mask is slow to read.
     """
 
-    def __init__(self, b: Builder, type: Type, lanes: int) -> None:
+    def __init__(self, b: Builder, type: MachineType, lanes: int) -> None:
         self.b = b
         self.type = type
         self.lanes = lanes

@@ -12,26 +12,26 @@ from typing import TYPE_CHECKING
 
 from phintys.backends.native.assembler.builder import Builder
 from phintys.backends.native.assembler.control import loop
-from phintys.backends.native.assembler.math import MathSymbol
+from phintys.backends.native.assembler.math import OutlinedSymbol
 from phintys.backends.native.assembler.math.calls import BY_ROWS
-from phintys.backends.native.assembler.types import INT64, PTR, VOID, Type, type_of
+from phintys.backends.native.assembler.types import INT64, PTR, VOID, MachineType, type_of
 from phintys.backends.native.limits import ROWS_SIDE_BY_SIDE
 
 if TYPE_CHECKING:
     from phintys.backends.native.assembler.module import Module
 
 
-def rows_symbol(type: Type) -> str:
+def rows_symbol(type: MachineType) -> str:
     """Return the symbol of the function.
 
     It is ``void (m, n, a, a_down, x, x_step, y, y_step, alpha, beta)``, for ``y = alpha a x +
     beta y`` with a of m by n. Rows of a are contiguous, and ``a_down`` elements apart. If ``beta``
     is 0, y is not read.
     """
-    return MathSymbol(BY_ROWS, type.name, 1).symbol
+    return OutlinedSymbol(BY_ROWS, type.name, 1).symbol
 
 
-def write_rows(module: Module, key: MathSymbol) -> None:
+def write_rows(module: Module, key: OutlinedSymbol) -> None:
     """Write the function into a module; missing rows of a group repeat the last row."""
     type = type_of(key.dtype)
     parameters = [INT64, INT64, PTR, INT64, PTR, INT64, PTR, INT64, type, type]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from phintys.backends.native.assembler.builder import Builder
 from phintys.backends.native.assembler.control import loop, when
-from phintys.backends.native.assembler.types import INT32, INT64, PTR, Type
+from phintys.backends.native.assembler.types import INT32, INT64, PTR, MachineType
 from phintys.backends.native.assembler.values import Value
 from phintys.backends.native.routines.stacks import MatrixCall, StackRoutine
 from phintys.tensor.blas import BLAS_LETTERS
@@ -150,7 +150,7 @@ class _Given:
 # ---- which eigenvalues come first ----------------------------------------------------------------
 
 
-def _selection(module: Module, type: Type, region: str, *, pair: bool) -> str:
+def _selection(module: Module, type: MachineType, region: str, *, pair: bool) -> str:
     """Return the function of a module that returns whether an eigenvalue is in a region.
 
     It takes the address of its parts, or of the complex number; for pairs of matrices, the

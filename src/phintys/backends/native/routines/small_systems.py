@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from phintys.backends.native.assembler.builder import Builder
-from phintys.backends.native.assembler.math import MathSymbol
+from phintys.backends.native.assembler.math import OutlinedSymbol
 from phintys.backends.native.assembler.math.calls import LU, TRIANGLE
-from phintys.backends.native.assembler.types import INT32, INT64, PTR, VOID, Type, type_of
+from phintys.backends.native.assembler.types import INT32, INT64, PTR, VOID, MachineType, type_of
 from phintys.backends.native.limits import SMALL_SYSTEM_ROWS
 from phintys.backends.native.routines.lanes import LaneMatrix, Lanes, Length
 from phintys.backends.native.routines.small_factors import lu_factors, solve_triangle
@@ -20,26 +20,26 @@ if TYPE_CHECKING:
     from phintys.backends.native.assembler.module import Module
 
 
-def lu_symbol(type: Type) -> str:
+def lu_symbol(type: MachineType) -> str:
     """Return the symbol of the function that factorizes.
 
     It is ``void (n, a, exchanges, rows)``: a, of n by n with contiguous columns, becomes its LU
     factors; int32 ``exchanges`` and int64 ``rows`` are the row exchanges and the order of the rows,
     from 0.
     """
-    return MathSymbol(LU, type.name, 1).symbol
+    return OutlinedSymbol(LU, type.name, 1).symbol
 
 
-def triangle_symbol(type: Type) -> str:
+def triangle_symbol(type: MachineType) -> str:
     """Return the symbol of the function that solves triangular systems.
 
     It is ``int64 (n, k, a, a_down, a_along, x, is_lower, is_unit)``: x, of n by k and contiguous,
     becomes the solution. The result is the number of the first zero on the diagonal, from 1, or 0.
     """
-    return MathSymbol(TRIANGLE, type.name, 1).symbol
+    return OutlinedSymbol(TRIANGLE, type.name, 1).symbol
 
 
-def write_lu(module: Module, key: MathSymbol) -> None:
+def write_lu(module: Module, key: OutlinedSymbol) -> None:
     """Write the function into a module."""
     b = Builder(module.function(key.symbol, VOID, [INT64, PTR, PTR, PTR]))
     n, a, exchanges, rows = b.arguments
@@ -52,7 +52,7 @@ def write_lu(module: Module, key: MathSymbol) -> None:
     b.ret()
 
 
-def write_triangle(module: Module, key: MathSymbol) -> None:
+def write_triangle(module: Module, key: OutlinedSymbol) -> None:
     """Write the function into a module: row by row, from the top or from the bottom."""
     parameters = [INT64, INT64, PTR, INT64, INT64, PTR, INT64, INT64]
     b = Builder(module.function(key.symbol, INT64, parameters))

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from phintys.backends.native.assembler.control import leaving, loop, when
-from phintys.backends.native.assembler.types import INT64, Type, type_of
+from phintys.backends.native.assembler.types import INT64, MachineType, type_of
 from phintys.backends.native.assembler.values import Value
 from phintys.backends.native.limits import (
     LANE_ROWS,
@@ -60,7 +60,7 @@ class MatrixCall(Arguments):
         super().__init__(call, ranges)
         self.b = ranges.b
         self.call = call
-        self.type: Type = type_of(call.outputs[0].dtype)
+        self.type: MachineType = type_of(call.outputs[0].dtype)
         self.ranges = ranges
         self._failures = failures
         self._assumed: dict[Size, int] = {}
@@ -119,7 +119,7 @@ class MatrixCall(Arguments):
             single.next(b.select(is_first, single.index + 1, found))
         return single.results[0]
 
-    def fill_with_nan(self, pointer: Value, count: Value, type: Type | None = None) -> None:
+    def fill_with_nan(self, pointer: Value, count: Value, type: MachineType | None = None) -> None:
         """Write NaN to neighbouring elements, of the call's dtype if no other is given."""
         b = self.b
         type = self.type if type is None else type
@@ -317,7 +317,7 @@ class StackRoutine(Routine):
         """
         return None
 
-    def has_lanes(self, type: Type) -> bool:
+    def has_lanes(self, type: MachineType) -> bool:
         """Return whether :meth:`group` has code for small matrices of a type."""
         return False
 

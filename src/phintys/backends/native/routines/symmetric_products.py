@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from phintys.backends.native.assembler.control import divide_up, loop
-from phintys.backends.native.assembler.types import INT64, Type, type_of
+from phintys.backends.native.assembler.types import INT64, MachineType, type_of
 from phintys.backends.native.assembler.values import Value
 from phintys.backends.native.limits import (
     MIRRORED_ROWS,
@@ -74,7 +74,7 @@ def _write_half(call: LibraryCall[Any], writer: CallWriter) -> None:
     ranges.call(divide_up(writer.b, outer, SYMMETRIC_BLOCK), nanoseconds, is_serial=False)
 
 
-def _mirror(c: Matrix, block: tuple[Value, Value], type: Type, b: Builder) -> None:
+def _mirror(c: Matrix, block: tuple[Value, Value], type: MachineType, b: Builder) -> None:
     """Copy the elements of a block of rows that are below the diagonal to where they are above."""
     first, above = block
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from phintys.backends.native.assembler.builder import Builder
 from phintys.backends.native.assembler.control import when
 from phintys.backends.native.assembler.elements import load
-from phintys.backends.native.assembler.math import MathSymbol
+from phintys.backends.native.assembler.math import OutlinedSymbol
 from phintys.backends.native.assembler.math.calls import CHOLESKY, CHOLESKY_INVERSE
-from phintys.backends.native.assembler.types import INT64, PTR, VOID, Type, type_of
+from phintys.backends.native.assembler.types import INT64, PTR, VOID, MachineType, type_of
 from phintys.backends.native.assembler.values import Value
 from phintys.backends.native.limits import TILED_FACTOR_ROWS
 from phintys.backends.native.routines.tiles import Tiles
@@ -25,27 +25,27 @@ if TYPE_CHECKING:
     from phintys.backends.native.assembler.module import Module
 
 
-def factor_symbol(type: Type) -> str:
+def factor_symbol(type: MachineType) -> str:
     """Return the symbol of the function that replaces a matrix by its Cholesky factor.
 
     It is ``int64 (a, n)``: a has n rows. The result is the order of the first leading minor that is
     not positive, 0 if there is none.
     """
-    return MathSymbol(CHOLESKY, type.name, 1).symbol
+    return OutlinedSymbol(CHOLESKY, type.name, 1).symbol
 
 
-def inverse_symbol(type: Type) -> str:
+def inverse_symbol(type: MachineType) -> str:
     """Return the symbol of the function that replaces a Cholesky factor L by ``(L L^T)^-1``.
 
     It is ``void (l, n)``: l has n rows. There must be no zero on the diagonal.
     """
-    return MathSymbol(CHOLESKY_INVERSE, type.name, 1).symbol
+    return OutlinedSymbol(CHOLESKY_INVERSE, type.name, 1).symbol
 
 
 # ---- Cholesky factors ----------------------------------------------------------------------------
 
 
-def write_factor(module: Module, key: MathSymbol) -> None:
+def write_factor(module: Module, key: OutlinedSymbol) -> None:
     """``L[i, j] = (a[i, j] - sum(L[i, k] * L[j, k])) / L[j, j]``, in panels of rows i.
 
     The columns of the panel at hand are kept as vectors, a row in each lane.
@@ -119,7 +119,7 @@ def _factor_of_tile(
 # ---- inverses ------------------------------------------------------------------------------------
 
 
-def write_inverse(module: Module, key: MathSymbol) -> None:
+def write_inverse(module: Module, key: OutlinedSymbol) -> None:
     """``L^-1``, and then its product with its transpose."""
     b = Builder(module.function(key.symbol, VOID, [PTR, INT64]))
     place, n = b.arguments

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from phintys.backends.native.assembler.builder import Builder
-    from phintys.backends.native.assembler.types import Type
+    from phintys.backends.native.assembler.types import MachineType
 
 
 class Tiles:
@@ -37,7 +37,7 @@ class Tiles:
         The number of rows, at least 1.
     """
 
-    def __init__(self, b: Builder, type: Type, place: Value, n: Value) -> None:
+    def __init__(self, b: Builder, type: MachineType, place: Value, n: Value) -> None:
         self.b = b
         self.type = type
         self.width = min(FACTOR_TILE_LANES, b.target.lanes(type))

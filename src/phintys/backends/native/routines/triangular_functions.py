@@ -14,7 +14,7 @@ import numpy as np
 from phintys.backends.native.assembler.control import loop, when
 from phintys.backends.native.assembler.elements import load, store
 from phintys.backends.native.assembler.math import complex as numbers
-from phintys.backends.native.assembler.types import INT64, Type, type_of
+from phintys.backends.native.assembler.types import INT64, MachineType, type_of
 from phintys.backends.native.assembler.values import Complex, Value
 from phintys.backends.native.routines.stacks import MatrixCall, StackRoutine
 from phintys.tensor.linear_algebra.matrix_functions import MOST_HALVINGS, NEAR, NODES
@@ -244,7 +244,7 @@ class _Triangle:
         ends = [zero, t, self.stride]
         code.blas("gemm", [plain, adjoint, *sizes, half, self.stride, z, self.stride, *ends])
 
-    def finish(self, t: Value, out: Value, type: Type, status: Value) -> None:
+    def finish(self, t: Value, out: Value, type: MachineType, status: Value) -> None:
         """Write a row-major result, or its real part, and the status if it is not finite."""
         b, zero = self.b, self.b.constant(self.part, 0.0)
         with loop(b, 0, self.n, carried=[zero]) as row:
@@ -298,7 +298,7 @@ class _ComplexForm(StackRoutine):
         return write
 
 
-def _negative(b: Builder, t: Value, n: Value, part: Type) -> Value:
+def _negative(b: Builder, t: Value, n: Value, part: MachineType) -> Value:
     """Return the status of a real form: whether there is a negative number beside the blocks."""
 
     def below(row: Value) -> Value:

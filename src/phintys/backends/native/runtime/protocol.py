@@ -9,7 +9,7 @@ from __future__ import annotations
 from phintys.backends.native.assembler.atomics import null
 from phintys.backends.native.assembler.builder import Builder
 from phintys.backends.native.assembler.records import Record, byte_offset
-from phintys.backends.native.assembler.types import BOOL, INT32, INT64, PTR, VOID, Type
+from phintys.backends.native.assembler.types import BOOL, INT32, INT64, PTR, VOID, MachineType
 from phintys.backends.native.assembler.values import Value
 
 CONTEXT = Record.packed(
@@ -99,7 +99,7 @@ them, all of them in an accepted form. The latter are objects of the call too, e
 output.
 """
 
-SERVICES: dict[str, tuple[Type, tuple[Type, ...]]] = {
+SERVICES: dict[str, tuple[MachineType, tuple[MachineType, ...]]] = {
     "acquire": (PTR, (INT64,)),
     "arena": (PTR, (PTR, INT64, INT64)),
     "failure": (VOID, (PTR, PTR, INT64)),

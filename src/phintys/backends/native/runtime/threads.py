@@ -30,7 +30,7 @@ from phintys.backends.native.assembler.atomics import (
 from phintys.backends.native.assembler.builder import Builder
 from phintys.backends.native.assembler.clock import write_clock
 from phintys.backends.native.assembler.control import divide_up, loop, when
-from phintys.backends.native.assembler.module import Function, Module
+from phintys.backends.native.assembler.module import Module, ModuleFunction
 from phintys.backends.native.assembler.records import Record
 from phintys.backends.native.assembler.types import INT32, INT64, PTR, VOID
 from phintys.backends.native.assembler.values import Value
@@ -129,7 +129,7 @@ def _pool(b: Builder) -> Value:
     return Value(b, PTR, f"@{_SYMBOL}")
 
 
-def _internal(module: Module, name: str, parameters: int, returns: object = VOID) -> Function:
+def _internal(module: Module, name: str, parameters: int, returns: object = VOID) -> ModuleFunction:
     types = [PTR] * parameters
     return module.function(name, returns, types, linkage="internal", attributes="noinline")  # pyright: ignore[reportArgumentType]
 

@@ -22,7 +22,7 @@ import numpy as np
 
 from phintys.backends.native.dependence import arrays_written
 from phintys.backends.native.expressions import (
-    Cast,
+    Conversion,
     Expression,
     Index,
     IndexCheck,
@@ -319,7 +319,7 @@ class Interpreter:
             is_there = memory.holds(places).all()
             expect(is_there, f"{expression.array!r} is read, but a part of it is not there")
             return memory.data[places]
-        if isinstance(expression, Cast):
+        if isinstance(expression, Conversion):
             return self.expression(expression.argument, grid).astype(expression.dtype)
         if isinstance(expression, IndexCheck):
             at, size = self.expression(expression.argument, grid), self.size(expression.size)

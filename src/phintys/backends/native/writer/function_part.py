@@ -55,7 +55,7 @@ from phintys.backends.native.values import Array, LoopVariable, Place
 if TYPE_CHECKING:
     from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 
-    from phintys.backends.native.assembler.module import Block, Function
+    from phintys.backends.native.assembler.module import Block, ModuleFunction
     from phintys.backends.native.polynomials import Atom, Polynomial, Polynomials
     from phintys.backends.native.steps.kernel import Kernel
     from phintys.backends.native.writer.main_function import MainFunction
@@ -102,7 +102,7 @@ class Part:
         This one: ``i32 function(ptr frame)``, maybe with further parameters.
     """
 
-    def __init__(self, main: MainFunction, function: Function) -> None:
+    def __init__(self, main: MainFunction, function: ModuleFunction) -> None:
         self.main = main
         self.b = Builder(function)
         self.frame = self.b.arguments[0]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from phintys import scalar as ps
 from phintys.backends.native.assembler.casting import cast
-from phintys.backends.native.assembler.types import INT64, Type, type_of
+from phintys.backends.native.assembler.types import INT64, MachineType, type_of
 from phintys.backends.native.assembler.values import Complex, Value
 from phintys.backends.native.expressions import Expression, Load, Operation
 from phintys.backends.native.kernels.arguments import (
@@ -57,7 +57,7 @@ class _InlinePrelude(Prelude):
         """Continue at the same place."""
         yield
 
-    def slot(self, slot: Slot, type: Type = INT64) -> Value:
+    def slot(self, slot: Slot, type: MachineType = INT64) -> Value:
         """Return an argument."""
         found = self._values.get(slot)
         if found is None:

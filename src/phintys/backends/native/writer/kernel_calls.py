@@ -48,7 +48,7 @@ from phintys.backends.native.writer.registers import RegisterPart
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
-    from phintys.backends.native.assembler.module import Function, Module
+    from phintys.backends.native.assembler.module import Module, ModuleFunction
     from phintys.backends.native.kernels.kernel_code import KernelCode
     from phintys.backends.native.kernels.plans import KernelPlan, NestPlan
     from phintys.backends.native.steps.kernel import Kernel
@@ -114,7 +114,7 @@ class KernelCaller(RegisterPart):
         among threads; otherwise that is the runtime's.
     """
 
-    def __init__(self, main: MainFunction, function: Function) -> None:
+    def __init__(self, main: MainFunction, function: ModuleFunction) -> None:
         super().__init__(main, function)
         *others, last = self.b.arguments
         self._parallel = last if others else None

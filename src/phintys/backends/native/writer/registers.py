@@ -15,7 +15,7 @@ from phintys.backends.native.writer.function_part import Part
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable
 
-    from phintys.backends.native.assembler.module import Function
+    from phintys.backends.native.assembler.module import ModuleFunction
     from phintys.backends.native.kernels.access import Access
     from phintys.backends.native.kernels.short_vectors import Latest, ShortVectors
     from phintys.backends.native.polynomials import Polynomial
@@ -52,7 +52,7 @@ class RegisterPart(Part):
         Rows of short vectors that have been written to memory, by their memory and place.
     """
 
-    def __init__(self, main: MainFunction, function: Function) -> None:
+    def __init__(self, main: MainFunction, function: ModuleFunction) -> None:
         super().__init__(main, function)
         self.registers: Registers = {}
         self.unsaved: dict[Array, None] = {}

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
 
     from phintys.backends.native.assembler.builder import Builder
-    from phintys.backends.native.assembler.module import Block, Function, Phi
+    from phintys.backends.native.assembler.module import Block, ModuleFunction, Phi
     from phintys.backends.native.costs import Costs
     from phintys.backends.native.polynomials import Polynomial
     from phintys.backends.native.values import LoopVariable
@@ -113,7 +113,7 @@ class StepWriter(KernelCaller):
 
     # ---- loops -----------------------------------------------------------------------------
 
-    def apart(self, function: Function) -> StepWriter:
+    def apart(self, function: ModuleFunction) -> StepWriter:
         """Return a writer of steps into another function of the main function."""
         return StepWriter(self.main, function)
 

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from phintys.backends.native.assembler.builder import Builder
-from phintys.backends.native.assembler.types import INT8, INT16, INT32, INT64, Type
+from phintys.backends.native.assembler.types import INT8, INT16, INT32, INT64, MachineType
 from phintys.backends.native.assembler.values import Value
 
 _WIDTH = 512
 _CURRENT_ROUNDING = 4
 
 
-def fits(b: Builder, type: Type) -> bool:
+def fits(b: Builder, type: MachineType) -> bool:
     """Whether the target has the instructions and the vector fills whole registers."""
     return b.target.has_avx512 and type.lanes * type.bits % _WIDTH == 0
 
@@ -30,11 +30,11 @@ def _by_registers(b: Builder, instruction: Callable[..., Value], *vectors: Value
     )
 
 
-def _suffix(type: Type) -> str:
+def _suffix(type: MachineType) -> str:
     return "pd.512" if type.name == "float64" else "ps.512"
 
 
-def _all_lanes(b: Builder, type: Type) -> Value:
+def _all_lanes(b: Builder, type: MachineType) -> Value:
     return b.constant(INT8 if type.lanes == 8 else INT16, -1)
 
 

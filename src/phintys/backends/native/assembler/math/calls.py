@@ -12,7 +12,7 @@ from phintys.backends.native.assembler.values import Value
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from phintys.backends.native.assembler.types import Type
+    from phintys.backends.native.assembler.types import MachineType
 
 BY_ROWS, COLUMNS = "rows", "columns"
 """Names of the outlined functions that multiply small matrices by vectors, in place of names of
@@ -43,15 +43,15 @@ RANDOM_BITS = "random_bits"
 """The same for random bits."""
 
 
-class MathSymbol(NamedTuple):
+class OutlinedSymbol(NamedTuple):
     """Which function an outlined symbol stands for.
 
     Examples
     --------
-    >>> MathSymbol("exp", "float64", 8).symbol
+    >>> OutlinedSymbol("exp", "float64", 8).symbol
     'phintys_exp_float64_x8'
-    >>> MathSymbol.parse("phintys_exp_float64_x8")
-    MathSymbol(name='exp', dtype='float64', lanes=8)
+    >>> OutlinedSymbol.parse("phintys_exp_float64_x8")
+    OutlinedSymbol(name='exp', dtype='float64', lanes=8)
     """
 
     name: str
@@ -64,7 +64,7 @@ class MathSymbol(NamedTuple):
         return f"phintys_{self.name}_{self.dtype}_x{self.lanes}"
 
     @classmethod
-    def parse(cls, symbol: str) -> MathSymbol:
+    def parse(cls, symbol: str) -> OutlinedSymbol:
         """Return the function that a :attr:`symbol` stands for."""
         rest, _, lanes = symbol.removeprefix("phintys_").rpartition("_x")
         name, _, dtype = rest.rpartition("_")
@@ -97,7 +97,7 @@ def float_math(b: Builder, name: str, *values: Value) -> Value:
     return outlined(b, name, values[0].type, values)
 
 
-def outlined(b: Builder, name: str, returns: Type, values: Sequence[Value]) -> Value:
+def outlined(b: Builder, name: str, returns: MachineType, values: Sequence[Value]) -> Value:
     """Call an outlined function, once for each part of the lanes that fills a vector register.
 
     Parameters
@@ -114,7 +114,7 @@ def outlined(b: Builder, name: str, returns: Type, values: Sequence[Value]) -> V
     # Arguments of up to twice the width stay in registers.
     widest = max(x.type.itemsize for x in values)
     lanes = min(returns.lanes, b.target.lanes(returns), 2 * b.target.vector_bytes // widest)
-    symbol = MathSymbol(name, returns.name, lanes).symbol
+    symbol = OutlinedSymbol(name, returns.name, lanes).symbol
     b.module.math_functions.add(symbol)
     type, convention = returns.of(lanes), b.target.convention
     parts = [[b.part(x, at, lanes) for x in values] for at in range(0, returns.lanes, lanes)]

@@ -28,7 +28,7 @@ from phintys.backends.native.assembler.math.floating import (
     scaled,
 )
 from phintys.backends.native.assembler.math.registry import float_function
-from phintys.backends.native.assembler.types import Type
+from phintys.backends.native.assembler.types import MachineType
 from phintys.backends.native.assembler.values import Value
 
 if TYPE_CHECKING:
@@ -200,6 +200,6 @@ def one_minus_exp(b: Builder, x: Value) -> Pair:
     return fast_two_sum(b, hi, lo + lost)
 
 
-def limits(type: Type) -> tuple[float, float]:
+def limits(type: MachineType) -> tuple[float, float]:
     """Return where exp is 0 and where it is infinite."""
     return _UNDERFLOW[type.name], _OVERFLOW[type.name]

@@ -7,7 +7,7 @@ import math
 from phintys._base.records import record
 from phintys.backends.native.assembler.builder import Builder
 from phintys.backends.native.assembler.math import avx512
-from phintys.backends.native.assembler.types import Type
+from phintys.backends.native.assembler.types import MachineType
 from phintys.backends.native.assembler.values import Value
 
 
@@ -54,7 +54,7 @@ class Format:
 _FORMATS = {"float32": Format(23, 127), "float64": Format(52, 1023)}
 
 
-def format_of(type: Type) -> Format:
+def format_of(type: MachineType) -> Format:
     """Return the facts about float32 or float64."""
     return _FORMATS[type.name]
 

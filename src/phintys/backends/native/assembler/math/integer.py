@@ -10,7 +10,7 @@ from phintys.backends.native.assembler.builder import Builder
 from phintys.backends.native.assembler.control import loop
 from phintys.backends.native.assembler.math.iteration import frozen, iterate
 from phintys.backends.native.assembler.math.registry import integer_function
-from phintys.backends.native.assembler.types import FLOAT64, INT64, Type
+from phintys.backends.native.assembler.types import FLOAT64, INT64, MachineType
 from phintys.backends.native.assembler.values import Value
 
 
@@ -63,7 +63,7 @@ def sqr(b: Builder, x: Value) -> Value:
     return x * x
 
 
-def _lowest(type: Type) -> int:
+def _lowest(type: MachineType) -> int:
     return -(1 << (type.bits - 1))
 
 
@@ -125,7 +125,7 @@ def reciprocal(b: Builder, x: Value) -> Value:
     return b.select(b.eq(x, 0), b.constant(x.type, _reciprocal_of_zero(x.type)), quotient)
 
 
-def _reciprocal_of_zero(type: Type) -> int:
+def _reciprocal_of_zero(type: MachineType) -> int:
     """The result of converting an infinite float64 on x86, as in NumPy's loop."""
     if type.name in {"int32", "int64"}:
         return _lowest(type)
