@@ -62,6 +62,7 @@ def op_classes():
 NOT_IN_PROGRAMS = {
     "AnalyticMatrixOp",
     "DeepCopy",
+    "ExpFamily",
     "FailingMatrixOp",
     "MatrixOp",
     "OverAxes",
