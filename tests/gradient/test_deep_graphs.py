@@ -8,8 +8,6 @@ import phintys.tensor as pt
 from phintys.gradient import Rop, grad, hessian_vector_product
 from phintys.graph import applys_between
 
-MANY = 100_000
-
 
 @pytest.fixture
 def _shallow_stack():
@@ -24,15 +22,16 @@ def count_nodes(x, y):
 
 
 @pytest.mark.usefixtures("_shallow_stack")
-def test_a_long_chain():
+def test_a_long_chain(repeats):
+    number = repeats(20_000, 100_000)
     x = pt.dscalar("x")
     y = x
-    for step in range(MANY):
+    for step in range(number):
         y = -y
-        if step == MANY // 4:
+        if step == number // 4:
             early = y
-    assert count_nodes(x, grad(y, x)) == MANY
-    assert count_nodes(x, Rop(early, x, pt.dscalar("v"))) == MANY // 4 + 1
+    assert count_nodes(x, grad(y, x)) == number
+    assert count_nodes(x, Rop(early, x, pt.dscalar("v"))) == number // 4 + 1
 
 
 def test_a_wide_sum():

@@ -312,14 +312,15 @@ def test_stable_forms_agree_where_there_is_no_danger(evaluate, form, data):
 # Large graphs
 
 
-def test_a_chain_of_100_000_nodes():
+def test_a_long_chain(repeats):
+    number = repeats(20_000, 100_000)
     z = v
-    for position in range(100_000):
+    for position in range(number):
         z = z + 0 if position % 2 else pt.tanh(z)
     size = shape_i(z, 0)
     out, length = rewrite_graph([z, size])
     nodes = toposort([out])
-    assert len(nodes) == 50_000
+    assert len(nodes) == number // 2
     assert length.owner.inputs == [v]
     assert nodes[0].origin.source == "z = z + 0 if position % 2 else pt.tanh(z)"
 

@@ -73,7 +73,7 @@ PARAMETERS = {
     "weibull": [(0.01, 1.0), (2.0, 1.0), (300.0, 1.0)],
     "zipf": [(1.5,), (3.0,)],
 }
-LEVELS = np.array([1e-300, 1e-30, 1e-3, 0.3, 0.5, 0.999])
+LEVELS = np.array([1e-300, 1e-30, 1e-3, 0.5, 0.999])
 OF_VALUES = ["logp", "cdf", "sf", "logcdf", "logsf"]
 OF_PROBABILITIES = ["icdf", "isf"]
 INTEGERS = {record.method for record in DISCRETE}
@@ -107,7 +107,7 @@ def asked(name):
 def points(name, quantiles, low, high):
     """Return values inside of the support: quantiles, and some of very different sizes."""
     rng = np.random.default_rng(3)
-    spread = 10.0 ** rng.uniform(-20, 20, 3), 10.0 ** rng.uniform(-2, 2, 3), [-37.0, -3.0, -0.1]
+    spread = 10.0 ** rng.uniform(-20, 20, 2), 10.0 ** rng.uniform(-2, 2, 2), [-37.0, -0.1]
     x = np.concatenate([*quantiles, *spread])
     x = np.unique(x[np.isfinite(x)])
     if name in INTEGERS:

@@ -89,7 +89,6 @@ def smooth(name):
 
 SMOOTH = [(name, dtype) for name in DOMAINS for dtype in smooth(name)]
 SMOOTH.remove(("digamma", "complex128"))  # whose derivative SciPy does not have
-SMOOTH.remove(("exp_of_square", "float64"))  # whose arguments determine each other
 
 
 def test_most_rows_are_smooth():

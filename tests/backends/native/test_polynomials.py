@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from phintys.backends.native.polynomials import Polynomials
 from phintys.backends.native.sizes import Sizes
 from phintys.backends.native.values import Array, LoopVariable, Place
+from tests.budget import budget
 
 OPERATIONS = {"add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b}
 
@@ -43,6 +44,7 @@ def value_of(tree, point):
 
 
 @given(expressions(), st.lists(st.integers(-5, 5), min_size=3, max_size=3))
+@budget(25)
 def test_polynomials_have_the_value_of_their_size(tree, point):
     sizes = Sizes()
     axes = argument(sizes, 3).sizes

@@ -313,7 +313,7 @@ def steps(draw):
 
 
 @given(program=steps(), length=st.integers(0, 20), borrow=st.booleans())
-@budget(60)
+@budget(25)
 def test_random_mixtures_agree_with_the_reference(python_op, program, length, borrow):
     reverse = python_op(lambda v: v[::-1], view_map={0: [0]})
     same = python_op(lambda v: v, view_map={0: [0]})

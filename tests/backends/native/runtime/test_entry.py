@@ -182,7 +182,7 @@ def functions():
 
 
 @given(data=st.data())
-@budget(600)
+@budget(250)
 def test_any_arguments_give_what_they_give_in_python(functions, data):
     pair = data.draw(st.sampled_from(functions))
     args = data.draw(st.lists(any_object(), max_size=3))

@@ -145,7 +145,8 @@ def pow(b: Builder, x: Value, y: Value) -> Value:
 def pow_less_one(b: Builder, x: Value, y: Value) -> Value:
     """exp((y - 1) log|x|), as pow but for the rounding error of y - 1, which is in the product."""
     if x.type.name == "float32":
-        return _pow_single(b, x, y - 1.0, b.convert(y, x.type.like("float64")) - 1.0)
+        less = b.convert(y, x.type.like("float64")) - 1.0
+        return _pow_single(b, x, less, less)
     power, error = two_sum(b, y, -1.0)
     return _power(b, x, power, b.select(fabs(b, error) < 1.0, error, 0.0))
 
@@ -174,7 +175,10 @@ def _with_special_values(b: Builder, result: Value, x: Value, y: Value) -> Value
 
 
 def _pow_single(b: Builder, x: Value, y: Value, z: Value) -> Value:
-    """float32 through float64, with short polynomials: the exponent is z, which is about y."""
+    """float32 through float64, with short polynomials.
+
+    The exponent is z, in float64; y is the same number in any type that holds it.
+    """
     wide = z.type
     a = b.convert(fabs(b, x), wide)
     k, index, m = _reduced_by_table(b, a)
