@@ -15,7 +15,7 @@ from phintys._base.late import LateModule
 from phintys._base.uninterrupted import import_whole
 from phintys.scalar.arithmetic import abs, fmod, sign, sqr
 from phintys.scalar.cancelling import pull_by_slope_of_log
-from phintys.scalar.comparison import eq, gt, le, lt
+from phintys.scalar.comparison import eq, gt, lt
 from phintys.scalar.exponential import exp, exp_of_product, log
 from phintys.scalar.gamma_slopes import slope_by_differences
 from phintys.scalar.log_gamma import log_gamma
@@ -109,13 +109,13 @@ def _exp_of_square_values(x: Any, tail: Any) -> Any:
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         plain = np.exp(np.square(x))
         exact = import_whole("scipy.special").erfcx(nearer) / tail
-        return np.where(np.abs(exact - plain) <= _CLOSE * plain, exact, plain)
+        return np.where(np.abs(exact - plain) < _CLOSE * plain, exact, plain)
 
 
 def _exp_of_square(x: Any, tail: Any) -> Any:
     plain = exp(sqr(x))
     exact = erfcx(minimum(abs(x), _LARGEST_TAIL)) / tail
-    return switch(le(abs(exact - plain), _CLOSE * plain), exact, plain)
+    return switch(lt(abs(exact - plain), _CLOSE * plain), exact, plain)
 
 
 exp_of_square = FloatRow(
