@@ -273,8 +273,10 @@ def _bound_of_products(inputs: Sequence[Any]) -> Any:
 
 
 def _overflows(total: Any, node: Apply) -> bool:
-    kinds = [np.dtype(getattr(variable.type, "dtype", "bool")) for variable in node.outputs]
-    return any(kind.kind in "fc" and bool(total > np.finfo(kind).max) for kind in kinds)
+    kinds = [np.dtype(getattr(variable.type, "dtype", "bool")).name for variable in node.outputs]
+    return any(
+        kind.startswith(("float", "complex")) and bool(total > np.finfo(kind).max) for kind in kinds
+    )
 
 
 def _all_finite(values: Sequence[Any]) -> bool:

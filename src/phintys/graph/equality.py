@@ -11,8 +11,9 @@ from phintys.graph._order import nodes_below
 from phintys.graph.variable import Constant, Variable
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
+    from collections.abc import Hashable, Iterable, Sequence
 
+    from phintys.graph.apply import Apply
     from phintys.graph.type import Type
 
 
@@ -139,10 +140,10 @@ class _Numbers:
             return op
         if self._inner is not self:
             return self._inner.of_op(op)
-        stack = [op]
+        stack: list[Any] = [op]
         while stack:
             one = stack[-1]
-            within = [] if id(one) in self._ops else one.fgraph.apply_nodes
+            within: Iterable[Apply] = [] if id(one) in self._ops else one.fgraph.apply_nodes
             waiting = [
                 node.op
                 for node in within
@@ -164,7 +165,7 @@ class _Numbers:
         }
         self.enter(op.inner_outputs, known)
         outputs = tuple((self.of(output, known), output.type) for output in op.inner_outputs)
-        return ("inner", type(op), op._props_key(op), len(known), outputs)
+        return ("inner", op.__class__, op._props_key(op), len(known), outputs)
 
     def of(self, variable: Variable, known: dict[Variable, int]) -> int:
         """Return the number of a leaf or of a variable that has been numbered."""
