@@ -167,10 +167,15 @@ def main() -> None:
         for name, (framework, *_) in VARIANTS.items()
         if find_spec(framework) and (not wanted or name in wanted)
     ]
+    chosen = [workload for workload in WORKLOADS if options.only in workload]
+    if not chosen:
+        parser.error(
+            f"no program has {options.only!r} in its name; there are: {'; '.join(WORKLOADS)}"
+        )
+    if not variants:
+        parser.error(f"none of the columns is installed; there are: {'; '.join(VARIANTS)}")
     results: dict[str, dict[str, Figures | None]] = {}
-    for workload in WORKLOADS:
-        if options.only not in workload:
-            continue
+    for workload in chosen:
         results[workload] = measured(variants, workload, options.timeout, options.times)
         for variant, figures in results[workload].items():
             call = seconds_text(figures["call"]) if figures else "failed"
