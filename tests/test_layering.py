@@ -44,6 +44,7 @@ ROOMS = (
     "backends.jax",
     "compile",
     "optimize",
+    "parallel",
     "inspect",
     "testing",
     "contrib",
@@ -58,9 +59,12 @@ LATE = f"{PACKAGE}._base.late"
 # on every platform.
 MAY_BE_LATE = {
     "IPython",
+    "cloudpickle",
+    "distributed",
     "fissix",
     "hypothesis",
     "jax",
+    "joblib",
     "llvmlite",
     "matplotlib",
     "nutpie",

@@ -19,7 +19,7 @@ HOMES = {
         MonitorMode clone_replace graph_replace rewrite_graph Type Variable Constant Apply Op
         FunctionGraph PhintysError
         tensor scalar gradient graph rewriting compile testing passes Profile print_profiles
-        wrap_py save load contrib control ifelse scan until OpFromGraph random
+        wrap_py save load contrib control parallel ifelse scan until OpFromGraph random
         """,
     "phintys.graph": """
         Type Variable Constant Apply Op FunctionGraph Feature SharedVariable NullType
@@ -78,6 +78,7 @@ HOMES = {
         """,
     "phintys.contrib.optimisers": "sgd momentum adagrad adam",
     "phintys.optimize": "minimize",
+    "phintys.parallel": "map TaskError",
     "phintys.tree": "flatten leaves leaves_with_paths map ravel",
     "phintys.testing": "check_op OpRecord verify_grad verify_rop",
     "phintys.compile": "function In Out Mode DebugMode NanGuardMode Profile register_mode get_mode",

@@ -53,6 +53,7 @@ FACADES: dict[str, dict[str, str]] = {
         "phintys.graph.from_function": "wrap_py",
         "phintys.graph.printing": "debugprint dprint",
         "phintys.optimize": "",
+        "phintys.parallel": "",
         "phintys.random": "",
         "phintys.tensor.batching": "vectorize_graph",
         "phintys.testing": "",
