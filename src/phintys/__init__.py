@@ -48,6 +48,7 @@ from phintys.passes import rewrite_graph
 
 if TYPE_CHECKING:
     from phintys import contrib, gradient, optimize, parallel, random, testing, tree
+    from phintys.backends import jax
     from phintys.backends.native.runtime.support import free_memory
     from phintys.compile.debug_mode import DebugMode
     from phintys.compile.monitor import MonitorMode
@@ -115,6 +116,7 @@ __all__ = [
     "hessian",
     "ifelse",
     "jacobian",
+    "jax",
     "load",
     "optimize",
     "parallel",
