@@ -134,6 +134,24 @@ def test_the_sum_itself_is_taken_where_a_product_has_no_value(u, m):
     np.testing.assert_allclose(by_product(u, m), wanted, rtol=1e-14)
 
 
+def test_gradients_of_the_sum_itself_are_those_of_a_flat_graph():
+    """A product of 0 must not leave NaN in gradients of the side that is not taken."""
+    step, _ = FORMS["sum along columns"]
+    u, m, last = loop_of(step)
+    flat = u
+    for _ in range(STEPS):
+        flat = step(flat, m)
+    looped, unrolled = (
+        phintys.function([u, m], [cost, *phintys.grad(cost, [u, m])])
+        for cost in (pt.logsumexp(last), pt.logsumexp(flat))
+    )
+    random = np.random.default_rng(1)
+    values = [np.array([0.5, -np.inf, 0.1]), random.normal(size=(3, 3))]
+    values[1][1, :] = values[1][:, 1] = -np.inf
+    for found, expected in zip(looped(*values), unrolled(*values), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-13, atol=1e-16)
+
+
 def test_few_exponentials_are_taken_in_a_step():
     u, m, last = loop_of(FORMS["sum along columns"][0])
     gradient = phintys.function([u, m], [last, *phintys.grad(last.sum(), [u, m])])

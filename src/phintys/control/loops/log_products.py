@@ -97,11 +97,7 @@ def _by_product(node: Apply, same: Container[Variable]) -> Any:
         factors = [reduce(math.add, terms) for terms in (moving, fixed) if terms]
         if not _is_product(factors, axes):
             return node.outputs[0]
-        # No gradient flows through the shifts: the sum does not depend on them.
-        shifts = [
-            zero_grad(largest_of(factors[0], axes, keepdims=True, initial=-np.inf)),
-            zero_grad(logsumexp(factors[1], axes, keepdims=True)),
-        ]
+        shifts = _shifts(*factors, axes)
         labelled: list[Any] = []
         for factor, shift in zip(factors, shifts, strict=True):
             dims = [dim for dim in range(x.ndim) if not factor.type.broadcastable[dim]]
@@ -110,9 +106,22 @@ def _by_product(node: Apply, same: Container[Variable]) -> Any:
         total = einsum(*labelled, [dim for dim in range(x.ndim) if dim not in axes])
         least = np.asarray(np.finfo(x.type.dtype).eps ** _MOST_LOST, x.type.dtype)
         is_safe = all_of(math.gt(total, least))
-        by_product = math.add(math.log(total), squeeze(reduce(math.add, (*outside, *shifts)), axes))
+        # Bounded, so that its derivative is finite, times 0, where the sum itself is taken.
+        product = math.log(math.maximum(total, least))
+        by_product = math.add(product, squeeze(reduce(math.add, (*outside, *shifts)), axes))
     with inherit_origin(node.origin):
         return IfElse(1)(is_safe, by_product, node.outputs[0])
+
+
+def _shifts(moving: Any, fixed: Any, axes: tuple[int, ...]) -> list[Any]:
+    """Return what is subtracted from exponents; finite, also where all are minus infinity.
+
+    No gradient flows through them: the sum does not depend on them.
+    """
+    lowest = np.asarray(np.finfo(moving.type.dtype).min, moving.type.dtype)
+    largest = largest_of(moving, axes, keepdims=True, initial=lowest)
+    total = math.maximum(logsumexp(fixed, axes, keepdims=True), lowest)
+    return [zero_grad(largest), zero_grad(total)]
 
 
 def _is_product(factors: Sequence[Any], axes: Sequence[int]) -> bool:
