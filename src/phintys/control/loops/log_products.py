@@ -81,7 +81,7 @@ def with_log_products(op: LoopOp) -> LoopOp:
 
 
 def _by_product(node: Apply, same: Container[Variable]) -> Any:
-    """Return what a logsumexp computes by a product, or its output if there is none."""
+    """Return a logsumexp by a product, or the output of the node if there is none."""
     x: Any = node.inputs[0]
     op: Any = node.op
     axes = op.axes(x.ndim)
@@ -114,7 +114,7 @@ def _by_product(node: Apply, same: Container[Variable]) -> Any:
 
 
 def _shifts(moving: Any, fixed: Any, axes: tuple[int, ...]) -> list[Any]:
-    """Return what is subtracted from exponents; finite, also where all are minus infinity.
+    """Return the shifts that are subtracted from exponents; finite, also where all are minus infinity.
 
     No gradient flows through them: the sum does not depend on them.
     """
