@@ -114,7 +114,7 @@ def _by_product(node: Apply, same: Container[Variable]) -> Any:
 
 
 def _shifts(moving: Any, fixed: Any, axes: tuple[int, ...]) -> list[Any]:
-    """Return the shifts that are subtracted from exponents; finite, also where all are minus infinity.
+    """Return the shifts of exponents; finite, even where all of these are minus infinity.
 
     No gradient flows through them: the sum does not depend on them.
     """
