@@ -1,6 +1,7 @@
 """What is imported late, and from where. Written by `make index`."""
 
 BACKENDS: dict[str, str] = {
+    "phintys.backends.jax.backend": "jax",
     "phintys.backends.native.backend": "native",
     "phintys.backends.reference.backend": "reference",
 }
@@ -63,6 +64,7 @@ FACADES: dict[str, dict[str, str]] = {
     },
     "phintys.backends.jax": {
         "phintys.backends.jax.from_jax": "from_jax",
+        "phintys.backends.jax.modes": "mode",
     },
     "phintys.backends.reference": {
         "phintys.backends.reference.backend": "ReferenceBackend",
@@ -334,6 +336,33 @@ INTEGER_FUNCTIONS: dict[str, str] = {
 }
 """Modules -> the scalar ops whose code for integers they have."""
 
+JAX_RULES: dict[str, str] = {
+    "phintys.backends.jax.rules.elemwise": "Elemwise",
+    "phintys.backends.jax.rules.indexing": """
+        AdvancedIncSubtensor AdvancedSubtensor IncSubtensor Nonzero RepeatIndex Subtensor
+        """,
+    "phintys.backends.jax.rules.linear_algebra": """
+        Cholesky CholeskyInverse Det Eigh Expm Inv QR SVD SlogDet Solve SolveTriangular
+        """,
+    "phintys.backends.jax.rules.loops": "OpFromGraph RowLoop Scan _CountSteps",
+    "phintys.backends.jax.rules.products": """
+        BatchedDot Conv ConvByFilters ConvByImages Convolve Dot FFT Gemm IRFFT MaxPool RFFT
+        """,
+    "phintys.backends.jax.rules.random_bits": """
+        Advance FoldIn Jump Positions RandomBits SplitState StateOfWords StateWords
+        """,
+    "phintys.backends.jax.rules.reductions": """
+        ArgSortOp CumOp LinearRecurrence Reduce RunningExtreme SearchSorted SegmentReduce SortOp
+        _ArgExtreme
+        """,
+    "phintys.backends.jax.rules.shapes": """
+        ARange Alloc AllocDiag AllocEmpty Assume CheckAndRaise DimShuffle ExtractDiag Fence
+        GradientMark Join MakeVector Print Reshape ScalarFromTensor Shape ShapeI SizeCheck
+        SpecifyShape Split TensorFromScalar
+        """,
+}
+"""Modules -> the classes of Ops that they convert to functions of JAX."""
+
 LOWERINGS: dict[str, str] = {
     "phintys.backends.native.lower.banded": "SolveBanded SolveTridiagonalLU TridiagonalLU",
     "phintys.backends.native.lower.convolution": "Convolve",
@@ -384,6 +413,7 @@ LOWERINGS: dict[str, str] = {
 """Modules -> the classes of Ops that they lower to native code."""
 
 MODES: dict[str, str] = {
+    "phintys.backends.jax.modes": "jax",
     "phintys.compile.debug_mode": "DEBUG_MODE DebugMode debug",
     "phintys.compile.nan_guard": "NanGuardMode",
     "phintys.compile.standard_modes": "FAST_COMPILE FAST_RUN native reference",

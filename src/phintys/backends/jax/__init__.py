@@ -1,4 +1,4 @@
-"""JAX: functions of JAX as Ops. It needs the extra ``phintys[jax]``.
+"""JAX: programs on accelerators, and functions of JAX as Ops. It needs the extra ``phintys[jax]``.
 
 Examples
 --------
@@ -15,7 +15,8 @@ from phintys._base.late import late_names
 
 if TYPE_CHECKING:
     from phintys.backends.jax.from_jax import from_jax
+    from phintys.backends.jax.modes import mode
 else:
     __getattr__, __dir__ = late_names(__name__)
 
-__all__ = ["from_jax"]
+__all__ = ["from_jax", "mode"]

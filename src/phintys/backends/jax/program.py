@@ -1,0 +1,302 @@
+"""Programs of the JAX backend.
+
+A program is compiled for the shapes of its inputs, by ``jax.jit``, and for each value of the sizes
+that depend on values of inputs. These are computed first: on the host if they follow from small
+integers, else by small programs of their own. At most :data:`MOST_SPECIALISED` main programs are
+kept, those that were used last.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from threading import RLock
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from phintys._base.errors import add_note
+from phintys._base.records import record
+from phintys.backends.jax.arrays import jax, jnp
+from phintys.backends.jax.requirement import with_64_bits
+from phintys.backends.jax.tracing import NeedsKnownError, Session, Trace
+from phintys.backends.reference.vm import VM
+from phintys.graph.traversal import graph_inputs
+from phintys.graph.variable import Constant
+from phintys.tensor.shapes import Shape, ShapeI
+
+if TYPE_CHECKING:
+    from phintys.backends.jax.backend import JaxBackend
+    from phintys.graph.fgraph import FunctionGraph
+    from phintys.graph.variable import Variable
+
+MOST_SPECIALISED = 64
+"""The most programs that are kept for values of sizes."""
+
+_MOST_TRIES = 200
+"""The most sizes of sizes that are looked for before a graph is refused."""
+
+
+@record()
+class Specialised:
+    """A program for given sizes.
+
+    Attributes
+    ----------
+    call
+        The function of JAX: inputs -> results and the code of the first failure.
+    session
+        What its trace has found.
+    """
+
+    call: Callable[..., Any]
+    session: Session
+
+
+@record()
+class Prelude:
+    """A size that is computed first.
+
+    Attributes
+    ----------
+    size
+        The variable.
+    leaves
+        Positions of the inputs whose values it follows from, if the host computes it.
+    programs
+        Otherwise the programs that compute it, by the sizes known before.
+    """
+
+    size: Variable
+    leaves: frozenset[int] | None
+    programs: dict[Any, Specialised]
+
+
+class JaxProgram:
+    """A graph as programs of JAX."""
+
+    def __init__(self, fgraph: FunctionGraph, options: JaxBackend) -> None:
+        self.fgraph = fgraph
+        self.options = options
+        self.inputs = list(fgraph.inputs)
+        self.outputs = list(fgraph.outputs)
+        self.traces = 0
+        self._device = options.find_device()
+        self._preludes: list[Prelude] = []
+        self._programs: OrderedDict[Any, Specialised] = OrderedDict()
+        self._derived = self._new_session()
+        self._moves = 0
+        self._late: list[tuple[Any, Specialised]] = []
+        self._lock = RLock()
+
+    def _new_session(self) -> Session:
+        options = self.options
+        return Session(
+            checks=options.checks is not False,
+            host=options.host == "allow",
+            precision=options.matmul,
+        )
+
+    def _specialised(self, outputs: Sequence[Variable], known: dict[Variable, Any]) -> Specialised:
+        session = self._new_session()
+        session.share_derived(self._derived)
+        session.known = dict(known)
+
+        def traced(*values: Any) -> tuple[list[Any], Any]:
+            self.traces += outputs is self.outputs
+            session.start()
+            trace = Trace(session)
+            found = trace.evaluate(self.inputs, outputs, values)
+            return [jnp.asarray(value) for value in found], trace.code
+
+        return Specialised(jax.jit(traced), session)
+
+    # ---- sizes -----------------------------------------------------------------------------------
+
+    def _sizes(self, inputs: Sequence[Any]) -> dict[Variable, Any]:
+        """Return the values of the sizes that are computed first."""
+        known: dict[Variable, Any] = {}
+        for prelude in self._preludes:
+            if prelude.leaves is not None:
+                found = self._size_on_host(prelude.size, prelude.leaves, known, inputs)
+            else:
+                key = _key(known)
+                if key not in prelude.programs:
+                    prelude.programs[key] = self._specialised([prelude.size], known)
+                (found,), _ = prelude.programs[key].call(*inputs)
+            known[prelude.size] = np.asarray(found)
+        return known
+
+    def _size_on_host(
+        self, size: Variable, leaves: frozenset[int], known: dict[Variable, Any], inputs: Sequence[Any]
+    ) -> Any:
+        session = self._new_session()
+        session.share_derived(self._derived)
+        session.known = known
+        values = [
+            np.asarray(value)
+            if position in leaves
+            else jax.ShapeDtypeStruct(np.shape(value), value.dtype)
+            for position, value in enumerate(inputs)
+        ]
+        (found,) = Trace(session).evaluate(self.inputs, [size], values)
+        return found
+
+    def _compute_first(self, needed: NeedsKnownError) -> None:
+        """Add sizes to those that are computed first; raise if they belong to an inner graph."""
+        sizes = [prelude.size for prelude in self._preludes]
+        if not needed.variables or len(sizes) >= _MOST_TRIES:
+            raise needed
+        places = {variable: position for position, variable in enumerate(self.inputs)}
+        for size in needed.variables:
+            leaves = [v for v in graph_inputs([size]) if not isinstance(v, Constant)]
+            if any(leaf not in places for leaf in leaves):
+                raise needed
+            if size in sizes:  # a size found later is what it follows from: that is computed before
+                self._raise_if_endless(needed)
+                self._preludes.insert(0, self._preludes.pop(sizes.index(size)))
+            else:
+                read = _read_by_value(size, places)
+                is_small = all(_is_small(self.inputs[position]) for position in read)
+                self._preludes.insert(0, Prelude(size, read if is_small else None, {}))
+            sizes = [prelude.size for prelude in self._preludes]
+        self._programs.clear()
+
+    def _raise_if_endless(self, needed: NeedsKnownError) -> None:
+        self._moves += 1
+        if self._moves > _MOST_TRIES:
+            raise needed
+
+    # ---- calls -----------------------------------------------------------------------------------
+
+    def __call__(self, inputs: Sequence[Any]) -> list[Any]:
+        """Return the values of the outputs."""
+        with self._lock, with_64_bits(), self._on_device():
+            self._raise_late()
+            try:
+                results, code, program = self._run(inputs)
+            except Exception as error:
+                self._raise_as_library(inputs, error)
+                raise
+            checks = self.options.checks
+            if checks == "now" and program.session.failures and int(code):
+                self._raise_failure(program, int(code), inputs)
+            elif checks == "later" and program.session.failures:
+                self._late.append((code, program))
+            if self.options.results == "device":
+                return results
+            return [np.array(result) for result in results]
+
+    def _on_device(self) -> Any:
+        return jax.default_device(self._device)
+
+    def _run(self, inputs: Sequence[Any]) -> tuple[list[Any], Any, Specialised]:
+        while True:
+            try:
+                known = self._sizes(inputs)
+                key = _key(known)
+                program = self._programs.get(key)
+                if program is None:
+                    program = self._programs[key] = self._specialised(self.outputs, known)
+                    if len(self._programs) > MOST_SPECIALISED:
+                        self._programs.popitem(last=False)
+                elif self._preludes:
+                    self._programs.move_to_end(key)
+                results, code = program.call(*inputs)
+            except NeedsKnownError as needed:
+                self._compute_first(needed)
+            else:
+                return results, code, program
+
+    def _raise_failure(self, program: Specialised, code: int, inputs: Sequence[Any]) -> None:
+        node, make = program.session.failures[code - 1]
+        error = make()
+        add_note(error, f"While computing {node.op}\nmade at\n  {node.origin}")
+        self._raise_as_library(inputs, error)
+        raise error
+
+    def _raise_late(self) -> None:
+        """Raise the failure of an earlier call, whose inputs are gone."""
+        late, self._late = self._late, []
+        for code, program in late:
+            if int(code):
+                node, make = program.session.failures[int(code) - 1]
+                error = make()
+                add_note(error, f"In an earlier call, while computing {node.op}\nmade at\n  {node.origin}")
+                raise error
+
+    def _raise_as_library(self, inputs: Sequence[Any], error: Exception) -> None:
+        """Raise the error that the reference backend raises for the same inputs, if it does.
+
+        It names the values and the user's line as all errors do, also those of nested graphs.
+        """
+        if isinstance(error, NeedsKnownError) or hasattr(error, "node"):
+            return
+        try:
+            VM(self.fgraph)([np.array(value) for value in inputs])
+        except Exception as found:
+            raise found from None
+
+    def free(self) -> None:
+        """Release the compiled programs."""
+        with self._lock:
+            self._programs.clear()
+            for prelude in self._preludes:
+                prelude.programs.clear()
+
+    def explain(self) -> str:
+        """Return a description: devices, sizes that are computed first, what runs on the host."""
+        options = self.options
+        device = self._device or jax.devices()[0]
+        lines = [
+            f"A program of JAX on {device}: checks={options.checks!r}, results="
+            f"{options.results!r}, matmul={options.matmul!r}, host={options.host!r}.",
+            f"{len(self._programs)} programs are compiled, of at most {MOST_SPECIALISED}, by "
+            f"{self.traces} traces.",
+        ]
+        if not self.traces:
+            lines.append("It is compiled by its first call, for the shapes of its arguments.")
+        for prelude in self._preludes:
+            where = "device" if prelude.leaves is None else "host"
+            lines.append(f"  computed first, on the {where}: {prelude.size}")
+        for key, program in list(self._programs.items())[-1:]:
+            session = program.session
+            if self._preludes:
+                lines.append(f"The last one is for the sizes {[int(n) for n in _sizes_of(key)]}.")
+            lines.append(f"{len(session.failures)} checks of values.")
+            for name, (count, reason) in session.hosted.items():
+                lines.append(f"  {count} callbacks to the host: {name}, since {reason}")
+            for name, count in session.expanded.items():
+                lines.append(f"  {count} expansions into other Ops: {name}")
+        return "\n".join(lines)
+
+
+def _key(known: dict[Variable, Any]) -> tuple[bytes, ...]:
+    return tuple(value.astype("int64").tobytes() for value in known.values())
+
+
+def _sizes_of(key: tuple[bytes, ...]) -> list[Any]:
+    return [number for part in key for number in np.frombuffer(part, "int64")]
+
+
+def _is_small(variable: Variable) -> bool:
+    """Return whether the host may read an input: small integers, as sizes are."""
+    dtype = np.dtype(getattr(variable.type, "dtype", "O"))
+    return dtype.kind in "iub" and getattr(variable.type, "ndim", 2) <= 1
+
+
+def _read_by_value(size: Variable, places: dict[Variable, int]) -> frozenset[int]:
+    """Return the positions of the inputs whose values, not only shapes, a size follows from."""
+    found: set[int] = set()
+    seen: set[Variable] = set()
+    left = [size]
+    while left:
+        variable = left.pop()
+        if variable in seen:
+            continue
+        seen.add(variable)
+        if variable in places:
+            found.add(places[variable])
+        elif variable.owner is not None and not isinstance(variable.owner.op, (Shape, ShapeI)):
+            left += variable.owner.inputs
+    return frozenset(found)

@@ -1,0 +1,195 @@
+"""Reductions, running reductions, products, and sorting."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from phintys.backends.jax.arrays import jax, jnp, jsp, lax
+from phintys.backends.jax.tracing import MisfitError, NotConvertedError, Trace, converts
+from phintys.tensor.cumulative import CumOp, LinearRecurrence
+from phintys.tensor.extremes import _ArgExtreme
+from phintys.tensor.reduce import Reduce
+from phintys.tensor.running_extremes import RunningExtreme
+from phintys.tensor.searching import SearchSorted
+from phintys.tensor.segments import SegmentReduce
+from phintys.tensor.softmaxes import LogSoftmax, LogSumExp, Softmax
+from phintys.tensor.sorting import ArgSortOp, SortOp
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from phintys.graph.apply import Apply
+
+_REDUCTIONS: dict[str, Callable[..., Any]] = {
+    "add": jnp.sum,
+    "mul": jnp.prod,
+    "maximum": jnp.max,
+    "minimum": jnp.min,
+}
+_LOGICAL: dict[str, Callable[..., Any]] = {
+    "add": jnp.any,
+    "or_": jnp.any,
+    "logical_or": jnp.any,
+    "maximum": jnp.any,
+    "mul": jnp.all,
+    "and_": jnp.all,
+    "logical_and": jnp.all,
+    "minimum": jnp.all,
+}
+_BITWISE = {"and_": lax.bitwise_and, "or_": lax.bitwise_or, "xor": lax.bitwise_xor}
+
+
+@converts(Reduce)
+def reduce(op: Any, node: Apply, trace: Trace, x: Any) -> Any:
+    """Reduce in the dtype in which the library accumulates."""
+    x = jnp.asarray(x)
+    result, accumulator = op._types_for(node.inputs[0].type)
+    axes = tuple(op.axes(x.ndim))
+    name = op.scalar_op.name
+    if name in ("maximum", "minimum") and any(x.shape[axis] == 0 for axis in axes):
+        raise MisfitError(node)
+    if accumulator.kind == "b":
+        found = _reduce_logical(name, x != 0, axes)
+    elif name in _REDUCTIONS:
+        options = {"dtype": accumulator} if name in ("add", "mul") else {}
+        found = _REDUCTIONS[name](x.astype(accumulator), axes, **options)
+    elif name in _BITWISE:
+        start = np.asarray(-1 if name == "and_" else 0).astype(accumulator)
+        found = lax.reduce(x.astype(accumulator), start, _BITWISE[name], axes)
+    else:
+        raise NotConvertedError
+    return found.astype(result.numpy_dtype)
+
+
+def _reduce_logical(name: str, x: Any, axes: tuple[int, ...]) -> Any:
+    if name == "xor":
+        return jnp.sum(x, axes, dtype="int32") % 2 == 1
+    if name not in _LOGICAL:
+        raise NotConvertedError
+    return _LOGICAL[name](x, axes)
+
+
+def _wide(x: Any) -> Any:
+    return x.astype("float32") if x.dtype == np.float16 else x
+
+
+def _softmax_rule(function: Callable[..., Any]) -> Callable[..., Any]:
+    def rule(op: Any, node: Apply, trace: Trace, x: Any) -> Any:
+        x = jnp.asarray(x)
+        if x.dtype.kind == "c" or 0 in x.shape:
+            raise NotConvertedError
+        return function(_wide(x), op.axes(x.ndim)).astype(x.dtype)
+
+    return rule
+
+
+converts(Softmax)(_softmax_rule(jax.nn.softmax))
+converts(LogSoftmax)(_softmax_rule(jax.nn.log_softmax))
+converts(LogSumExp)(_softmax_rule(jsp.logsumexp))
+
+
+@converts(CumOp)
+def cumulative(op: Any, node: Apply, trace: Trace, x: Any) -> Any:
+    """Running sums and products, also from the end and without the element itself."""
+    x = jnp.asarray(x)
+    is_sum = op.mode == "add"
+    if op.reverse:
+        x = jnp.flip(x, op.axis)
+    if op.exclusive and x.shape[op.axis]:
+        pads = [(0, 0, 0)] * x.ndim
+        pads[op.axis] = (1, -1, 0)
+        x = lax.pad(x, np.asarray(0 if is_sum else 1, x.dtype), pads)
+    if x.dtype == bool:
+        running = lax.cummax if is_sum else lax.cummin
+        found = running(x.astype("int8"), op.axis).astype(bool)
+    else:
+        found = (jnp.cumsum if is_sum else jnp.cumprod)(x, op.axis, dtype=x.dtype)
+    return jnp.flip(found, op.axis) if op.reverse else found
+
+
+@converts(LinearRecurrence)
+def linear_recurrence(op: Any, node: Apply, trace: Trace, a: Any, b: Any) -> Any:
+    """An associative scan of affine maps (Blelloch, 1990)."""
+    if np.shape(a) != np.shape(b):
+        raise MisfitError(node)
+    a, b = (jnp.moveaxis(jnp.asarray(v), op.axis, 0) for v in (a, b))
+    if op.reverse:
+        a, b = a[::-1], b[::-1]
+
+    def after(first: Any, then: Any) -> Any:
+        return first[0] * then[0], then[0] * first[1] + then[1]
+
+    found = jnp.zeros_like(a)
+    if len(a) > 1:
+        _, states = lax.associative_scan(after, (a[:-1], b[:-1]))
+        found = jnp.concatenate([jnp.zeros_like(a[:1]), states])
+    if op.reverse:
+        found = found[::-1]
+    return jnp.moveaxis(found, 0, op.axis)
+
+
+@converts(_ArgExtreme)
+def arg_extreme(op: Any, node: Apply, trace: Trace, x: Any) -> Any:
+    """Positions along several axes are those of these axes as one."""
+    x = jnp.asarray(x)
+    if x.dtype.kind == "c":
+        raise NotConvertedError
+    axes = tuple(op.axes(x.ndim))
+    if any(x.shape[axis] == 0 for axis in axes):
+        raise MisfitError(node)
+    kept = [axis for axis in range(x.ndim) if axis not in axes]
+    count = int(np.prod([x.shape[axis] for axis in axes]))
+    moved = jnp.transpose(x, (*kept, *axes)).reshape((*(x.shape[axis] for axis in kept), count))
+    return (jnp.argmax if op.which == "max" else jnp.argmin)(moved, -1).astype("int64")
+
+
+@converts(RunningExtreme)
+def running_extreme(op: Any, node: Apply, trace: Trace, x: Any) -> Any:
+    """Running maxima and minima."""
+    if x.dtype.kind in "cb":
+        raise NotConvertedError
+    return (lax.cummax if op.mode.startswith("max") else lax.cummin)(jnp.asarray(x), op.axis)
+
+
+@converts(SearchSorted)
+def search_sorted(op: Any, node: Apply, trace: Trace, x: Any, v: Any, *sorter: Any) -> Any:
+    """Places in a sorted vector."""
+    if x.dtype.kind == "c" or sorter:
+        raise NotConvertedError
+    return jnp.searchsorted(jnp.asarray(x), jnp.asarray(v), side=op.side).astype("int64")
+
+
+@converts(SegmentReduce)
+def segment_reduce(op: Any, node: Apply, trace: Trace, data: Any, ids: Any, count: Any) -> Any:
+    """Scatter rows to their segments."""
+    (n,) = trace.sizes(node, [count], "the number of segments")
+    data, ids = jnp.asarray(data), jnp.asarray(ids)
+    if len(data) != len(ids) or n < 0:
+        raise MisfitError(node)
+
+    def error() -> Exception:
+        return IndexError(f"{op}: the number of a segment is out of range")
+
+    trace.check((ids >= 0) & (ids < n), node, error)
+    at = jnp.full((n, *data.shape[1:]), op.value_without_rows(data.dtype)).at[ids]
+    names = {"add": "add", "sum": "add", "mul": "multiply", "prod": "multiply"}
+    names |= {"max": "max", "maximum": "max", "min": "min", "minimum": "min"}
+    return getattr(at, names[op.mode])(data)
+
+
+@converts(SortOp)
+def sort(op: Any, node: Apply, trace: Trace, x: Any) -> Any:
+    """Sort along an axis."""
+    if x.dtype.kind == "c":
+        raise NotConvertedError
+    return jnp.sort(x, op.axis)
+
+
+@converts(ArgSortOp)
+def arg_sort(op: Any, node: Apply, trace: Trace, x: Any) -> Any:
+    """Positions of sorted elements; equal ones keep their order."""
+    if x.dtype.kind == "c" or op.kind not in ("stable", "mergesort"):
+        raise NotConvertedError
+    return jnp.argsort(x, op.axis, stable=True).astype("int64")

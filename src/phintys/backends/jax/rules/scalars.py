@@ -1,0 +1,283 @@
+"""Scalar functions on arrays of JAX.
+
+A function is the one of JAX that :data:`_FUNCTIONS` names, or that has the name of its ufunc; else
+its row's expansion; else it runs on the host.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from phintys.backends.jax.arrays import jax, jnp, jsp, lax
+from phintys.backends.jax.rules.words import rejection, word_at
+from phintys.random.exact import steps
+from phintys.scalar.casting import Cast
+from phintys.scalar.composite import Composite
+from phintys.scalar.expansion import expanded
+
+if TYPE_CHECKING:
+    from phintys.backends.jax.tracing import Trace
+    from phintys.graph.apply import Apply
+
+Dtypes = Sequence[np.dtype[Any]]
+
+_LN2 = float(np.log(2.0))
+
+
+def _guarded(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """A division of integers gives 0 where NumPy's does."""
+
+    def divide(x: Any, y: Any) -> Any:
+        if x.dtype.kind in "iu":
+            return jnp.where(y == 0, 0, function(x, jnp.where(y == 0, 1, y)))
+        return function(x, y)
+
+    return divide
+
+
+def _sinc(x: Any) -> Any:
+    safe = jnp.where(x == 0, 1, np.pi * x)
+    return jnp.where(x == 0, 1, jnp.sin(safe) / safe)
+
+
+def _log1mexp(x: Any) -> Any:
+    """log(1 - exp(x)), in the form that is accurate for x (Maechler, 2012)."""
+    return jnp.where(x > -_LN2, jnp.log(-jnp.expm1(x)), jnp.log1p(-jnp.exp(x)))
+
+
+def _round_half_away(x: Any) -> Any:
+    below_half = np.nextafter(np.asarray(0.5, x.dtype), np.asarray(0, x.dtype))
+    return jnp.trunc(x + jnp.copysign(below_half, x))
+
+
+def _polygamma(n: Any, x: Any) -> Any:
+    whole = jnp.floor(n)
+    return jnp.where(n == whole, jsp.polygamma(whole.astype("int64"), x), jnp.nan)
+
+
+def _second(first: Any, second: Any) -> Any:
+    return jnp.broadcast_to(second, jnp.broadcast_shapes(first.shape, second.shape))
+
+
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "abs": jnp.abs,
+    "and_": jnp.bitwise_and,
+    "angle": jnp.angle,
+    "beta": jsp.beta,
+    "betainc": jsp.betainc,
+    "betaln": jsp.betaln,
+    "clip": lambda x, low, high: jnp.minimum(jnp.maximum(x, low), high),
+    "complex": lax.complex,
+    "complex_from_polar": lambda r, t: lax.complex(r * jnp.cos(t), r * jnp.sin(t)),
+    "digamma": jsp.digamma,
+    "entr": jsp.entr,
+    "eq": jnp.equal,
+    "erf": jsp.erf,
+    "erfc": jsp.erfc,
+    "erfinv": jsp.erfinv,
+    "exp1": jsp.exp1,
+    "expi": jsp.expi,
+    "factorial": jsp.factorial,
+    "fmod": _guarded(jnp.fmod),
+    "gamma": jsp.gamma,
+    "gammainc": jsp.gammainc,
+    "gammaincc": jsp.gammaincc,
+    "gammaln": jsp.gammaln,
+    "ge": jnp.greater_equal,
+    "gt": jnp.greater,
+    "i0": jsp.i0,
+    "i0e": jsp.i0e,
+    "i1": jsp.i1,
+    "i1e": jsp.i1e,
+    "identity": lambda x: x,
+    "imag": jnp.imag,
+    "int_div": _guarded(jnp.floor_divide),
+    "invert": jnp.invert,
+    "kl_div": jsp.kl_div,
+    "le": jnp.less_equal,
+    "log1mexp": _log1mexp,
+    "log_ndtr": jsp.log_ndtr,
+    "log_sigmoid": jax.nn.log_sigmoid,
+    "logit": jsp.logit,
+    "lt": jnp.less,
+    "mod": _guarded(jnp.mod),
+    "ndtr": jsp.ndtr,
+    "ndtri": jsp.ndtri,
+    "ne": jnp.not_equal,
+    "neg": jnp.negative,
+    "or_": jnp.bitwise_or,
+    "poch": jsp.poch,
+    "polygamma": _polygamma,
+    "pow": jnp.power,
+    "real": jnp.real,
+    "rel_entr": jsp.rel_entr,
+    "round_half_away": _round_half_away,
+    "second": _second,
+    "sigmoid": jax.nn.sigmoid,
+    "sign": jnp.sign,
+    "sinc": _sinc,
+    "softplus": jax.nn.softplus,
+    "spence": jsp.spence,
+    "sqr": jnp.square,
+    "sub": jnp.subtract,
+    "switch": lambda c, x, y: jnp.where(c != 0, x, y),
+    "trigamma": lambda x: jsp.polygamma(1, x),
+    "true_div": jnp.true_divide,
+    "xlog1py": jsp.xlog1py,
+    "xlogy": jsp.xlogy,
+    "xor": jnp.bitwise_xor,
+    "zeta": jsp.zeta,
+}
+
+_WITHOUT: frozenset[str] = frozenset({"spacing"})
+"""Functions for which what JAX has under the name is not the same."""
+
+_CHAINED = frozenset(
+    "maximum minimum logical_and logical_or and_ or_ xor fmax fmin".split()  # noqa: SIM905 - shorter
+)
+"""Functions of any number of arguments, as they are of two."""
+
+_UNCAST = {"switch": (0,), "second": (0,), "clip": ()}
+"""The first arguments keep their dtype, the others have that of the result."""
+
+_OF_COMPLEX = {"real", "imag", "angle", "complex", "complex_from_polar"}
+
+
+def apply_scalar(
+    op: Any, args: Sequence[Any], results: Dtypes, trace: Trace, node: Apply
+) -> list[Any]:
+    """Apply a scalar op to arrays of JAX, which are broadcast.
+
+    Parameters
+    ----------
+    op
+        The scalar op.
+    args
+        Its arguments.
+    results
+        The dtypes of its results.
+    trace, node
+        For what runs on the host.
+    """
+    dtypes = [np.dtype(arg.dtype) for arg in args]
+    out = np.dtype(results[0])
+    match op:
+        case Composite():
+            return apply_formula(op.formula, args, trace, node)
+        case Cast():
+            (x,) = args
+            return [x != 0 if out.kind == "b" else x.astype(out)]
+        case steps.FloatBits() | steps.FloatOfBits():
+            return [lax.bitcast_convert_type(args[0], out)]
+        case steps.RandomWord():
+            return [_random_word(out, *args)]
+        case steps.RareCase():
+            return [_rare_case(op, jnp.broadcast_arrays(*args), results, trace, node)]
+        case steps.Rejection():
+
+            def apply(some: Any, values: Sequence[Any], dtypes: Dtypes) -> list[Any]:
+                return apply_scalar(some, values, dtypes, trace, node)
+
+            return [rejection(op, args, out, apply)]
+        case _:
+            return [_apply_named(op, args, dtypes, results, trace, node)]
+
+
+def apply_formula(formula: Any, args: Sequence[Any], trace: Trace, node: Apply) -> list[Any]:
+    """Apply the steps of a composite op."""
+    values = [
+        arg.astype(type_.numpy_dtype) for arg, type_ in zip(args, formula.input_types, strict=True)
+    ]
+    values += [jnp.asarray(c.data, c.type.numpy_dtype) for c in formula.constants]
+    for step in formula.steps:
+        dtypes = [type_.numpy_dtype for type_ in step.types]
+        values += apply_scalar(step.op, [values[i] for i in step.args], dtypes, trace, node)
+    return [values[i] for i in formula.results]
+
+
+def _apply_named(
+    op: Any, args: Sequence[Any], dtypes: Dtypes, results: Dtypes, trace: Trace, node: Apply
+) -> Any:
+    name, out = op.name, np.dtype(results[0])
+    if name in ("add", "mul"):
+        return _sum_or_product(name, [arg.astype(out) for arg in args])
+    if name in _UNCAST:
+        kept = _UNCAST[name]
+        return _FUNCTIONS[name](*(a if i in kept else a.astype(out) for i, a in enumerate(args)))
+    function = _function_of(op)
+    if function is not None and name in _CHAINED and len(args) != 2:
+        return reduce(function, args).astype(out)
+    if function is not None:
+        return function(*_cast(op, args, dtypes, out)).astype(out)
+    if getattr(op, "expansion", None) is not None:
+        (found,) = apply_formula(expanded(op, dtypes).formula, args, trace, node)
+        return found
+    return _on_host(op, args, out, trace, node)
+
+
+def _sum_or_product(name: str, args: Sequence[Any]) -> Any:
+    if args[0].dtype.kind == "b":
+        return reduce(jnp.logical_or if name == "add" else jnp.logical_and, args)
+    return reduce(jnp.add if name == "add" else jnp.multiply, args)
+
+
+def _function_of(op: Any) -> Callable[..., Any] | None:
+    if op.name in _FUNCTIONS:
+        return _FUNCTIONS[op.name]
+    ufunc = getattr(op, "ufunc", None)
+    if op.name in _WITHOUT or not isinstance(ufunc, np.ufunc):
+        return None
+    return getattr(jnp, ufunc.__name__, None) or getattr(jsp, ufunc.__name__, None)
+
+
+def _cast(op: Any, args: Sequence[Any], dtypes: Dtypes, out: np.dtype[Any]) -> Sequence[Any]:
+    """Return arguments in the dtypes in which NumPy would compute."""
+    ufunc = getattr(op, "ufunc", None)
+    if isinstance(ufunc, np.ufunc) and ufunc.nin == len(args):
+        try:
+            loop = ufunc.resolve_dtypes((*dtypes, *(None,) * ufunc.nout))[: ufunc.nin]
+        except (TypeError, ValueError):
+            pass
+        else:
+            return [arg.astype(dtype) for arg, dtype in zip(args, loop, strict=True)]
+    if out.kind in "fc" and op.name not in _OF_COMPLEX:
+        return [arg.astype(out) if arg.dtype.kind in "biuf" else arg for arg in args]
+    return args
+
+
+def _on_host(op: Any, args: Sequence[Any], out: np.dtype[Any], trace: Trace, node: Apply) -> Any:
+    trace.session.use_host(op.name, node, "JAX has no such function, and it has no expansion")
+    shape = jnp.broadcast_shapes(*(arg.shape for arg in args))
+
+    def call(*values: Any) -> Any:
+        with np.errstate(all="ignore"):
+            found = op.impl(*(np.asarray(value) for value in values))
+        given = np.broadcast_shapes(*(np.shape(value) for value in values))
+        return np.asarray(np.broadcast_to(found, given), out)
+
+    spec = jax.ShapeDtypeStruct(shape, out)
+    args = jnp.broadcast_arrays(*args)
+    return jax.pure_callback(call, spec, *args, vmap_method="broadcast_all")
+
+
+def _random_word(out: np.dtype[Any], position: Any, *state: Any) -> Any:
+    """The bits of a draw at a position; several fit into a word of 64 bits."""
+    width = 8 * out.itemsize
+    parts = np.uint64(64 // width)
+    word = word_at(position // parts, *state)
+    return (word >> (position % parts * np.uint64(width))).astype(out)
+
+
+def _rare_case(op: Any, args: Sequence[Any], results: Dtypes, trace: Trace, node: Apply) -> Any:
+    """The rare steps run only if some element needs them."""
+    usual, rare, is_rare = op.formulas([np.dtype(arg.dtype) for arg in args])
+    found = apply_scalar(usual, args, results, trace, node)[0]
+    where = apply_scalar(is_rare, args, [np.dtype(bool)], trace, node)[0]
+    seldom = lax.cond(
+        jnp.any(where), lambda: apply_scalar(rare, args, results, trace, node)[0], lambda: found
+    )
+    return jnp.where(where, seldom, found)

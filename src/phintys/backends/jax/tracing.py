@@ -1,0 +1,412 @@
+"""The walk through a graph that makes a function of JAX of it, inside of a trace of ``jax.jit``.
+
+A value is *known* or *traced*. Known ones are NumPy arrays: constants, sizes, and what nodes compute
+from known values alone, by their own ``perform``. So arithmetic of shapes keeps its meaning and does
+not reach the device. Traced ones are arrays of JAX, computed by the rule of a node's Op.
+
+Conditions on traced values become codes, which are numbers: 0 where all is well, else that of the
+failure in the :class:`Session`. They pass through loops and branches like other results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from phintys._base import index
+from phintys._base.errors import PhintysError
+from phintys.backends.jax.arrays import jax, jnp
+from phintys.graph.choosing import Choosing
+from phintys.graph.rules import OpRules
+from phintys.graph.traversal import io_toposort
+from phintys.graph.variable import Constant
+from phintys.tensor.shapes import ShapeI
+
+if TYPE_CHECKING:
+    from phintys.graph.apply import Apply
+    from phintys.graph.op import Op
+    from phintys.graph.variable import Variable
+
+    Env = dict[Variable, Any]
+    Rule = Callable[..., Any]
+
+RULES: OpRules[Rule] = OpRules("JAX backend", index.JAX_RULES)
+"""Functions (op, node, trace, *inputs) -> a result, or a list of them for several outputs."""
+
+converts = RULES.register
+
+_MOST_FOLDED = 4096
+_Result = TypeVar("_Result")
+
+
+class NotConvertedError(Exception):
+    """A rule does not cover a node: its expansion is taken, or the host."""
+
+
+class MisfitError(PhintysError, ValueError):
+    """Inputs do not fit together. What the Op itself says of them replaces this error."""
+
+    def __init__(self, node: Apply) -> None:
+        super().__init__(f"{node.op}: the inputs do not fit together, at\n  {node.origin}")
+
+
+class NeedsKnownError(PhintysError, TypeError):
+    """A size depends on values of arrays, and must be computed before the program is compiled."""
+
+    def __init__(self, node: Apply, what: str, variables: Sequence[Variable] = ()) -> None:
+        super().__init__(
+            f"{node.op}: {what} depends on values that a loop, a branch or a function of JAX "
+            "computes. It must be known when the program is compiled for an accelerator: make it "
+            f"constant, or compute it outside. It is used at\n  {node.origin}"
+        )
+        self.node = node
+        self.variables = tuple(variables)
+
+
+class HostRefusedError(PhintysError, TypeError):
+    """A node would run on the host, which the mode refuses."""
+
+
+class Session:
+    """What is known about one program: what its traces have in common.
+
+    Attributes
+    ----------
+    checks
+        Check conditions on traced values.
+    host
+        Allow callbacks.
+    precision
+        Of products of matrices, as JAX names it.
+    known
+        Sizes that were computed beforehand.
+    failures
+        For each code, from 1, the node and a function that makes the error.
+    hosted
+        Nodes, or names of scalar functions, that run on the host, with the reason.
+    expanded
+        Nodes that were replaced by their Op's expansion.
+    """
+
+    def __init__(self, *, checks: bool, host: bool, precision: str) -> None:
+        self.checks = checks
+        self.host = host
+        self.precision = precision
+        self.known: dict[Variable, Any] = {}
+        self.failures: list[tuple[Apply, Callable[[], Exception]]] = []
+        self.hosted: dict[str, tuple[int, str]] = {}
+        self.expanded: dict[str, int] = {}
+        self._derived: dict[Hashable, Any] = {}
+
+    def start(self) -> None:
+        """Forget what the last trace has found."""
+        self.failures = []
+        self.hosted = {}
+        self.expanded = {}
+
+    def share_derived(self, other: Session) -> None:
+        """Use the symbolic sizes of another session of the same program."""
+        self._derived = other._derived
+
+    def derived(self, key: Hashable, make: Callable[[], _Result]) -> _Result:
+        """Return something symbolic that a rule needs for a node, made once for the program."""
+        if key not in self._derived:
+            self._derived[key] = make()
+        return self._derived[key]
+
+    def use_host(self, name: str, node: Apply, reason: str) -> None:
+        """Count a callback.
+
+        Raises
+        ------
+        HostRefusedError
+            The mode refuses them.
+        """
+        if not self.host:
+            msg = (
+                f"{name} would run on the host, since {reason}, and the mode says host='refuse'. "
+                "Write it with other functions, add a rule, or allow the host with "
+                f"phintys.jax.mode(host='allow'). It is used at\n  {node.origin}"
+            )
+            raise HostRefusedError(msg)
+        count, _ = self.hosted.get(name, (0, ""))
+        self.hosted[name] = (count + 1, reason)
+
+
+class Trace:
+    """One walk: the values so far, and the codes of the conditions of this scope."""
+
+    def __init__(self, session: Session, depth: int = 0) -> None:
+        self.session = session
+        self.depth = depth
+        self.env: Env = {}
+        self._codes: list[Any] = []
+
+    def inner(self) -> Trace:
+        """Return a trace for the graph of a loop or branch, whose codes are its own."""
+        return Trace(self.session, self.depth + 1)
+
+    @property
+    def code(self) -> Any:
+        """The code of the first failure of this scope."""
+        found: Any = np.int32(0)
+        for code in self._codes:
+            found = jnp.where(found != 0, found, code)
+        return found
+
+    def add_code(self, code: Any) -> None:
+        """Add the code of an inner scope."""
+        if self.session.checks:
+            self._codes.append(code)
+
+    def check(self, holds: Any, node: Apply, make: Callable[[], Exception]) -> None:
+        """State that a condition holds. One that is known to fail is a misfit."""
+        if is_known(holds):
+            if not np.all(holds):
+                raise MisfitError(node)
+        elif self.session.checks:
+            self.session.failures.append((node, make))
+            code = len(self.session.failures)
+            self._codes.append(jnp.where(jnp.all(holds), np.int32(0), np.int32(code)))
+
+    def sizes(self, node: Apply, values: Sequence[Any], what: str = "a size") -> tuple[int, ...]:
+        """Return sizes as integers.
+
+        Parameters
+        ----------
+        node
+            The node, whose last inputs they are.
+        values
+            The values of those inputs.
+        what
+            What the error calls them.
+
+        Raises
+        ------
+        NeedsKnownError
+            One of them is traced.
+        """
+        if not all(is_known(value) for value in values):
+            raise NeedsKnownError(node, what, node.inputs[len(node.inputs) - len(values) :])
+        return tuple(int(value) for value in values)
+
+    def size(self, node: Apply, name: Hashable, what: str, make: Callable[[], Variable]) -> int:
+        """Return the value of a size that no variable of the graph holds.
+
+        Raises
+        ------
+        NeedsKnownError
+            It has not been computed beforehand.
+        """
+        variable = self.session.derived((node, name), make)
+        if variable not in self.session.known:
+            raise NeedsKnownError(node, what, [variable])
+        return int(self.session.known[variable])
+
+    def evaluate(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], values: Sequence[Any]
+    ) -> list[Any]:
+        """Return the values of outputs for values of inputs."""
+        outer, self.env = self.env, dict(zip(inputs, values, strict=True))
+        try:
+            if self.depth == 0:
+                self.env.update(self.session.known)
+            self._compute(outputs)
+            return [value_of(variable, self.env) for variable in outputs]
+        finally:
+            self.env = outer
+
+    def _compute(self, wanted: Sequence[Variable]) -> None:
+        order = io_toposort(list(self.env), list(wanted))
+        certain = _certain_nodes(wanted, self.env, order)
+        for node in order:
+            if node not in certain:
+                continue
+            with jax.named_scope(_scope_of(node)):
+                if isinstance(node.op, Choosing):
+                    results = self._choose(node, node.op)
+                else:
+                    results = self.run(node, [value_of(v, self.env) for v in node.inputs])
+            self.env.update(zip(node.outputs, results, strict=True))
+
+    def run(self, node: Apply, inputs: Sequence[Any]) -> list[Any]:
+        """Return the results of one node."""
+        if node.op.is_copy:
+            return [inputs[0]]
+        if _is_folded(node, inputs):
+            return perform(node, inputs)
+        rule = RULES.find(type(node.op))
+        reason = "it has no rule"
+        if rule is not None:
+            try:
+                result = rule(node.op, node, self, *inputs)
+            except NotConvertedError as refused:
+                reason = str(refused) or "its rule does not cover these inputs"
+            else:
+                return list(result) if isinstance(result, (list, tuple)) else [result]
+        return self._expand(node, inputs) or host_call(self, node, inputs, reason)
+
+    def _expand(self, node: Apply, inputs: Sequence[Any]) -> list[Any] | None:
+        """Return the results by an Op's own graph of other Ops, if it has one."""
+        expansion = getattr(node.op, "expanded", None)
+        if expansion is None:
+            return None
+
+        def make() -> tuple[list[Variable], list[Variable]]:
+            given = [variable.type() for variable in node.inputs]
+            found = expansion(*given)
+            return given, list(found) if isinstance(found, (list, tuple)) else [found]
+
+        given, outputs = self.session.derived((node, "expansion"), make)
+        name = str(node.op)
+        self.session.expanded[name] = self.session.expanded.get(name, 0) + 1
+        inner = self.inner()
+        results = inner.evaluate(given, outputs, inputs)
+        self.add_code(inner.code)
+        return results
+
+    def _choose(self, node: Apply, op: Choosing) -> list[Any]:
+        """Compute one side of a choice, as lazily as the library does."""
+        selector = value_of(op.selector(node), self.env)
+        sides = op.sides(node)
+        env = dict(self.env)
+
+        def side(number: int) -> Callable[[], tuple[Any, ...]]:
+            def run() -> tuple[Any, ...]:
+                inner = self.inner()
+                inner.env = dict(env)
+                wanted = [node.inputs[position] for position in sides[number]]
+                inner._compute(wanted)
+                values = [jnp.asarray(value_of(variable, inner.env)) for variable in wanted]
+                return (*values, jnp.asarray(inner.code, "int32"))
+
+            return run
+
+        if is_known(selector):
+            wanted = [node.inputs[position] for position in sides[op.chosen(selector)]]
+            self._compute(wanted)
+            return [value_of(variable, self.env) for variable in wanted]
+        shapes = [[r.shape for r in jax.eval_shape(side(number))] for number in range(len(sides))]
+        if any(shape != shapes[0] for shape in shapes):
+            raise NeedsKnownError(node, "the shape of the result", [op.selector(node)])
+        position = jnp.where(selector != 0, op.chosen(np.asarray(1)), op.chosen(np.asarray(0)))
+        *values, code = jax.lax.switch(position, [side(number) for number in range(len(sides))])
+        self.add_code(code)
+        return values
+
+
+def is_known(value: Any) -> bool:
+    """Return whether a value is a NumPy array or number, not one of JAX."""
+    return isinstance(value, (np.ndarray, np.generic, bool))
+
+
+def value_of(variable: Variable, env: Env) -> Any:
+    """Return the value of a variable that has been computed, or of a constant."""
+    if variable in env:
+        return env[variable]
+    assert isinstance(variable, Constant)
+    return np.asarray(variable.data)
+
+
+def perform(node: Apply, inputs: Sequence[Any]) -> list[Any]:
+    """Return the results of a node by its own method, in NumPy."""
+    cells: list[list[Any]] = [[None] for _ in node.outputs]
+    with np.errstate(all="ignore"):
+        node.op.perform(node, [np.asarray(value) for value in inputs], cells)
+    return [cell[0] for cell in cells]
+
+
+def _is_folded(node: Apply, inputs: Sequence[Any]) -> bool:
+    """Return whether a node runs while its graph is traced; never what makes large values."""
+    if not all(is_known(value) for value in inputs) or hasattr(node.op, "fgraph"):
+        return False
+    if not node.inputs or sum(np.size(value) for value in inputs) > _MOST_FOLDED:
+        return False
+    return not getattr(RULES.find(type(node.op)), "makes_large", False)
+
+
+def makes_large(rule: Callable[..., _Result]) -> Callable[..., _Result]:
+    """Mark the rule of an Op whose results may be much larger than its inputs."""
+    rule.makes_large = True  # pyright: ignore[reportFunctionMemberAccess]
+    return rule
+
+
+def _certain_nodes(wanted: Sequence[Variable], env: Env, order: Sequence[Apply]) -> set[Apply]:
+    """Return the nodes that are needed whatever is chosen."""
+    nodes = set(order)
+    if not any(isinstance(node.op, Choosing) for node in order):
+        return nodes
+    found: set[Apply] = set()
+    left = [v.owner for v in wanted if v not in env]
+    while left:
+        node = left.pop()
+        if node is None or node in found or node not in nodes:
+            continue
+        found.add(node)
+        guarded: set[int] = set()
+        if isinstance(node.op, Choosing):
+            guarded = {position for side in node.op.sides(node) for position in side}
+        left += [v.owner for i, v in enumerate(node.inputs) if i not in guarded and v not in env]
+    return found
+
+
+def _scope_of(node: Apply) -> str:
+    """Return the name under which profilers of JAX show a node."""
+    scalar = getattr(node.op, "scalar_op", "")
+    text = f"{type(node.op).__name__}_{scalar}" if len(str(scalar)) <= 20 else "Elemwise"
+    return "".join(c if c.isalnum() or c == "_" else "_" for c in text)
+
+
+# ---- the host ------------------------------------------------------------------------------------
+
+
+def host_call(trace: Trace, node: Apply, inputs: Sequence[Any], reason: str) -> list[Any]:
+    """Run ``perform`` of a node on the host, in a callback."""
+    trace.session.use_host(_host_name(node.op), node, reason)
+    shapes = _output_shapes(trace, node, inputs)
+    types = [output.type for output in node.outputs]
+    dtypes = [np.dtype(t.dtype) for t in types]  # pyright: ignore[reportAttributeAccessIssue]
+    specs = [jax.ShapeDtypeStruct(s, d) for s, d in zip(shapes, dtypes, strict=True)]
+
+    def on_host(*values: Any) -> tuple[Any, ...]:
+        results = perform(node, [np.array(value) for value in values])
+        return tuple(np.asarray(r, d) for r, d in zip(results, dtypes, strict=True))
+
+    return list(jax.pure_callback(on_host, tuple(specs), *inputs, vmap_method="sequential"))
+
+
+def _host_name(op: Op) -> str:
+    return type(op).__name__
+
+
+def _output_shapes(trace: Trace, node: Apply, inputs: Sequence[Any]) -> list[tuple[int, ...]]:
+    """Return the shapes of the results of a node, by its type or its shape rule."""
+    static = [getattr(output.type, "shape", None) for output in node.outputs]
+    if all(shape is not None and None not in shape for shape in static):
+        return static  # pyright: ignore[reportReturnType]
+
+    def make() -> list[Variable]:
+        given = [tuple(ShapeI(d)(v) for d in range(_rank(v))) for v in node.inputs]
+        from_sizes = node.op.infer_shape(None, node, given)
+        return [size for shape in from_sizes for size in shape]
+
+    sizes = trace.session.derived((node, "shape"), make)
+    symbolic = [size for size in sizes if not isinstance(size, (int, np.integer))]
+    inner = trace.inner()
+    found = iter(inner.evaluate(node.inputs, symbolic, inputs))
+    values = [size if isinstance(size, (int, np.integer)) else next(found) for size in sizes]
+    unknown = [
+        size
+        for size, value in zip(sizes, values, strict=True)
+        if not isinstance(value, int) and not is_known(value)
+    ]
+    if unknown:
+        raise NeedsKnownError(node, "the shape of the result", unknown)
+    numbers = iter(values)
+    return [tuple(int(next(numbers)) for _ in range(_rank(o))) for o in node.outputs]
+
+
+def _rank(variable: Variable) -> int:
+    return int(getattr(variable.type, "ndim", 0))
