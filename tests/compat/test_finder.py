@@ -368,7 +368,8 @@ def test_flags_from_the_environment(tmp_path, flags, expected):
     script = tmp_path / "flags.py"
     script.write_text(FLAGS)
     command = [sys.executable, "-m", "phintys.compat", str(script), flags]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    environment = {name: x for name, x in os.environ.items() if name != "PHINTYS_FLAGS"}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     assert done.stdout.split("\n")[:2] == expected.rsplit(" ", 1), done.stderr
 
 
