@@ -11,6 +11,7 @@ import sys
 from functools import cache
 from typing import Any
 
+from phintys._base.capsules import read_capsule
 from phintys._base.errors import MethodNotDefinedError
 from phintys._base.records import record
 from phintys._base.uninterrupted import import_whole
@@ -144,12 +145,10 @@ def _missing(external: External) -> MethodNotDefinedError:
     )
 
 
-def read_capsule(capsule: Any) -> tuple[str, int]:
-    """Return the name of a capsule, which is a C signature, and the address in it."""
-    api = ctypes.pythonapi
-    name_of = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(("PyCapsule_GetName", api))
-    pointer_of = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
-        ("PyCapsule_GetPointer", api)
-    )
-    name = name_of(capsule)
-    return name.decode(), int(pointer_of(capsule, name))
+# ---- functions of users --------------------------------------------------------------------------
+
+USER_PREFIX = "phintys_user_"
+"""How the symbols of functions of users begin; :mod:`.user_functions` makes and reads them."""
+
+LOCAL_PREFIX = f"{USER_PREFIX}local_"
+"""How the symbols of those begin that only this process knows."""

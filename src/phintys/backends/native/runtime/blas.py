@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 
 from phintys._base.caches import Once
+from phintys._base.capsules import read_capsule
 from phintys._base.errors import MethodNotDefinedError
 from phintys._base.uninterrupted import import_whole, run_whole
-from phintys.backends.native.assembler.externals import read_capsule
 from phintys.backends.native.routines.blas_threads import BLAS_THREADS, BLAS_THREADS_SYMBOL
 
 _PREFIX = "phintys_"
