@@ -198,7 +198,7 @@ class NativeCall(MatrixOp):
     def L_op(
         self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
     ) -> list[Any]:
-        """Return what the pullback, or the graph, says for each item, summed where one repeats."""
+        """Apply the pullback, or that of the graph, to each item; sum over those that share an input."""
         rule = self.pullback or (self.graph and self._pull_graph)
         if rule is None:
             reason = "pass pullback= or graph= to phintys.native.call"
@@ -218,7 +218,7 @@ class NativeCall(MatrixOp):
         ]
 
     def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
-        """Return what the pushforward, or the graph, says for each item."""
+        """Apply the pushforward, or that of the graph, to each item."""
         rule = self.pushforward or (self.graph and self._push_graph)
         if rule is None:
             msg = f"{self} has no pushforward: pass pushforward= to phintys.native.call."

@@ -8,6 +8,7 @@ from phintys.backends.native.assembler.control import when
 from phintys.backends.native.assembler.types import INT32, INT64, VOID, type_of
 from phintys.backends.native.limits import UNKNOWN_NANOSECONDS
 from phintys.backends.native.routines.range_function import OneIteration, RangeFunction
+from phintys.backends.native.routines.stacks import _NO_FAILURE, _STATUS_BITS
 from phintys.backends.native.steps.call import LibraryCall, Routine
 
 if TYPE_CHECKING:
@@ -15,10 +16,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.costs import Costs
     from phintys.backends.native.polynomials import Polynomial
     from phintys.backends.native.steps.call import CallExplainer, CallWriter
-
-_NO_FAILURE = 2**63 - 1
-_STATUS_BITS = 31
-"""A failure is a position and a status in one number, so that the first one is the least."""
 
 
 class UserFunction(Routine):
