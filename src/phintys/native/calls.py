@@ -198,7 +198,7 @@ class NativeCall(MatrixOp):
     def L_op(
         self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
     ) -> list[Any]:
-        """Apply the pullback, or that of the graph, to each item; sum over those that share an input."""
+        """Apply the pullback, or that of the graph, to items; sum where they share an input."""
         rule = self.pullback or (self.graph and self._pull_graph)
         if rule is None:
             reason = "pass pullback= or graph= to phintys.native.call"
