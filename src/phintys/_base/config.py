@@ -260,7 +260,7 @@ class Config:
         "a command, 'auto', or '' for none",
         lambda _: True,
         doc=(
-            "The C++ compiler for Ops with C code: 'auto' finds one, '' uses none, so that such Ops "
+            "The C++ compiler for Ops with C code: 'auto' finds one; '' is none, so that such Ops "
             "run in Python."
         ),
     )

@@ -213,7 +213,9 @@ class ExternalCOp(COp):
         pieces = re.split(r"^#section[ \t]+(\w+)[ \t]*$", text, flags=re.MULTILINE)
         if len(pieces) == 1:
             pieces = ["", "support_code_apply", text]
-        if pieces[0].strip() and not re.fullmatch(r"(\s|//[^\n]*|/\*.*?\*/)*", pieces[0], re.DOTALL):
+        if pieces[0].strip() and not re.fullmatch(
+            r"(\s|//[^\n]*|/\*.*?\*/)*", pieces[0], re.DOTALL
+        ):
             msg = f"{path}: there must be no code before the first #section."
             raise OpContractError(msg)
         for name, body in zip(pieces[1::2], pieces[2::2], strict=True):

@@ -12,16 +12,15 @@ from phintys._base.config import config
 from phintys._base.copies import copied
 from phintys._base.dropped import WeakValues
 from phintys._base.errors import TypeContractError
-from phintys._base.late import LateModule
 from phintys._base.locks import ProcessLock
 from phintys.graph.type import Type
 from phintys.graph.variable import Variable
 from phintys.tensor._operators import operators
 
 if TYPE_CHECKING:
-    from phintys.graph import c_types
     from collections.abc import Iterable, Sequence
 
+    from phintys.graph import c_types
     from phintys.tensor.variable import TensorVariable
 
 MOST_DIMS = 64

@@ -165,7 +165,10 @@ def _error(text: str, messages: str, source: str, called: str) -> CCodeError:
     """Return the error of the compiler, with the lines of the code."""
     lines = text.splitlines()
     plain = messages.replace(source, "code").strip()
-    numbers = [int(found) for found in re.findall(r"^code:(\d+):(?:\d+:)? (?:fatal )?error", plain, re.MULTILINE)]
+    numbers = [
+        int(found)
+        for found in re.findall(r"^code:(\d+):(?:\d+:)? (?:fatal )?error", plain, re.MULTILINE)
+    ]
     shown = sorted({near for at in numbers[:5] for near in range(at - _CONTEXT, at + _CONTEXT + 1)})
     code = "\n".join(f"{at:5} | {lines[at - 1]}" for at in shown if 0 < at <= len(lines))
     return CCodeError(f"The C code of {called} does not compile:\n{plain}\n{code}".rstrip())

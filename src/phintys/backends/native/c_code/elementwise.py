@@ -48,9 +48,7 @@ class ElementwiseLoop(COp):
         lines = [f"npy_intp sizes[{max(ndim, 1)}];"]
         for axis in range(ndim):
             wide = [
-                one
-                for one, x in zip(input_names, inputs, strict=True)
-                if x.type.shape[axis] != 1
+                one for one, x in zip(input_names, inputs, strict=True) if x.type.shape[axis] != 1
             ]
             first = f"PyArray_DIM({wide[0]}, {axis})" if wide else "1"
             lines.append(f"sizes[{axis}] = {first};")

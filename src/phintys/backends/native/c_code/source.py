@@ -58,7 +58,7 @@ static PyObject *phintys_result(
 """
 
 
-def source_of(node: Apply, op: Any, constant_params: Any = None) -> str:
+def source_of(node: Apply, op: Any) -> str:
     """Return the source of a node.
 
     Parameters
@@ -82,7 +82,10 @@ def source_of(node: Apply, op: Any, constant_params: Any = None) -> str:
     blocks.code(
         called(op, "c_code", node, NAME, ins, outs, sub) or "",
         called(op, "c_code_cleanup", node, NAME, ins, outs, sub) or "",
-        [called(c_type_of(v.type), "c_sync", one, sub) or "" for one, v in zip(outs, node.outputs, strict=True)],
+        [
+            called(c_type_of(v.type), "c_sync", one, sub) or ""
+            for one, v in zip(outs, node.outputs, strict=True)
+        ],
     )
     parts = [
         "#define PY_SSIZE_T_CLEAN",
@@ -100,7 +103,14 @@ def source_of(node: Apply, op: Any, constant_params: Any = None) -> str:
         "int failure = 0;",
         "py_given_params = given; Py_XINCREF(given);",
         "{",
-        called(op, "c_init_code_struct", node, NAME, {"fail": _FAIL.format(0), "id": 0, "params": "given"}) or "",
+        called(
+            op,
+            "c_init_code_struct",
+            node,
+            NAME,
+            {"fail": _FAIL.format(0), "id": 0, "params": "given"},
+        )
+        or "",
         "}",
         "goto label_0; label_0: ;",
         "return failure;",
@@ -195,8 +205,8 @@ def _returned(node: Apply, op: Any, outs: Sequence[str]) -> list[str]:
     count = len(outs)
     lines = [
         "PyObject *made = NULL;",
-        'if (failure && !PyErr_Occurred()) PyErr_SetString(PyExc_RuntimeError, '
-        f'"The C code of {name} failed without an exception.");',
+        "if (failure && !PyErr_Occurred())",
+        f'PyErr_SetString(PyExc_RuntimeError, "The C code of {name} failed without an exception.");',
         f"if (!failure && !PyErr_Occurred()) made = PyTuple_New({count});",
     ]
     shared = {*op.view_map, *op.destroy_map}
@@ -212,9 +222,8 @@ def _returned(node: Apply, op: Any, outs: Sequence[str]) -> list[str]:
                 "else Py_CLEAR(made); }"
             )
         else:
-            lines.append(
-                f"if (made) {{ Py_XINCREF(results[{at}]); PyTuple_SET_ITEM(made, {at}, results[{at}]); }}"
-            )
+            one = f"results[{at}]"
+            lines.append(f"if (made) {{ Py_XINCREF({one}); PyTuple_SET_ITEM(made, {at}, {one}); }}")
     lines += [f"Py_XDECREF(results[{at}]);" for at in range(count)]
     return [*lines, "return made;"]
 
@@ -296,7 +305,8 @@ static PyObject *phintys_make(PyObject *module, PyObject *params)
     return function;
 }}
 
-static PyMethodDef phintys_methods[] = {{{{"make", phintys_make, METH_O, NULL}}, {{NULL, NULL, 0, NULL}}}};
+static PyMethodDef phintys_methods[] = {{
+    {{"make", phintys_make, METH_O, NULL}}, {{NULL, NULL, 0, NULL}}}};
 static PyModuleDef phintys_module = {{
     PyModuleDef_HEAD_INIT, "{name}", NULL, -1, phintys_methods, NULL, NULL, NULL, NULL}};
 

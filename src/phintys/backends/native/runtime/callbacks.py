@@ -197,6 +197,19 @@ class Callbacks:
         state.done.add(number)
         return results
 
+    def c_function(self, number: int) -> Callable[..., tuple[Any, ...]] | None:
+        """Return a function that runs the C code of a node, if it has some that is used."""
+        node = self.nodes[number]
+        return c_thunks.function_if_used(node) if may_have_c_code(node) else None
+
+    def explain(self, number: int, call: int, error: Exception, *values: Any) -> None:
+        """Add notes to an error of C code that native code has called itself."""
+        node = self.nodes[number]
+        cells = {x: [value] for x, value in zip(node.inputs, values, strict=True)}
+        diagnosis.explain_failure(error, node, cells)
+        if self._explain is not None:
+            self._explain(call, number, error)
+
     def finish(self, state: CallbackState) -> None:
         """Take back the state of a successful call; others are dropped."""
         state.done.clear()
