@@ -55,7 +55,12 @@ class COp(Op):
     """The Type of what :meth:`get_params` returns; C code knows it by ``sub["params"]``."""
 
     def get_params(self, node: Apply) -> Any:
-        """Return a value that C code reads, of the ``params_type``."""
+        """Return a value that C code reads, of the ``params_type``.
+
+        By default the fields of a ``ParamsType`` are the attributes of the Op.
+        """
+        if hasattr(self.params_type, "get_params"):
+            return self.params_type.get_params(self)
         msg = f"{self} has a params_type: define get_params(node), which returns its value."
         raise MethodNotDefinedError(msg)
 

@@ -12,6 +12,7 @@ from phintys._base.config import config
 from phintys._base.copies import copied
 from phintys._base.dropped import WeakValues
 from phintys._base.errors import TypeContractError
+from phintys._base.late import LateModule
 from phintys._base.locks import ProcessLock
 from phintys.graph.type import Type
 from phintys.graph.variable import Variable
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
     from phintys.graph import c_types
     from phintys.tensor.variable import TensorVariable
+else:
+    c_types = LateModule("phintys.graph.c_types")
 
 MOST_DIMS = 64
 """Maximum number of dimensions of an array of NumPy."""

@@ -54,7 +54,7 @@ class ElementwiseLoop(COp):
             lines.append(f"sizes[{axis}] = {first};")
             lines += [
                 f"if (PyArray_DIM({other}, {axis}) != sizes[{axis}]) {{ PyErr_Format("
-                f'PyExc_ValueError, "%s: dimension {axis}: %zd and %zd", "{self.op}", '
+                f'PyExc_ValueError, "%U: dimension {axis}: %zd and %zd", phintys_name, '
                 f"sizes[{axis}], PyArray_DIM({other}, {axis})); {sub['fail']} }}"
                 for other in wide[1:]
             ]

@@ -22,24 +22,24 @@ NAME = "phintys_c_code"
 
 _HEAD = r"""
 static PyObject *phintys_result(
-    PyObject *value, const char *op, int number, int type, int ndim, const npy_intp *sizes,
+    PyObject *value, PyObject *op, int number, int type, int ndim, const npy_intp *sizes,
     int may_share)
 {
     if (!value || value == Py_None) {
-        PyErr_Format(PyExc_RuntimeError, "The C code of %s must set output %d.", op, number);
+        PyErr_Format(PyExc_RuntimeError, "The C code of %U must set output %d.", op, number);
         return NULL;
     }
     PyArrayObject *array = (PyArrayObject *)value;
     if (!PyArray_Check(value) || PyArray_TYPE(array) != type || PyArray_NDIM(array) != ndim) {
         PyErr_Format(PyExc_TypeError,
-            "The C code of %s must set output %d to an array of rank %d and the dtype of its type.",
+            "The C code of %U must set output %d to an array of rank %d and the dtype of its type.",
             op, number, ndim);
         return NULL;
     }
     for (int axis = 0; axis < ndim; axis++) {
         if (sizes[axis] >= 0 && sizes[axis] != PyArray_DIM(array, axis)) {
             PyErr_Format(PyExc_ValueError,
-                "The C code of %s set output %d to an array of size %zd along axis %d; its type "
+                "The C code of %U set output %d to an array of size %zd along axis %d; its type "
                 "has %zd.", op, number, PyArray_DIM(array, axis), axis, sizes[axis]);
             return NULL;
         }
@@ -73,14 +73,17 @@ def source_of(node: Apply, op: Any) -> str:
     params = getattr(op, "params_type", None)
     blocks = _Blocks()
     for at, (one, variable) in enumerate(zip(ins, node.inputs, strict=True)):
-        blocks.enter(one, variable.type, f"args[{at}]", is_given=True)
+        blocks.enter(one, variable.type, f"phintys_args[{at}]", is_given=True)
     for one, variable in zip(outs, node.outputs, strict=True):
         blocks.enter(one, variable.type, "Py_None", is_given=False)
     if params is not None:
         blocks.enter("params", params, "py_given_params", is_given=True)
     sub = blocks.sub() | ({} if params is None else {"params": "params"})
+    code = called(op, "c_code", node, NAME, ins, outs, sub)
+    if code is None:
+        raise NotImplementedError
     blocks.code(
-        called(op, "c_code", node, NAME, ins, outs, sub) or "",
+        code,
         called(op, "c_code_cleanup", node, NAME, ins, outs, sub) or "",
         [
             called(c_type_of(v.type), "c_sync", one, sub) or ""
@@ -96,36 +99,28 @@ def source_of(node: Apply, op: Any) -> str:
         called(op, "c_support_code_apply", node, NAME) or "",
         "namespace {",
         "struct State {",
-        "PyObject *py_given_params;",
+        "PyObject *py_given_params, *phintys_name;",
         called(op, "c_support_code_struct", node, NAME) or "",
-        "int init(PyObject *given)",
+        "int init(PyObject *its_name, PyObject *given)",
         "{",
-        "int failure = 0;",
+        "int phintys_failure = 0;",
         "py_given_params = given; Py_XINCREF(given);",
-        "{",
-        called(
-            op,
-            "c_init_code_struct",
-            node,
-            NAME,
-            {"fail": _FAIL.format(0), "id": 0, "params": "given"},
-        )
-        or "",
-        "}",
-        "goto label_0; label_0: ;",
-        "return failure;",
+        "phintys_name = its_name; Py_INCREF(phintys_name);",
+        *_init_of_struct(node, op, params),
+        "return phintys_failure;",
         "}",
         "void clear()",
         "{",
         called(op, "c_cleanup_code_struct", node, NAME) or "",
         "Py_XDECREF(py_given_params);",
+        "Py_DECREF(phintys_name);",
         "}",
-        "PyObject *run(PyObject *const *args)",
+        "PyObject *run(PyObject *const *phintys_args)",
         "{",
-        "int failure = 0;",
-        f"PyObject *results[{len(outs) or 1}] = {{NULL}};",
+        "int phintys_failure = 0;",
+        f"PyObject *phintys_results[{len(outs) or 1}] = {{NULL}};",
         *blocks.lines(),
-        *_returned(node, op, outs),
+        *_returned(node, outs),
         "}",
         "};",
         "}",
@@ -134,7 +129,17 @@ def source_of(node: Apply, op: Any) -> str:
     return "\n".join(parts)
 
 
-_FAIL = "{{ failure = 1; goto label_{}; }}"
+def _init_of_struct(node: Apply, op: Any, params: Any) -> list[str]:
+    """Return the code that initializes what calls share, which may read the parameters."""
+    blocks = _Blocks()
+    if params is not None:
+        blocks.enter("params", params, "py_given_params", is_given=True)
+    sub = blocks.sub() | ({} if params is None else {"params": "params"})
+    blocks.code(called(op, "c_init_code_struct", node, NAME, sub) or "", "", ())
+    return blocks.lines()
+
+
+_FAIL = "{{ phintys_failure = 1; goto label_{}; }}"
 
 
 class _Blocks:
@@ -163,7 +168,11 @@ class _Blocks:
             "{",
         ]
         label = self._depth
-        result = "" if is_given else f"results[{int(name[1:]) - 1}] = py_{name}; py_{name} = NULL;"
+        result = (
+            ""
+            if is_given
+            else f"phintys_results[{int(name[1:]) - 1}] = py_{name}; py_{name} = NULL;"
+        )
         self._end.append(
             "\n".join(
                 [
@@ -189,7 +198,7 @@ class _Blocks:
             "{",
             cleanup,
             "}",
-            "if (!failure) {",
+            "if (!phintys_failure) {",
             *syncs,
             "}",
         ]
@@ -199,15 +208,15 @@ class _Blocks:
         return [*self._begin, *reversed(self._end)]
 
 
-def _returned(node: Apply, op: Any, outs: Sequence[str]) -> list[str]:
+def _returned(node: Apply, outs: Sequence[str]) -> list[str]:
     """Return code that makes a tuple of the results, or fails."""
-    name = str(op).replace("\\", " ").replace('"', "'").replace("\n", " ")
-    count = len(outs)
+    op, count = node.op, len(outs)
     lines = [
         "PyObject *made = NULL;",
-        "if (failure && !PyErr_Occurred())",
-        f'PyErr_SetString(PyExc_RuntimeError, "The C code of {name} failed without an exception.");',
-        f"if (!failure && !PyErr_Occurred()) made = PyTuple_New({count});",
+        "if (phintys_failure && !PyErr_Occurred())",
+        'PyErr_Format(PyExc_RuntimeError, "The C code of %U failed without an exception.",',
+        "phintys_name);",
+        f"if (!phintys_failure && !PyErr_Occurred()) made = PyTuple_New({count});",
     ]
     shared = {*op.view_map, *op.destroy_map}
     for at, variable in enumerate(node.outputs):
@@ -217,14 +226,14 @@ def _returned(node: Apply, op: Any, outs: Sequence[str]) -> list[str]:
             sizes = ", ".join("-1" if one is None else str(one) for one in kind.shape) or "-1"
             lines.append(
                 f"if (made) {{ static const npy_intp sizes[] = {{{sizes}}}; PyObject *one = "
-                f'phintys_result(results[{at}], "{name}", {at}, {number}, {kind.ndim}, sizes, '
-                f"{int(at in shared)}); if (one) PyTuple_SET_ITEM(made, {at}, one); "
+                f"phintys_result(phintys_results[{at}], phintys_name, {at}, {number}, {kind.ndim}, "
+                f"sizes, {int(at in shared)}); if (one) PyTuple_SET_ITEM(made, {at}, one); "
                 "else Py_CLEAR(made); }"
             )
         else:
-            one = f"results[{at}]"
+            one = f"phintys_results[{at}]"
             lines.append(f"if (made) {{ Py_XINCREF({one}); PyTuple_SET_ITEM(made, {at}, {one}); }}")
-    lines += [f"Py_XDECREF(results[{at}]);" for at in range(count)]
+    lines += [f"Py_XDECREF(phintys_results[{at}]);" for at in range(count)]
     return [*lines, "return made;"]
 
 
@@ -288,11 +297,13 @@ static PyObject *phintys_run(PyObject *self, PyObject *const *args, Py_ssize_t c
 static PyMethodDef phintys_method = {{
     "run", (PyCFunction)(void (*)(void))phintys_run, METH_FASTCALL, NULL}};
 
-static PyObject *phintys_make(PyObject *module, PyObject *params)
+static PyObject *phintys_make(PyObject *module, PyObject *args)
 {{
+    PyObject *name, *params;
+    if (!PyArg_ParseTuple(args, "UO", &name, &params)) return NULL;
     State *state = new (std::nothrow) State();
     if (!state) return PyErr_NoMemory();
-    if (state->init(params == Py_None ? NULL : params)) {{
+    if (state->init(name, params == Py_None ? NULL : params)) {{
         delete state;
         if (!PyErr_Occurred())
             PyErr_SetString(PyExc_RuntimeError, "c_init_code_struct failed without an exception");
@@ -306,7 +317,7 @@ static PyObject *phintys_make(PyObject *module, PyObject *params)
 }}
 
 static PyMethodDef phintys_methods[] = {{
-    {{"make", phintys_make, METH_O, NULL}}, {{NULL, NULL, 0, NULL}}}};
+    {{"make", phintys_make, METH_VARARGS, NULL}}, {{NULL, NULL, 0, NULL}}}};
 static PyModuleDef phintys_module = {{
     PyModuleDef_HEAD_INIT, "{name}", NULL, -1, phintys_methods, NULL, NULL, NULL, NULL}};
 

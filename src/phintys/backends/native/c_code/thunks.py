@@ -101,10 +101,11 @@ def function_of(node: Apply) -> Function:
         module = module_of(build, str(node.op))
     except CCodeError as error:
         raise _located(error, node) from None
-    params = op.get_params(node) if getattr(op, "params_type", None) is not None else None
-    if params is not None:
-        params = op.params_type.filter(params, strict=False)
-    return module.make(params)
+    kind = getattr(op, "params_type", None)
+    if kind is None:
+        return module.make(str(node.op), None)
+    given = op.get_params(node) if hasattr(op, "get_params") else kind.get_params(op)
+    return module.make(str(node.op), kind.filter(given))
 
 
 def _located(error: CCodeError, node: Apply) -> CCodeError:

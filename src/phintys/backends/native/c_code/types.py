@@ -5,7 +5,9 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from phintys.graph.c_op import called
 from phintys.graph.c_types import c_names
+from phintys.graph.params_type import ParamsType
 from phintys.scalar.type import ScalarType
 
 if TYPE_CHECKING:
@@ -17,6 +19,8 @@ def c_type_of(type: Type) -> Any:
     """Return what has the C code of a Type: itself, or what stands for one that has none."""
     if hasattr(type, "c_declare"):
         return type
+    if isinstance(type, ParamsType):
+        return _CParams(type)
     if isinstance(type, ScalarType):
         return _CNumber(type)
     return _CArray(type) if type.holds_arrays else _CObject(type)
@@ -131,3 +135,58 @@ class _CObject(_Standard):
 
     def c_cleanup(self, name: str, sub: Any) -> str:
         return f"Py_XDECREF({name}); {name} = NULL;"
+
+
+class _CParams(_Standard):
+    """A pointer to a structure, with a member for each field."""
+
+    _structure = "phintys_params"
+
+    def _members(self, method: str, fail: str) -> str:
+        """Return the code of all fields."""
+        sub = {"fail": fail, "id": 0}
+        kinds = self._type.fields.items()
+        return "\n".join(called(c_type_of(kind), method, name, sub) or "" for name, kind in kinds)
+
+    def c_support_code(self, **kwargs: Any) -> str:
+        fields = self._type.fields
+        objects = "\n".join(f"PyObject *py_{name} = NULL;" for name in fields)
+        taken = "\n".join(
+            f'py_{name} = PyObject_GetAttrString(given, "{name}"); if (!py_{name}) return 1;'
+            for name in fields
+        )
+        dropped = "\n".join(f"Py_CLEAR(py_{name});" for name in fields)
+        return f"""
+struct {self._structure} {{
+{objects}
+{self._members("c_declare", "return 1;")}
+int extract(PyObject *given)
+{{
+{taken}
+{self._members("c_extract", "return 1;")}
+return 0;
+}}
+~{self._structure}()
+{{
+{self._members("c_cleanup", "return;")}
+{dropped}
+}}
+}};
+"""
+
+    def c_headers(self, **kwargs: Any) -> list[str]:
+        found = (called(c_type_of(one), "c_headers") or [] for one in self._type.fields.values())
+        return [header for headers in found for header in headers]
+
+    def c_declare(self, name: str, sub: Any) -> str:
+        return f"{self._structure} *{name} = NULL;"
+
+    def c_extract(self, name: str, sub: dict[str, Any]) -> str:
+        return f"""
+{name} = new (std::nothrow) {self._structure}();
+if (!{name}) {{ PyErr_NoMemory(); {sub["fail"]} }}
+if ({name}->extract(py_{name})) {sub["fail"]}
+"""
+
+    def c_cleanup(self, name: str, sub: Any) -> str:
+        return f"delete {name}; {name} = NULL;"
