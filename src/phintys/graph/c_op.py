@@ -310,7 +310,7 @@ class ExternalCOp(COp):
                 _, c_type, number = specs()
                 macros[f"DTYPE_{role}_{at}"] = c_type
                 macros[f"TYPENUM_{role}_{at}"] = number
-                macros[f"ITEMSIZE_{role}_{at}"] = str(variable.type.numpy_dtype.itemsize)
+                macros[f"ITEMSIZE_{role}_{at}"] = f"sizeof({c_type})"
         macros |= {f"INPUT_{at}": one for at, one in enumerate(inputs)}
         macros |= {f"OUTPUT_{at}": one for at, one in enumerate(outputs)}
         if sub is not None:

@@ -9,14 +9,19 @@ from __future__ import annotations
 import ctypes
 import sys
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from phintys._base.capsules import read_capsule
 from phintys._base.errors import MethodNotDefinedError
+from phintys._base.late import LateModule
 from phintys._base.records import record
 from phintys._base.uninterrupted import import_whole
 from phintys.scalar.row_kinds import FloatRow
 from phintys.scalar.table import SCALAR_OPS
+
+if TYPE_CHECKING:
+    from phintys._base import capsules
+else:
+    capsules = LateModule("phintys._base.capsules")
 
 
 @record(frozen=True)
@@ -126,13 +131,13 @@ def _scipy_address(external: External) -> int:
 
     Functions of several types are exported once for each, under numbered names.
     """
-    capsules = import_whole("scipy.special.cython_special").__pyx_capi__
+    functions = import_whole("scipy.special.cython_special").__pyx_capi__
     wanted = f"double ({'double, ' * external.nin}int __pyx_skip_dispatch)"
-    for name, capsule in capsules.items():
+    for name, capsule in functions.items():
         prefix, found, _ = name.rpartition(external.name)
         plain = not prefix or (prefix.startswith("__pyx_fuse_") and prefix[11:].isdecimal())
         if found and name.endswith(external.name) and plain:
-            signature, address = read_capsule(capsule)
+            signature, address = capsules.read_capsule(capsule)
             if signature == wanted:
                 return address
     raise _missing(external)

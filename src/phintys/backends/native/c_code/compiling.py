@@ -27,9 +27,6 @@ from phintys.backends.native.assembler.target import Target
 from phintys.backends.native.c_code.source import NAME
 from phintys.backends.native.runtime.cache import CacheKey, object_cache
 
-_CONTEXT = 3
-"""Lines of the code that are shown before and after one with an error."""
-
 _COMPILERS = ("c++", "g++", "clang++")
 
 
@@ -169,7 +166,7 @@ def _error(text: str, messages: str, source: str, called: str) -> CCodeError:
         int(found)
         for found in re.findall(r"^code:(\d+):(?:\d+:)? (?:fatal )?error", plain, re.MULTILINE)
     ]
-    shown = sorted({near for at in numbers[:5] for near in range(at - _CONTEXT, at + _CONTEXT + 1)})
+    shown = sorted({near for at in numbers[:5] for near in range(at - 3, at + 4)})
     code = "\n".join(f"{at:5} | {lines[at - 1]}" for at in shown if 0 < at <= len(lines))
     return CCodeError(f"The C code of {called} does not compile:\n{plain}\n{code}".rstrip())
 

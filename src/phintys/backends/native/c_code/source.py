@@ -250,7 +250,7 @@ def everything(node: Apply, op: Any) -> list[Any]:
 
 
 def listed(node: Apply, op: Any, method: str) -> list[str]:
-    """Return what the Op and the Types list, each entry once."""
+    """List the entries of the Op and of the Types, each once."""
     found: list[str] = []
     for one in everything(node, op):
         found += called(one, method) or []

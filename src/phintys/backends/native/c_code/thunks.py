@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def coded(node: Apply) -> Any:
-    """Return what has the C code of a node; ``None`` if there is none."""
+    """Return the object with the C code of a node; ``None`` if there is none."""
     op = node.op
     if has_c_code(op):
         return op
@@ -51,7 +51,7 @@ def why_not(node: Apply) -> str | None:
 
 
 def build_of(node: Apply) -> Build | None:
-    """Return what is to be compiled for a node; ``None`` if the Op does not cover it."""
+    """Return the source and the options of a node; ``None`` if the Op does not cover it."""
     op = coded(node)
     try:
         text = source_of(node, op)

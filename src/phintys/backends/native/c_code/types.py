@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @cache
 def c_type_of(type: Type) -> Any:
-    """Return what has the C code of a Type: itself, or what stands for one that has none."""
+    """Return the object with the C code of a Type: itself, or one of the classes below."""
     if hasattr(type, "c_declare"):
         return type
     if isinstance(type, ParamsType):
