@@ -67,7 +67,7 @@ def test_a_name_that_is_not_there(theano):
 
 
 def test_what_is_not_offered_says_so(package):
-    for module in (*MISSING, "link.vm", "link.c.op"):
+    for module in (*MISSING, "link.vm", "link.c.cmodule"):
         parent = module.rpartition(".")[0]
         # The others were in another package, or have modules that are offered.
         if parent in PACKAGES[package] and module not in PACKAGES[package]:

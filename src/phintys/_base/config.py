@@ -255,6 +255,15 @@ class Config:
             "but is as fast as all others. It is read when a function is compiled."
         ),
     )
+    cxx = Option(
+        "auto",
+        "a command, 'auto', or '' for none",
+        lambda _: True,
+        doc=(
+            "The C++ compiler for Ops with C code: 'auto' finds one; '' is none, so that such Ops "
+            "run in Python."
+        ),
+    )
     product_crossover = Option(
         64,
         "an int, 0 or larger",

@@ -8,6 +8,7 @@ BACKENDS: dict[str, str] = {
 
 BATCHING: dict[str, str] = {
     "phintys.control.batching": "Fence GradientMark IfElse OpFromGraph Scan",
+    "phintys.native.calls": "NativeCall",
     "phintys.random.generators.variables": "RandomVariable",
     "phintys.tensor.batching.blockwise": "Blockwise Op",
     "phintys.tensor.batching.elementwise": """
@@ -53,6 +54,7 @@ FACADES: dict[str, dict[str, str]] = {
         "phintys.graph.from_function": "wrap_py",
         "phintys.graph.printing": "debugprint dprint",
         "phintys.inspect": "",
+        "phintys.native": "",
         "phintys.optimize": "",
         "phintys.random": "",
         "phintys.tensor.batching": "vectorize_graph",
@@ -375,6 +377,7 @@ LOWERINGS: dict[str, str] = {
     "phintys.backends.native.lower.solving_by_factors": """
         Det Inv Lstsq Pinv SlogDet Solve Sylvester
         """,
+    "phintys.backends.native.lower.user_functions": "NativeCall",
 }
 """Modules -> the classes of Ops that they lower to native code."""
 
@@ -491,6 +494,7 @@ SCALAR_CODE: dict[str, str] = {
     "phintys.backends.native.assembler.random": """
         FloatBits FloatOfBits RandomWord RareCase Rejection
         """,
+    "phintys.backends.native.assembler.user_functions": "NativeScalar",
 }
 """Modules -> the classes of scalar ops whose code they have."""
 

@@ -474,6 +474,13 @@ _WALKS = _NODES | _here(_OLD, "ancestors graph_inputs")
 
 _REWRITE_GRAPH = {"rewrite_graph": f"{_REWRITERS}:rewrite_graph"}
 
+_C_OPS: dict[str, str] = _here("phintys.graph.c_op", "COp ExternalCOp")
+_PARAMS: dict[str, str] = _here("phintys.graph.params_type", "Params ParamsType")
+_C_OPS_OF_GOF: dict[str, str] = {
+    "CLinkerOp": "phintys.graph.c_op:COp",
+    "COp": "phintys.graph.c_op:ExternalCOp",
+}
+
 _GOF_GRAPH: list[Source] = [
     {
         **_GRAPH,
@@ -527,13 +534,14 @@ _THEANO: dict[str, list[Source]] = {
     "configdefaults": [{"config": f"{_CONFIG}:config"}],
     "compat": [{"OrderedDict": "collections:OrderedDict"}],
     "compat.python2x": [{"OrderedDict": "collections:OrderedDict"}],
-    "gof": [*_GOF_GRAPH, *_REWRITING, *_FEATURES, *_DESTROY],
+    "gof": [*_GOF_GRAPH, *_REWRITING, *_FEATURES, *_DESTROY, _C_OPS_OF_GOF, _PARAMS],
     "gof.destroyhandler": _DESTROY,
     "gof.fg": _GOF_GRAPH,
     "gof.graph": _GOF_GRAPH,
     "gof.null_type": ["phintys.graph.null_type"],
-    "gof.op": _GOF_GRAPH,
+    "gof.op": [*_GOF_GRAPH, _C_OPS_OF_GOF],
     "gof.opt": _REWRITING,
+    "gof.params_type": [_PARAMS],
     "gof.toolbox": _FEATURES,
     "gof.type": _GOF_GRAPH,
     "gof.utils": [_ERRORS],
@@ -593,7 +601,9 @@ _NEWER: dict[str, list[Source]] = {
     "graph.utils": [_ERRORS, _TEST_VALUES],
     "link": [],
     "link.c": [],
-    "link.c.type": [_ANYTHING],
+    "link.c.op": [_C_OPS],
+    "link.c.params_type": [_PARAMS],
+    "link.c.type": [_ANYTHING, {"CType": "phintys.graph:Type"}],
     "tensor.math": _TENSOR,
     "compile.debug": [],
     "compile.debug.debugmode": [{"DebugMode": f"{_MODES}:DebugMode", **_FAULTS}],
@@ -679,7 +689,7 @@ PACKAGES: dict[str, dict[str, list[Source]]] = {
 }
 """For each package, its modules (``""`` is the package itself) and their sources."""
 
-_C_CODE = "C code of Ops: write perform, or make the Op of those that there are"
+_C_CODE = "parts of Theano's compiler of C code: COp, ExternalCOp and ParamsType are there"
 _LINKERS = "linkers: a Mode has a backend"
 _DATABASES = "databases of rewrites: add a rule to a mode, as in get_mode().adding(rule)"
 
@@ -689,7 +699,6 @@ MISSING: dict[str, str] = {
     "gof.cutils": _C_CODE,
     "gof.link": _LINKERS,
     "gof.optdb": _DATABASES,
-    "gof.params_type": _C_CODE,
     "gof.vm": _LINKERS,
     "gpuarray": "code for GPUs",
     "link": _LINKERS,
@@ -714,7 +723,7 @@ What is inside of them is not provided either, except for modules in :data:`PACK
 """
 
 MISSING_NAMES: dict[str, str] = {
-    **dict.fromkeys(("CLinkerOp", "CLinkerType", "COp", "OpenMPOp", "ParamsType"), _C_CODE),
+    **dict.fromkeys(("CLinkerType", "OpenMPOp"), _C_CODE),
     **dict.fromkeys(
         (
             "CLinker",

@@ -29,6 +29,7 @@ from phintys.backends.native.runtime.engine import (
 )
 from phintys.backends.native.runtime.failures import Failures
 from phintys.backends.native.runtime.support import support, trim
+from phintys.backends.native.steps.callback import CCall
 from phintys.backends.native.values import Array
 from phintys.backends.native.writer.programs import emit_program
 from phintys.graph.aliasing import overwrites
@@ -145,6 +146,12 @@ class NativeProgram:
     def fast_call(self, shape: CallShape) -> Callable[..., Any]:
         """Return a builtin function that checks its arguments itself."""
         return self._code.builtin(shape)
+
+    @property
+    def python_nodes(self) -> list[Apply]:
+        """The nodes that are computed by Python code of their Ops."""
+        steps = self._code.layout.callbacks
+        return [step.node for step in steps if not isinstance(step, CCall)]
 
     @property
     def callback_nodes(self) -> list[Apply]:

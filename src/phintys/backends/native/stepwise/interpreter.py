@@ -38,7 +38,7 @@ from phintys.backends.native.runtime.callbacks import plain_array
 from phintys.backends.native.sizes import Arithmetic, Counter, Element, Extent, Fixed
 from phintys.backends.native.steps.branch import Branch
 from phintys.backends.native.steps.call import LibraryCall
-from phintys.backends.native.steps.callback import Callback
+from phintys.backends.native.steps.callback import Callback, CCall
 from phintys.backends.native.steps.check import Check
 from phintys.backends.native.steps.claim import Claim
 from phintys.backends.native.steps.kernel import Kernel
@@ -522,6 +522,7 @@ def _extreme_of_nothing(statement: Statement, value: Numbers, axes: Sequence[int
 _CARRIED_OUT: dict[type[Step], Callable[[Interpreter, Any], None]] = {
     Branch: Interpreter.branch,
     Callback: Interpreter.callback,
+    CCall: Interpreter.callback,
     Check: Interpreter.check,
     Claim: Interpreter.claim,
     Kernel: Interpreter.kernel,
