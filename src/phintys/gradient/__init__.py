@@ -37,6 +37,8 @@ if TYPE_CHECKING:
         zero_grad_,
     )
     from phintys.gradient.numeric import numeric_grad
+    from phintys.gradient.patterns.rules import pattern_of
+    from phintys.gradient.patterns.sparsity import sparsity
     from phintys.gradient.reverse import Lop, grad
     from phintys.gradient.subgraph import subgraph_grad
     from phintys.gradient.values import value_and_grad
@@ -76,7 +78,9 @@ __all__ = [
     "jacobian",
     "null_type",
     "numeric_grad",
+    "pattern_of",
     "pushforward_through_pullback",
+    "sparsity",
     "subgraph_grad",
     "undefined_grad",
     "undefined_grad_",
