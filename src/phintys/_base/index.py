@@ -97,6 +97,7 @@ FACADES: dict[str, dict[str, str]] = {
             undefined_grad undefined_grad_ zero_grad zero_grad_
             """,
         "phintys.gradient.numeric": "numeric_grad",
+        "phintys.gradient.patterns.compressed": "Compressed compressed_hessian compressed_jacobian",
         "phintys.gradient.patterns.rules": "pattern_of",
         "phintys.gradient.patterns.sparsity": "sparsity",
         "phintys.gradient.reverse": "Lop grad",

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @pattern_of(Fence)
 def pattern_of_fence(step: Step) -> list[Sets]:
     """The values themselves."""
-    return step.sets[: step.op.count]
+    return list(step.sets[: step.op.count])
 
 
 @pattern_of(IfElse)
@@ -37,7 +37,7 @@ def pattern_of_branches(step: Step) -> list[Sets]:
     sides = [step.sets[1 : 1 + count], step.sets[1 + count :]]
     condition = step.value(0)
     if condition is not None:
-        return sides[step.op.chosen(condition)]
+        return list(sides[step.op.chosen(condition)])
     return [union(pair) for pair in zip(*sides, strict=True)]
 
 
@@ -200,7 +200,8 @@ class _Loop:
         """Return the sets after any number of steps: unions, until nothing is added."""
         arguments, sizes = self.arguments, self.arguments.step_inputs(self.sizes)
         sequences = [
-            _any_row(sets, size) for sets, size in zip(given.sequences, sizes.sequences, strict=True)
+            _any_row(sets, size)
+            for sets, size in zip(given.sequences, sizes.sequences, strict=True)
         ]
         carried = [
             _any_row(sets, size[0]) for sets, size in zip(given.carried, sizes.carried, strict=True)

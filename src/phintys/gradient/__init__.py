@@ -37,6 +37,11 @@ if TYPE_CHECKING:
         zero_grad_,
     )
     from phintys.gradient.numeric import numeric_grad
+    from phintys.gradient.patterns.compressed import (
+        Compressed,
+        compressed_hessian,
+        compressed_jacobian,
+    )
     from phintys.gradient.patterns.rules import pattern_of
     from phintys.gradient.patterns.sparsity import sparsity
     from phintys.gradient.reverse import Lop, grad
@@ -47,6 +52,7 @@ else:
     __getattr__, __dir__ = late_names(__name__)
 
 __all__ = [
+    "Compressed",
     "ConsiderConstant",
     "CustomGradient",
     "DisconnectedGrad",
@@ -63,6 +69,8 @@ __all__ = [
     "UndefinedGrad",
     "ZeroGrad",
     "checkpoint",
+    "compressed_hessian",
+    "compressed_jacobian",
     "consider_constant",
     "custom_gradient",
     "disconnected_grad",

@@ -1,1 +1,1 @@
-"""The patterns of sparse Jacobians: which elements depend on which, and colours of their columns."""
+"""Patterns of sparse Jacobians: which elements depend on which, and colours of columns."""

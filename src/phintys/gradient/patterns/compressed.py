@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from phintys._base.late import LateModule
 from phintys._base.records import record
 from phintys.gradient.arguments import check_choice
 from phintys.gradient.forward import Rop
@@ -29,19 +30,21 @@ if TYPE_CHECKING:
 
 Direction = Literal["forward", "reverse"]
 
+scipy_sparse: Any = LateModule("scipy.sparse")
+
 DIRECTIONS = ("forward", "reverse")
 
 
 @record()
 class Compressed:
-    """A sparse matrix of derivatives.
+    """A sparse matrix of derivatives: its elements, and where they are.
 
     Attributes
     ----------
-    data
-        A vector with the elements of the pattern, in the order of its CSR form.
+    data : TensorVariable
+        A vector with the elements of the pattern, row by row: ``data`` of the CSR form.
     pattern
-        A ``scipy.sparse.csr_array`` of bools with sorted indices.
+        A ``scipy.sparse.csr_array`` of bools with sorted indices, which does not depend on values.
     sweeps
         How many sweeps compute the elements: the number of colours.
     direction
@@ -53,6 +56,17 @@ class Compressed:
     sweeps: int
     direction: Direction
 
+    def matrix(self, values: Any) -> Any:
+        """Return the sparse matrix of SciPy with the values of the elements.
+
+        Parameters
+        ----------
+        values
+            The value of ``data``, an array.
+        """
+        parts = (values, self.pattern.indices, self.pattern.indptr)
+        return scipy_sparse.csr_array(parts, shape=self.pattern.shape)
+
 
 def compressed_jacobian(
     expression: Any,
@@ -63,9 +77,59 @@ def compressed_jacobian(
     ops_without_rule: str = "warn",
     direction: Direction | None = None,
 ) -> Compressed:
-    """Return the elements of the Jacobian of an expression with respect to a variable.
+    """Return the elements of a sparse Jacobian.
 
-    The parameters are those of :func:`phintys.sparse.sparse_jacobian`.
+    Parameters
+    ----------
+    expression
+        A tensor of any rank, of a real floating dtype.
+    wrt
+        A tensor variable of any rank.
+    sizes, givens, ops_without_rule
+        As for :func:`~phintys.gradient.sparsity`. The stated sizes are checked when a function is
+        called, and the givens are constants of the result.
+    disconnected_inputs
+        What to do if the expression does not depend on ``wrt``: ``"raise"``, ``"warn"`` or
+        ``"ignore"``.
+    direction
+        Whether columns are found by R-operators, ``"forward"``, or rows by L-operators,
+        ``"reverse"``. By default that which needs fewer sweeps.
+
+    Returns
+    -------
+    Compressed
+        The elements of the Jacobian of the flattened expression with respect to the flattened
+        variable, of shape ``(expression.size, wrt.size)``.
+
+    Raises
+    ------
+    ShapeError
+        A size is not known.
+    GradientError
+        The expression is not a real floating-point tensor.
+    DisconnectedInputError
+        The expression does not depend on ``wrt``.
+
+    Notes
+    -----
+    Columns that have no nonzero in a common row are found by one sweep, along the sum of their unit
+    vectors (A. Curtis, M. Powell and J. Reid, "On the estimation of sparse Jacobian matrices",
+    1974), and all sweeps are one batch. A single full row makes the columns need as many sweeps as
+    there are, and a single full column the rows: a matrix with both is best found in two parts.
+
+    Examples
+    --------
+    >>> import phintys, phintys.tensor as pt
+    >>> from phintys.gradient import compressed_jacobian
+    >>> x = pt.dvector("x")
+    >>> found = compressed_jacobian(x[1:] * x[:-1], x, sizes={x: 4})
+    >>> found.sweeps
+    2
+    >>> elements = phintys.function([x], found.data)
+    >>> found.matrix(elements([1.0, 2.0, 3.0, 4.0])).toarray()
+    array([[2., 1., 0., 0.],
+           [0., 3., 2., 0.],
+           [0., 0., 4., 3.]])
     """
     check_expression(expression)
     check_tensor(wrt, "The variable wrt")
@@ -96,9 +160,53 @@ def compressed_hessian(
     disconnected_inputs: Policy = "raise",
     ops_without_rule: str = "warn",
 ) -> Compressed:
-    """Return the elements of the Hessian of a scalar with respect to a variable.
+    """Return the elements of a sparse Hessian.
 
-    The parameters are those of :func:`phintys.sparse.sparse_hessian`.
+    Parameters
+    ----------
+    cost
+        A real scalar.
+    wrt
+        A tensor variable of any rank.
+    sizes, givens, disconnected_inputs, ops_without_rule
+        As for :func:`compressed_jacobian`.
+
+    Returns
+    -------
+    Compressed
+        The elements of the matrix of second derivatives, of shape ``(wrt.size, wrt.size)``. It is
+        exactly symmetric.
+
+    Raises
+    ------
+    ShapeError
+        A size is not known.
+    GradientError
+        The cost is not a real scalar.
+    DisconnectedInputError
+        The cost does not depend on ``wrt``.
+
+    Notes
+    -----
+    The sweeps are R-operators of the gradient, along the sums of the unit vectors of a star
+    colouring (T. Coleman and J. Moré, "Estimation of sparse Hessian matrices and graph coloring
+    problems", 1984): an element can be read in either of two places, so that an arrow-shaped
+    Hessian, of parameters of a group and those of its members, needs two of them.
+
+    Examples
+    --------
+    >>> import phintys, phintys.tensor as pt
+    >>> from phintys.gradient import compressed_hessian
+    >>> x = pt.dvector("x")
+    >>> found = compressed_hessian((x[0] * x**2).sum(), x, sizes={x: 4})
+    >>> found.sweeps
+    2
+    >>> elements = phintys.function([x], found.data)
+    >>> found.matrix(elements([1.0, 2.0, 3.0, 4.0])).toarray()
+    array([[6., 4., 6., 8.],
+           [4., 2., 0., 0.],
+           [6., 0., 2., 0.],
+           [8., 0., 0., 2.]])
     """
     check_tensor(wrt, "The variable wrt")
     (value,), (x,) = with_known([cost], [wrt], sizes, givens)

@@ -102,7 +102,7 @@ def pattern_of_update(step: Step) -> list[Sets]:
     if values is None:
         written = None if y is None else gathered(y, np.zeros(y.shape[0], int), 1, _zeros(shape))
         return [union([x, written])]
-    reader = step.op._reader()  # noqa: SLF001
+    reader = step.op._reader()
     node: Any = reader(step.node.inputs[0], *step.node.inputs[2:]).owner
     cell = [[None]]
     node.op.perform(node, [places(shape), *values], cell)

@@ -92,7 +92,7 @@ def pattern_of_convolve(step: Step) -> list[Sets]:
 def pattern_of_images(step: Step) -> list[Sets]:
     """What meets under a filter: images, filters and results are related by one sum of products."""
     op = step.op
-    shapes = {op.computes: step.output_shape()}
+    shapes: dict[int, Sequence[int]] = {op.computes: step.output_shape()}
     shapes.update(zip(op.given, (step.shape(0), step.shape(1)), strict=True))
     meeting = _meeting(op, shapes)
     rows = prod(shapes[op.computes])
@@ -153,7 +153,7 @@ def pattern_of_items(step: Step) -> list[Sets]:
             own = step.shape(at)
             first = len(own) - len(core)
             items = np.broadcast_to(places(own[:first]), batch)
-            wanted = np.broadcast_to(items.reshape(*batch, *(1,) * len(names)), shape)
+            wanted = np.broadcast_to(items.reshape((*batch, *(1,) * len(names))), shape)
             parts.append(over(sets, own, range(first, len(own)), wanted))
         found.append(union(parts))
     return found

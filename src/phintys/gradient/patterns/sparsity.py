@@ -94,9 +94,7 @@ def sparsity(
             msg = f"A sparsity pattern is one of tensors, got {one} of type {one.type}."
             raise GradientError(msg)
     listed, variables = with_known(listed, variables, sizes, givens)
-    return pack_outputs(
-        [pack_wrt(row) for row in patterns_of(listed, variables, ops_without_rule)]
-    )
+    return pack_outputs([pack_wrt(row) for row in patterns_of(listed, variables, ops_without_rule)])
 
 
 def with_known(
