@@ -106,5 +106,3 @@ def check(record, example):
 
 def copies(values):
     return [np.array(one) if isinstance(one, np.ndarray) else one for one in values]
-
-

@@ -87,8 +87,7 @@ class _Loop:
         self.inner: list[Any] = list(self.op.inner_inputs)
         self.shapes = self._shapes_of_inputs()
         self.sizes = [prod(shape) for shape in self.shapes]
-        index = self.inner[0]
-        self.reads_index = any(self.op.fgraph.clients.get(index) or ())
+        self.steps_differ = self._steps_differ()
         self.local: list[Sets] | None = None
 
     def _shapes_of_inputs(self) -> list[tuple[int, ...]]:
@@ -102,6 +101,19 @@ class _Loop:
         found += [self._outer(at) for at in (*outer.untraced, *outer.captured)]
         return found
 
+    def _steps_differ(self) -> bool:
+        """Return whether steps know their number, or integers that are known for each of them."""
+        clients = self.op.fgraph.clients
+        known = [self.inner[0]]
+        within = self.arguments.step_inputs(self.inner).sequences
+        outer = self.arguments.node_inputs(range(len(self.step.node.inputs))).sequences
+        known += [
+            variable
+            for variable, at in zip(within, outer, strict=True)
+            if is_discrete(variable.type) and self.step.value(at) is not None
+        ]
+        return any(clients.get(variable) for variable in known)
+
     def _outer(self, at: int) -> tuple[int, ...]:
         known = self.step.walk.facts.shape(self.step.node.inputs[at])
         if known is None and getattr(self.step.node.inputs[at].type, "ndim", None) is None:
@@ -112,7 +124,7 @@ class _Loop:
 
     def through(self, given: Sequence[Sets], number: int | None) -> list[Sets]:
         """Return the sets of what a step computes, from those of what it reads."""
-        if number is not None and self.reads_index:
+        if number is not None and self.steps_differ:
             return self._walked(given, self.step.width, number)
         if self.local is None:
             self.local = self._local()

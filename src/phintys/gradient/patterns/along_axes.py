@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from phintys.gradient.patterns.index_sets import NOTHING, gathered, places, taken, union
+from phintys.gradient.patterns.index_sets import NOTHING, gathered, places, taken, union, without
 from phintys.gradient.patterns.rules import pattern_of
 from phintys.tensor.cumulative import CumOp, LinearRecurrence
 from phintys.tensor.extremes import ArgExtremeAlong
@@ -110,9 +110,11 @@ def pattern_of_cumulative(step: Step) -> list[Sets]:
 
 @pattern_of(LinearRecurrence)
 def pattern_of_recurrence(step: Step) -> list[Sets]:
-    """The factors and terms before the element, or behind it in reverse."""
+    """The factors but the first one, and terms before the element, or behind it in reverse."""
     op, shape = step.op, step.shape(0)
-    found = _running(union(step.sets), shape, op.axis, op.reverse)
+    factors, terms = step.sets
+    first = _shifted(shape, op.axis, 1, op.reverse) == NOTHING
+    found = _running(union([without(factors, first), terms]), shape, op.axis, op.reverse)
     return [taken(found, _shifted(shape, op.axis, 1, op.reverse))]
 
 

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from phintys.gradient.marks import GradientMark, ZeroGrad
+from phintys.gradient.marks import DisconnectedGrad, GradientMark, ZeroGrad
 from phintys.gradient.patterns.index_sets import places, taken, union, without
 from phintys.gradient.patterns.rules import pattern_of
+from phintys.graph import contract
 from phintys.scalar.op import ScalarOp
 from phintys.tensor.elemwise import Elemwise
 from phintys.tensor.linear_algebra.assumptions import Assume
@@ -25,9 +26,10 @@ if TYPE_CHECKING:
 def pattern_of_elemwise(step: Step) -> list[Sets]:
     """The union over the operands, broadcast; known factors of 0 and known choices count."""
     shape = step.output_shape()
+    connected = contract.connection_pattern(step.node)
     parts = [
-        _broadcast(sets, step.shape(at), shape) if sets is not None else None
-        for at, sets in enumerate(step.sets)
+        _broadcast(sets, step.shape(at), shape) if sets is not None and any(row) else None
+        for at, (sets, row) in enumerate(zip(step.sets, connected, strict=True))
     ]
     name = step.op.scalar_op.name
     if name == "mul":
@@ -69,7 +71,7 @@ def pattern_of_first(step: Step) -> list[Sets]:
     return [step.sets[0]]
 
 
-@pattern_of(ZeroGrad)
+@pattern_of(DisconnectedGrad, ZeroGrad)
 def pattern_of_zero_grad(step: Step) -> list[Sets]:
     """The derivative is 0."""
     return [None]

@@ -56,6 +56,7 @@ class Facts:
 
     def learn_node(self, node: Apply) -> None:
         """Find out what is known of the outputs of a node, given its inputs."""
+        self._shapes.update(dict.fromkeys(node.outputs))  # sizes may refer to the node itself
         found = self._results(node)
         if found is not None:
             self._values.update(zip(node.outputs, found, strict=True))
