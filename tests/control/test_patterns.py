@@ -72,7 +72,7 @@ def test_the_size_of_what_a_condition_ends_is_not_known():
 
 def test_gradients_of_loops_have_patterns():
     x = pt.tensor("x", shape=(3,))
-    y = scan(lambda a: pt.sin(a), sequences=[x], return_updates=False)
+    y = scan(pt.sin, sequences=[x], return_updates=False)
     found = sparsity(phintys.grad((y**2).sum(), x), x)
     assert found.toarray()[np.eye(3, dtype=bool)].all()
 

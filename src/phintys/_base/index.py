@@ -394,8 +394,8 @@ PATTERNS: dict[str, str] = {
         Reduce RunningExtreme SegmentReduce Softmax SortOp
         """,
     "phintys.gradient.patterns.elementwise": """
-        Assume CheckAndRaise Elemwise GradientMark Print ScalarFromTensor ScalarOp SpecifyShape
-        TensorFromScalar ZeroGrad
+        Assume CheckAndRaise DisconnectedGrad Elemwise GradientMark Print ScalarFromTensor ScalarOp
+        SpecifyShape TensorFromScalar ZeroGrad
         """,
     "phintys.gradient.patterns.moving": """
         AdvancedIncSubtensor AdvancedSubtensor Alloc AllocDiag DimShuffle ExtractDiag IncSubtensor

@@ -32,7 +32,7 @@ def colors_of_columns(pattern: Any) -> Any:
     --------
     >>> import numpy as np, scipy.sparse
     >>> from phintys.gradient.patterns.coloring import colors_of_columns
-    >>> band = scipy.sparse.diags_array([1, 1, 1], offsets=[-1, 0, 1], shape=(6, 6), format="csr")
+    >>> band = scipy.sparse.csr_array(np.tri(6, k=1) - np.tri(6, k=-2))
     >>> colors_of_columns(band)
     array([0, 1, 2, 0, 1, 2])
     """

@@ -72,7 +72,7 @@ class Step:
         return None if any(value is None for value in found) else found
 
     def perform(self, *inputs: Any) -> list[Any]:
-        """Return what the Op computes from other values than those of its inputs."""
+        """Return the results of the Op for other values than those of its inputs."""
         cells: list[list[Any]] = [[None] for _ in self.node.outputs]
         self.op.perform(self.node, list(inputs), cells)
         return [cell[0] for cell in cells]
