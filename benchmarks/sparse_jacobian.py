@@ -2,7 +2,7 @@
 
     python -m benchmarks.sparse_jacobian [n]
 
-Each line is a chain of n unknowns, by default 10,000: milliseconds for the pattern, and for pattern,
+Each line is a chain of n unknowns, by default 10,000: milliseconds for the pattern, and for it with
 colours and graphs of the compressed derivative; the number of sweeps; microseconds a call of the
 function, and of the derivative as a multiple of it. If CasADi can be imported, its function and its
 sparse Jacobian of the same chain follow, in its virtual machine, called with preallocated memory.
@@ -81,8 +81,8 @@ def measure_casadi(name: str, n: int) -> None:
             function = casadi.Function("f", [x], [output])
             buffer, call = function.buffer()
             result = np.zeros(output.nnz())
-            buffer.set_arg(0, memoryview(point))
-            buffer.set_res(0, memoryview(result))
+            buffer.set_arg(0, point.data)
+            buffer.set_res(0, result.data)
             times.append(best_time(call, []))
         own, spent = times
         print(

@@ -15,10 +15,12 @@ from phintys._base.late import LateModule
 from phintys._base.nested_containers import form_of, matched
 from phintys.compile.build import function
 from phintys.gradient.jacobians import hessian, hessian_vector_product
+from phintys.gradient.patterns.compressed import compressed_hessian
 from phintys.gradient.reverse import grad
 from phintys.graph.cloning import clone_replace
 from phintys.graph.shared_variable import SharedVariable
 from phintys.graph.variable import Variable
+from phintys.tensor.type import TensorType
 
 scipy_optimize: Any = LateModule("scipy.optimize")
 
@@ -67,6 +69,21 @@ class Problem:
     def hessian(self) -> Callable[[Any], Any]:
         """Return the function of the Hessian."""
         return self.compiled([self.theta], hessian(self._cost, self.theta))
+
+    def sparse_hessian(self) -> Callable[[Any], Any]:
+        """Return the function of the Hessian as a sparse matrix."""
+        found = compressed_hessian(self._cost, self.theta, self.sizes)
+        elements = self.compiled([self.theta], found.data)
+        return lambda at: found.matrix(elements(at))
+
+    @property
+    def sizes(self) -> dict[Any, tuple[int, ...]]:
+        """The shapes of the values of other inputs, which sparse matrices are made for."""
+        return {
+            variable: np.shape(value)
+            for variable, value in self._data.items()
+            if isinstance(variable.type, TensorType)
+        }
 
     def compiled(self, inputs: list[Any], outputs: Any) -> Callable[..., Any]:
         """Return a function that knows the values of all other inputs."""

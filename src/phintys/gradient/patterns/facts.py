@@ -111,7 +111,8 @@ class Facts:
             return None
         cells: list[list[Any]] = [[None] for _ in node.outputs]
         try:
-            op.perform(node, given, cells)
+            with np.errstate(all="ignore"):
+                op.perform(node, given, cells)
         except Exception:  # noqa: BLE001 - the program raises it, with the user's line, when it runs
             return None
         return [cell[0] for cell in cells]
