@@ -22,6 +22,20 @@ def test_a_loop_without_state_is_diagonal_by_rows():
     assert entries(sparsity(y, x)) == [[1, 1, 0, 0, 0, 0], [0, 0, 1, 1, 0, 0], [0, 0, 0, 0, 1, 1]]
 
 
+def test_a_loop_without_state_reads_what_it_captures_in_all_steps():
+    x, c = pt.tensor("x", shape=(3,)), pt.tensor("c", shape=(2,))
+    y = scan(
+        lambda a, c: pt.stack([a * c[1], c[0] ** 2]),
+        sequences=[x[::-1]],
+        non_sequences=[c],
+        n_steps=2,
+        return_updates=False,
+    )
+    of_x, of_c = sparsity(y, [x, c])
+    assert entries(of_x) == [[0, 0, 1], [0, 0, 0], [0, 1, 0], [0, 0, 0]]
+    assert entries(of_c) == [[0, 1], [1, 0], [0, 1], [1, 0]]
+
+
 def test_a_state_depends_on_all_steps_before():
     x = pt.tensor("x", shape=(3,))
     y = scan(

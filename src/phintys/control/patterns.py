@@ -13,7 +13,14 @@ from phintys.control.graph_ops.from_graph import OpFromGraph
 from phintys.control.loops.scan_op import Scan
 from phintys.gradient.arithmetic import is_discrete
 from phintys.gradient.patterns.facts import Facts
-from phintys.gradient.patterns.index_sets import gathered, identity, stacked, taken, union
+from phintys.gradient.patterns.index_sets import (
+    gathered,
+    identity,
+    related,
+    stacked,
+    taken,
+    union,
+)
 from phintys.gradient.patterns.rules import pattern_of
 
 if TYPE_CHECKING:
@@ -169,7 +176,35 @@ class _Loop:
         count = self.step.value(0)
         if count is None or self.arguments.has_until:
             return self._of_any_step(given)
+        if not (self.arguments.taps or self.arguments.untraced or self.steps_differ):
+            return self._of_all_steps(given, int(count))
         return self._of_each_step(given, int(count))
+
+    def _of_all_steps(self, given: Any, count: int) -> list[Sets]:
+        """Return the sets of the rows of a loop without state, those of all steps at once."""
+        starts = np.cumsum([0, *self.sizes])
+        captured = len(self.inner) - len(given.captured)
+        steps = np.arange(count)[:, None]
+        found: list[Sets] = []
+        for local in self._local():
+            if local is None:
+                found.append(None)
+                continue
+            rows = local.shape[0]
+            entries = local.tocoo()
+            parts: list[Sets] = []
+            for at, sets in enumerate(given.sequences, 1):
+                inside = (entries.col >= starts[at]) & (entries.col < starts[at + 1])
+                sources = steps * self.sizes[at] + (entries.col[inside] - starts[at])
+                targets = steps * rows + entries.row[inside]
+                shape = (count * rows, 0 if sets is None else sets.shape[0])
+                parts.append(related(sources, targets, shape, sets))
+            for at, sets in enumerate(given.captured, captured):
+                if sets is not None:
+                    row = local[:, starts[at] : starts[at + 1]] @ sets
+                    parts.append(taken(row, np.tile(np.arange(rows), count)))
+            found.append(union(parts))
+        return found
 
     def _of_each_step(self, given: Any, count: int) -> list[Sets]:
         arguments, sizes = self.arguments, self.arguments.step_inputs(self.sizes)

@@ -252,9 +252,7 @@ class Minimizer:
         elif key in WITH_HESSIANS:
             self._options["hess"] = problem.hessian()
         if is_bound:
-            self._options["constraints"] = scipys_constraints(
-                constraints, problem, method, sparse
-            )
+            self._options["constraints"] = scipys_constraints(constraints, problem, method, sparse)
         self._problem = problem
         self._lock = Lock()
 
