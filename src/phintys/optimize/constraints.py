@@ -131,12 +131,12 @@ def _compiled(
     return scipy_optimize.NonlinearConstraint(
         problem.compiled([theta], vector),
         *(np.broadcast_to(side, shape).ravel() for side in (lowest, highest)),
-        jac=_slopes(vector, problem, sparse),
+        jac=slopes_of(vector, problem, sparse),
         **options,
     )
 
 
-def _slopes(vector: Any, problem: _OverAVector, sparse: bool) -> Callable[[Any], Any]:
+def slopes_of(vector: Any, problem: _OverAVector, sparse: bool) -> Callable[[Any], Any]:
     """Return the function of the Jacobian of a vector."""
     theta = problem.theta
     if not sparse:
