@@ -77,6 +77,7 @@ HOMES = {
         piecewise save load
         """,
     "phintys.contrib.optimisers": "sgd momentum adagrad adam",
+    "phintys.inspect": "graph_page to_dot to_mermaid draw_graph draw_program",
     "phintys.optimize": "minimize",
     "phintys.tree": "flatten leaves leaves_with_paths map ravel",
     "phintys.testing": "check_op OpRecord verify_grad verify_rop",
