@@ -100,6 +100,9 @@ FACADES: dict[str, dict[str, str]] = {
             undefined_grad undefined_grad_ zero_grad zero_grad_
             """,
         "phintys.gradient.numeric": "numeric_grad",
+        "phintys.gradient.patterns.compressed": "Compressed compressed_hessian compressed_jacobian",
+        "phintys.gradient.patterns.rules": "pattern_of",
+        "phintys.gradient.patterns.sparsity": "sparsity",
         "phintys.gradient.reverse": "Lop grad",
         "phintys.gradient.subgraph": "subgraph_grad",
         "phintys.gradient.values": "value_and_grad",
@@ -387,6 +390,26 @@ MODES: dict[str, str] = {
     "phintys.compile.standard_modes": "FAST_COMPILE FAST_RUN native reference",
 }
 """Modules -> the modes that they register, and other names of these."""
+
+PATTERNS: dict[str, str] = {
+    "phintys.control.patterns": "Fence IfElse OpFromGraph Scan",
+    "phintys.gradient.patterns.along_axes": """
+        ArgExtremeAlong CumOp FFT IRFFT LinearRecurrence LogSoftmax LogSumExp PartitionOp RFFT
+        Reduce RunningExtreme SegmentReduce Softmax SortOp
+        """,
+    "phintys.gradient.patterns.elementwise": """
+        Assume CheckAndRaise DisconnectedGrad Elemwise GradientMark Print ScalarFromTensor ScalarOp
+        SpecifyShape TensorFromScalar ZeroGrad
+        """,
+    "phintys.gradient.patterns.moving": """
+        AdvancedIncSubtensor AdvancedSubtensor Alloc AllocDiag DimShuffle ExtractDiag IncSubtensor
+        Join MakeVector Reshape Split Subtensor
+        """,
+    "phintys.gradient.patterns.multiplying": """
+        BatchedDot Blockwise Conv ConvByFilters ConvByImages Convolve Dot MatrixOp
+        """,
+}
+"""Modules -> the classes of Ops for which they have rules of sparsity patterns."""
 
 REWRITERS: dict[str, dict[str, str]] = {
     "phintys.passes.combining": {
