@@ -109,6 +109,7 @@ HEAVY = """
     fissix argparse ast asyncio csv decimal difflib dis fractions importlib.metadata inspect json
     logging multiprocessing platformdirs random shutil statistics subprocess sysconfig tempfile
     textwrap tokenize unittest xml
+    cloudpickle distributed joblib phintys.backends.jax phintys.parallel
     phintys.compat phintys.contrib phintys.random phintys.graph.from_function
     phintys.testing phintys.backends.reference.vm phintys.backends.reference.thunks
     phintys.compile.debug_mode phintys.compile.debugging phintys.compile.monitor
