@@ -16,7 +16,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo check durations test test-all test-seeds test-optimized test-lowest test-wheel stress \
-        reference pytensor-tests bridge-tests bridge-page array-api fuzz quality debug lint stubs index docs distributions \
+        reference pytensor-tests bridge-tests browser-tests bridge-page array-api fuzz quality debug lint stubs index docs distributions \
         types bench peers clean
 
 help: ## show this list
@@ -111,6 +111,12 @@ pytensor-tests: $(READY) ## run the tests published with PyTensor and Aesara (do
 
 bridge-tests: .venv-bridge/.ready ## run the tests of the bridge for PyTensor (installs it first)
 	.venv-bridge/bin/python -m pytest tests/bridge tests/tools/test_bridge_ops.py
+
+browser-tests: $(READY) ## run the tests of pages of graphs in a browser (installs Chromium where it may)
+	@command -v chromedriver >/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null && \
+	  apt-get install -y -qq --no-install-recommends chromium chromium-driver; } || \
+	  echo "Chromium and chromedriver are not here, and cannot be installed: the tests are skipped." >&2
+	$(BIN)/python -m pytest -rs tests/inspect
 
 bridge-page: .venv-bridge/.ready ## write the tables of Ops in docs/bridge.md
 	.venv-bridge/bin/python -m tools.bridge_ops

@@ -54,6 +54,7 @@ FACADES: dict[str, dict[str, str]] = {
         "phintys.gradient": "Lop Rop grad hessian jacobian subgraph_grad value_and_grad",
         "phintys.graph.from_function": "wrap_py",
         "phintys.graph.printing": "debugprint dprint",
+        "phintys.inspect": "",
         "phintys.optimize": "",
         "phintys.parallel": "",
         "phintys.random": "",
