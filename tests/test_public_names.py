@@ -19,7 +19,7 @@ HOMES = {
         MonitorMode clone_replace graph_replace rewrite_graph Type Variable Constant Apply Op
         FunctionGraph PhintysError
         tensor scalar gradient graph rewriting compile testing passes Profile print_profiles
-        wrap_py save load contrib control ifelse scan until OpFromGraph random
+        wrap_py save load contrib control parallel ifelse scan until OpFromGraph random
         """,
     "phintys.graph": """
         Type Variable Constant Apply Op FunctionGraph Feature SharedVariable NullType
@@ -79,6 +79,7 @@ HOMES = {
     "phintys.contrib.optimisers": "sgd momentum adagrad adam",
     "phintys.inspect": "graph_page to_dot to_mermaid draw_graph draw_program",
     "phintys.optimize": "minimize",
+    "phintys.parallel": "map TaskError",
     "phintys.tree": "flatten leaves leaves_with_paths map ravel",
     "phintys.testing": "check_op OpRecord verify_grad verify_rop",
     "phintys.compile": "function In Out Mode DebugMode NanGuardMode Profile register_mode get_mode",
@@ -109,6 +110,7 @@ HEAVY = """
     fissix argparse ast asyncio csv decimal difflib dis fractions importlib.metadata inspect json
     logging multiprocessing platformdirs random shutil statistics subprocess sysconfig tempfile
     textwrap tokenize unittest xml
+    cloudpickle distributed joblib phintys.backends.jax phintys.parallel
     phintys.compat phintys.contrib phintys.random phintys.graph.from_function
     phintys.testing phintys.backends.reference.vm phintys.backends.reference.thunks
     phintys.compile.debug_mode phintys.compile.debugging phintys.compile.monitor

@@ -47,7 +47,18 @@ from phintys.graph.pretty import pprint
 from phintys.passes import rewrite_graph
 
 if TYPE_CHECKING:
-    from phintys import contrib, gradient, inspect, native, optimize, random, testing, tree
+    from phintys import (
+        contrib,
+        gradient,
+        inspect,
+        native,
+        optimize,
+        parallel,
+        random,
+        testing,
+        tree,
+    )
+    from phintys.backends import jax
     from phintys.backends.native.runtime.support import free_memory
     from phintys.compile.debug_mode import DebugMode
     from phintys.compile.monitor import MonitorMode
@@ -116,9 +127,11 @@ __all__ = [
     "ifelse",
     "inspect",
     "jacobian",
+    "jax",
     "load",
     "native",
     "optimize",
+    "parallel",
     "passes",
     "pprint",
     "print_profiles",

@@ -229,7 +229,7 @@ def test_what_is_known_is_found_the_quick_way(monkeypatch):
 def test_without_user_code_there_is_no_origin(monkeypatch):
     monkeypatch.setattr(module, "_INTERNAL", dict.fromkeys(_files_on_the_stack(), True))
     assert current_origin() is module.UNKNOWN
-    monkeypatch.setattr(module, "_is_internal", lambda filename: True)
+    monkeypatch.setattr(module, "is_internal", lambda filename: True)
     monkeypatch.setattr(module, "_INTERNAL", {})
     assert current_origin() is module.UNKNOWN
 

@@ -91,6 +91,10 @@ class DeadlockError(PhintysError, RuntimeError):
     """Calls of functions with updates, in several threads, would wait for each other forever."""
 
 
+class TaskError(PhintysError, RuntimeError):
+    """A task of ``phintys.parallel.map`` has no result, and its own error cannot be shown."""
+
+
 class InconsistencyError(PhintysError):
     """A change of a FunctionGraph was refused because it would make the graph invalid."""
 

@@ -7,6 +7,7 @@ BACKENDS: dict[str, str] = {
 """Modules -> the backends that they register."""
 
 BATCHING: dict[str, str] = {
+    "phintys.backends.jax.from_jax": "JaxOp",
     "phintys.control.batching": "Fence GradientMark IfElse OpFromGraph Scan",
     "phintys.native.calls": "NativeCall",
     "phintys.random.generators.variables": "RandomVariable",
@@ -42,6 +43,7 @@ COMPLEX_FUNCTIONS: dict[str, str] = {
 
 FACADES: dict[str, dict[str, str]] = {
     "phintys": {
+        "phintys.backends.jax": "",
         "phintys.backends.native.runtime.support": "free_memory",
         "phintys.compile.debug_mode": "DebugMode",
         "phintys.compile.monitor": "MonitorMode",
@@ -56,10 +58,14 @@ FACADES: dict[str, dict[str, str]] = {
         "phintys.inspect": "",
         "phintys.native": "",
         "phintys.optimize": "",
+        "phintys.parallel": "",
         "phintys.random": "",
         "phintys.tensor.batching": "vectorize_graph",
         "phintys.testing": "",
         "phintys.tree": "",
+    },
+    "phintys.backends.jax": {
+        "phintys.backends.jax.from_jax": "from_jax",
     },
     "phintys.backends.reference": {
         "phintys.backends.reference.backend": "ReferenceBackend",

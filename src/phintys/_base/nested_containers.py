@@ -55,6 +55,22 @@ def walk(nest: Any, path: str = "") -> Iterator[tuple[str, Any]]:
         yield from walk(entry, path + step)
 
 
+def kinds(nest: Any) -> Iterator[type]:
+    """Yield the classes of a nest and of the nests in it, those of values left out.
+
+    Examples
+    --------
+    >>> from phintys._base.nested_containers import kinds
+    >>> list(kinds((1, {"a": [2, None]})))
+    [<class 'tuple'>, <class 'dict'>, <class 'list'>]
+    """
+    entries = _entries(nest)
+    if entries is not None:
+        yield type(nest)
+        for _, entry in entries:
+            yield from kinds(entry)
+
+
 def rebuilt(nest: Any, values: Iterable[Any]) -> Any:
     """Return a nest of the same form around other values, given in the order of :func:`walk`.
 

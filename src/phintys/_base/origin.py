@@ -211,7 +211,7 @@ def _first_origin(frame: FrameType | None) -> Origin:
     """Return the origin from ``frame`` outwards, recording files and code that are new."""
     while frame is not None:
         code = frame.f_code
-        if not _is_internal(code.co_filename) and code.co_name != "make_node":
+        if not is_internal(code.co_filename) and code.co_name != "make_node":
             places = _PLACES.get(id(code))
             if places is None:
                 if len(_PLACES) >= _MOST_REMEMBERED:
@@ -222,7 +222,15 @@ def _first_origin(frame: FrameType | None) -> Origin:
     return UNKNOWN
 
 
-def _is_internal(filename: str) -> bool:
+def is_internal(filename: str) -> bool:
+    """Return whether a file is of Phintys, or its frames stand between user code and Phintys.
+
+    Examples
+    --------
+    >>> from phintys._base.origin import is_internal
+    >>> is_internal(is_internal.__code__.co_filename), is_internal("model.py")
+    (True, False)
+    """
     internal = _INTERNAL.get(filename)
     if internal is None:
         if len(_INTERNAL) >= _MOST_REMEMBERED:

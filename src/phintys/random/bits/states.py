@@ -185,6 +185,31 @@ def _block(words: Any, key: Any) -> np.ndarray[Any, Any]:
     )
 
 
+def folded(words: Any, number: Any) -> np.ndarray[Any, Any]:
+    """Return the state of the generator that belongs to a state and an integer.
+
+    The key of a Philox block, drawn under a key of its own, numbers the children.
+
+    Parameters
+    ----------
+    words
+        A state.
+    number
+        An int64.
+
+    Examples
+    --------
+    >>> from phintys.random import rng, state
+    >>> from phintys.random.bits.states import folded
+    >>> r = rng("r")
+    >>> bool((folded(state(1), 5) == r.fold_in(5).eval({r: state(1)})).all())
+    True
+    """
+    key = _block((words[1], words[2]), words[0] ^ TO_FOLD)
+    child = _block((np.asarray(number, "int64").astype("uint64"), key[1]), key[0])
+    return np.array([child[0], 0, child[1]], "uint64")
+
+
 class StateOp(Op):
     """An Op of a state, through which nothing is differentiated."""
 
@@ -320,8 +345,4 @@ class FoldIn(StateOp):
         return Apply(self, [as_state(given), as_size(number)], [random_type()])
 
     def perform(self, node: Any, inputs: Any, output_storage: Any) -> None:
-        words, number = inputs
-        key = _block((words[1], words[2]), words[0] ^ TO_FOLD)
-        number = np.asarray(number, "int64").astype("uint64")
-        child = _block((number, key[1]), key[0])
-        output_storage[0][0] = np.array([child[0], 0, child[1]], "uint64")
+        output_storage[0][0] = folded(*inputs)

@@ -1,0 +1,21 @@
+"""JAX: functions of JAX as Ops. It needs the extra ``phintys[jax]``.
+
+Examples
+--------
+>>> import phintys
+>>> "from_jax" in dir(phintys.jax)
+True
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from phintys._base.late import late_names
+
+if TYPE_CHECKING:
+    from phintys.backends.jax.from_jax import from_jax
+else:
+    __getattr__, __dir__ = late_names(__name__)
+
+__all__ = ["from_jax"]
