@@ -29,7 +29,7 @@ from phintys.backends.native.limits import C_FRAME_BYTES
 from phintys.backends.native.memory import ALIGNMENT
 from phintys.backends.native.sizes import MOST
 from phintys.backends.native.values import Place
-from phintys.backends.native.writer.function_part import saturating
+from phintys.backends.native.writer.size_code import saturating
 
 if TYPE_CHECKING:
     from phintys.backends.native.assembler.module import Module

@@ -16,7 +16,7 @@ from phintys.backends.native.assembler.types import INT32, INT64, PTR, VOID
 from phintys.backends.native.assembler.values import Value
 from phintys.backends.native.export.interface import NO_MEMORY, TOO_SMALL
 from phintys.backends.native.memory import ALIGNMENT
-from phintys.backends.native.writer.function_part import saturating
+from phintys.backends.native.writer.size_code import saturating
 
 if TYPE_CHECKING:
     from phintys.backends.native.assembler.module import Module

@@ -8,7 +8,7 @@ from phintys.backends.native.assembler.types import INT64
 from phintys.backends.native.export.interface import depends_on_data
 from phintys.backends.native.memory import ALIGNMENT
 from phintys.backends.native.sizes import Arithmetic
-from phintys.backends.native.writer.function_part import saturating, size_arithmetic
+from phintys.backends.native.writer.size_code import saturating, size_arithmetic
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
