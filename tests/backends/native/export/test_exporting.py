@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -335,3 +336,66 @@ def test_work_memory_is_enough(tmp_path):
     assert library.f(args, dims, results, None, None, None, None, guard.ctypes.data, needed) == 0
     assert same_bits([out], [f(value)])
     assert (guard[needed:] == 0x5A).all()
+
+
+THREADS = """
+#include <pthread.h>
+#include <stdio.h>
+#include "f.h"
+static void *calls(void *given) {
+  double x[10], y[10], first[10];
+  for (int i = 0; i < 10; i++) x[i] = 0.1 * i + *(int *)given;
+  if (f_typed(10, x, first, 10, NULL, 0)) return given;
+  for (int call = 0; call < 20000; call++) {
+    if (f_typed(10, x, y, 10, NULL, 0)) return given;
+    for (int i = 0; i < 10; i++) if (y[i] != first[i]) return given;
+  }
+  return NULL;
+}
+int main(void) {
+  pthread_t threads[4];
+  int numbers[4] = {0, 1, 2, 3}, failed = 0;
+  void *result;
+  for (int i = 0; i < 4; i++) pthread_create(&threads[i], NULL, calls, &numbers[i]);
+  for (int i = 0; i < 4; i++) { pthread_join(threads[i], &result); failed |= result != NULL; }
+  return failed;
+}
+"""
+
+
+def built(source, folder, *objects):
+    """Compile a C program with exported objects; return its path."""
+    path = folder / "program"
+    command = [CC, "-O1", "-Wall", "-Werror", "-pthread", f"-I{folder}", "-o", path, source]
+    subprocess.run([*command, *objects, "-lm"], check=True)
+    return path
+
+
+@needs_cc
+def test_threads_call_at_the_same_time(tmp_path):
+    x = pt.dvector("x")
+    f = phintys.function([x], pt.cumsum(pt.outer(x, pt.exp(x)), axis=0).sum(axis=0), name="f")
+    f.export(tmp_path)
+    (tmp_path / "threads.c").write_text(THREADS)
+    program = built(tmp_path / "threads.c", tmp_path, tmp_path / "f.o")
+    subprocess.run([program], check=True, timeout=60)
+
+
+@needs_cc
+def test_the_example_in_c_prints_what_python_prints(tmp_path):
+    example = Path(__file__).parents[4] / "examples" / "exported.py"
+    python = [sys.executable, str(example)]
+    expected = subprocess.run(python, capture_output=True, text=True, check=True).stdout
+    command = [sys.executable, "-m", "phintys", "export", f"{example}:smoother", tmp_path]
+    subprocess.run(command, check=True, capture_output=True)
+    program = built(example.with_suffix(".c"), tmp_path, tmp_path / "smoother.o")
+    found = subprocess.run([program], capture_output=True, text=True, check=True).stdout
+    assert found == expected
+
+
+@needs_cc
+def test_code_of_one_lane_gives_the_same_numbers(tmp_path):
+    inputs, outputs, values, _ = PROGRAMS["softmax"]
+    f = phintys.function(inputs, outputs, name="f")
+    (found,) = loaded(f, tmp_path, target="one-lane").f(*values)
+    np.testing.assert_allclose(found, f(*values)[0], rtol=1e-14)

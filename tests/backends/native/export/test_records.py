@@ -50,9 +50,7 @@ def _check(record, example, folder):
     except Exception:  # noqa: BLE001 - errors of Python have codes here, which other tests check
         return
     try:
-        *_, path = f.export(
-            folder, kind="python", blas_prefix="scipy_", libraries=[WHEEL()._name]
-        )
+        *_, path = f.export(folder, kind="python", blas_prefix="scipy_", libraries=[WHEEL()._name])
     except ArgumentError as error:
         assert "export('f')" in str(error)  # noqa: PT017 - most records can be exported
         return
