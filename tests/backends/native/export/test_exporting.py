@@ -83,7 +83,7 @@ def programs():
 
 
 PROGRAMS = {name: rest for name, *rest in programs()}
-BY_DEFAULT = ("softmax", "gather", "views", "mask", "loop", "solve", "product")
+BY_DEFAULT = ("softmax", "views", "mask", "solve")
 
 
 @needs_cc
