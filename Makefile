@@ -15,7 +15,7 @@ export PYTHONHASHSEED ?= 0
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check durations test test-all test-seeds test-optimized test-lowest test-wheel stress \
+.PHONY: help setup demo check durations test export-tests test-all test-seeds test-optimized test-lowest test-wheel stress \
         reference pytensor-tests bridge-tests browser-tests bridge-page array-api fuzz quality debug lint stubs index docs distributions \
         types bench peers clean
 
@@ -97,6 +97,10 @@ durations: $(READY) ## run all tests, and write how long those of each file take
 
 stress: $(READY) ## run the long forms of tests: many signals, forks, threads (several minutes)
 	$(BIN)/python -m pytest -m stress
+
+export-tests: $(READY) ## export all programs and records, and compare them with Python (ten minutes)
+	$(BIN)/python -m pytest -m "stress or not stress" tests/backends/native/export \
+		tests/backends/native/export/all_records.py
 
 reference: $(READY) ## run the tests with the reference backend
 	PHINTYS_FLAGS=mode=reference $(BIN)/python -m pytest -n auto --ignore tests/backends/native

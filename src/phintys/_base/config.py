@@ -244,6 +244,9 @@ class Config:
         "x86-64-v3",
         "x86-64-v4",
         "aarch64",
+        "aarch64-macos",
+        "wasm32",
+        "one-lane",
         doc="The CPU that native code is generated for: that of this machine, or a generic one.",
     )
     native_level = _choice(

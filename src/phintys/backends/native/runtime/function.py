@@ -35,8 +35,11 @@ from phintys.backends.native.writer.programs import emit_program
 from phintys.graph.aliasing import overwrites
 
 if TYPE_CHECKING:
-    from phintys.backends.base import LinkedProgram
+    from pathlib import Path
+
+    from phintys.backends.base import ExportNames, ExportOptions, LinkedProgram
     from phintys.backends.native import explain as explaining
+    from phintys.backends.native.export import exporting
     from phintys.backends.native.program import Program
     from phintys.backends.native.runtime import c_entry, saving
     from phintys.backends.native.runtime.c_entry import CEntry
@@ -47,6 +50,7 @@ if TYPE_CHECKING:
     from phintys.graph.fgraph import FunctionGraph
 else:
     explaining = LateModule("phintys.backends.native.explain")
+    exporting = LateModule("phintys.backends.native.export.exporting")
     c_entry = LateModule("phintys.backends.native.runtime.c_entry")
     saving = LateModule("phintys.backends.native.runtime.saving")
 
@@ -196,6 +200,10 @@ class NativeProgram:
             program = lower_program(self.fgraph)
             emitted = emit_program(program, Target.configured())
         return c_entry.CEntry(program, emitted, signature, hidden, self._support)
+
+    def export(self, names: ExportNames, options: ExportOptions) -> list[Path]:
+        """Write the program to files for C; return their paths."""
+        return exporting.export_program(self.fgraph, names, options)
 
     def saved(self) -> SavedProgram | None:
         """Return the program in a form that can be pickled along with its graph."""
