@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import phintys.tensor as pt
-from phintys.compat import adapters, databases, elementwise, scalars, test_values
+from phintys.compat import adapters, databases, elementwise, pullbacks, scalars, test_values
 from phintys.compat.debugging import as_string
 from phintys.compat.rewriters import clients
 from phintys.compile import Function
@@ -156,7 +156,7 @@ _PLACES = [
             "get_test_value": test_values.get_test_value,
         },
     ),
-    (Op, {"__call__": test_values.call}),
+    (Op, {"__call__": test_values.call, **pullbacks.METHODS}),
     (FunctionGraph, {"__str__": _formulas}),
     (Function, {"outputs": property(_outputs)}),
 ]

@@ -22,6 +22,9 @@ __all__ = [
     "h_softmax",
     "hard_sigmoid",
     "log_softmax_of_rows",
+    "prepend_0_to_each_row",
+    "prepend_1_to_each_row",
+    "prepend_scalar_to_each_row",
     "relu",
     "selu",
     "sigmoid_binary_crossentropy",
@@ -68,6 +71,23 @@ def softsign(x: Any) -> Any:
     """Return ``x / (1 + abs(x))``."""
     x = pt.as_tensor_variable(x)
     return x / (1 + abs(x))
+
+
+def prepend_scalar_to_each_row(val: Any, mat: Any) -> Any:
+    """Return a matrix with a column of one number in front."""
+    mat = pt.as_tensor_variable(mat)
+    column = pt.zeros((mat.shape[0], 1), mat.dtype) + pt.cast(val, mat.dtype)
+    return pt.concatenate([column, mat], axis=1)
+
+
+def prepend_0_to_each_row(mat: Any) -> Any:
+    """Return a matrix with a column of zeros in front."""
+    return prepend_scalar_to_each_row(0, mat)
+
+
+def prepend_1_to_each_row(mat: Any) -> Any:
+    """Return a matrix with a column of ones in front."""
+    return prepend_scalar_to_each_row(1, mat)
 
 
 def hard_sigmoid(x: Any) -> Any:

@@ -11,7 +11,7 @@ from phintys.compat.finder import install
 from phintys.compat.names import PACKAGES
 from phintys.compat.python2 import NAMES, with_old_divisions
 
-__all__ = ["compile_script", "run_script"]
+__all__ = ["compile_script", "run_script", "translated_from_python2"]
 
 
 def compile_script(source: str, filename: str) -> CodeType:
@@ -27,12 +27,13 @@ def compile_script(source: str, filename: str) -> CodeType:
     try:
         return compile(source, filename, "exec")
     except SyntaxError as error:
-        translated = _from_python2(source, filename, error)
+        translated = translated_from_python2(source, filename, error)
     print(f"{filename}: translated from Python 2", file=sys.stderr)  # noqa: T201 - for the user
     return compile(with_old_divisions(translated, source, filename), filename, "exec")
 
 
-def _from_python2(source: str, filename: str, error: SyntaxError) -> str:
+def translated_from_python2(source: str, filename: str, error: SyntaxError) -> str:
+    """Return a script in Python 2 as Python 3; ``error`` is raised if it is neither."""
     try:
         from fissix import refactor
         from fissix.pgen2.parse import ParseError

@@ -25,7 +25,17 @@ from phintys.scalar import ScalarType
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-__all__ = ["TestValueError", "as_one_step", "call", "forget", "get_debug_values", "get_test_value"]
+    from phintys.graph import Apply
+
+__all__ = [
+    "TestValueError",
+    "as_one_step",
+    "call",
+    "compute_test_value",
+    "forget",
+    "get_debug_values",
+    "get_test_value",
+]
 
 _core_call = Op.__call__
 
@@ -76,6 +86,11 @@ def get_debug_values(*variables: Any) -> list[tuple[Any, ...]]:
     except TestValueError as error:
         _report(str(error))
         return []
+
+
+def compute_test_value(node: Apply) -> None:
+    """Compute the test values of the outputs of a node, which its inputs have."""
+    _test(node.outputs)
 
 
 def call(self: Op, *inputs: Any, **options: Any) -> Any:
