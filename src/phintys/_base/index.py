@@ -435,6 +435,9 @@ RULES: dict[str, dict[str, str]] = {
     "phintys.passes.loop_arguments": {
         "LOOP_ARGUMENTS": "Scan",
     },
+    "phintys.passes.loop_products": {
+        "CANONICAL_LOOPS": "Scan",
+    },
     "phintys.passes.loop_states": {
         "LOOP_STATES": "Scan",
     },

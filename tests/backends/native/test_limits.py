@@ -19,7 +19,7 @@ FACTS = {
         lower/ranges._MOST lower/slices._FAR routines/outlined_products.ALL
         routines/stacks._NO_FAILURE routines/stacks._STATUS_BITS runtime/capi._FIRST_ADDRESS
         runtime/threads._FINEST sizes._HALF sizes.MOST sizes._ADDRESS_BITS steps/call.LARGEST
-        steps/claim._ANY_BYTES writer/function_part.MOST_BYTES writer/function_part._MOST_BITS
+        steps/claim._ANY_BYTES writer/address_code.MOST_BYTES writer/size_code._MOST_BITS
         writer/main_function._BOUNDED_BITS writer/main_function._FACTOR_BITS
         writer/shared_passes._NONE writer/shared_passes._MOST runtime/c_entry._EXPONENT
     """,

@@ -681,10 +681,13 @@ def test_a_number_that_is_computed_anew_in_each_step_has_a_gradient():
 
 
 def markov(transition, emission, start):
-    """Return the logarithms of probabilities after the last of some steps."""
+    """Return the logarithms of probabilities after the last of some steps.
+
+    The bound keeps the sums of exponentials from being products.
+    """
 
     def step(e, alpha, transition):
-        return pt.logsumexp(alpha[:, None] + transition, axis=0) + e
+        return pt.logsumexp(pt.minimum(alpha[:, None] + transition, 1e9), axis=0) + e
 
     return phintys.scan(step, [emission], start, [transition], return_updates=False)[-1]
 

@@ -23,11 +23,13 @@ if TYPE_CHECKING:
 
     from phintys.control.loop_derivatives import tangent_loops as _tangent_loops
     from phintys.control.loop_derivatives import through_time as _through_time
+    from phintys.control.loops import log_products as _log_products
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.inner import InnerProgram
 else:
     _tangent_loops = LateModule("phintys.control.loop_derivatives.tangent_loops")
     _through_time = LateModule("phintys.control.loop_derivatives.through_time")
+    _log_products = LateModule("phintys.control.loops.log_products")
 
 
 class Scan(LoopOp):
@@ -187,7 +189,8 @@ class Scan(LoopOp):
         self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
     ) -> list[Any]:
         """Pull the gradients back through the steps, from the last one to the first."""
-        return _through_time.pull_back_loop(self, inputs, outputs, output_grads)
+        op = _log_products.with_log_products(self)
+        return _through_time.pull_back_loop(op, inputs, outputs, output_grads)
 
     def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
         """Push the tangents forward through the steps."""

@@ -64,9 +64,9 @@ class Fill(Step):
 def write_fill(step, writer):
     b, type = writer.b, type_of(step.target.dtype)
     number, target = b.load(type, writer.pointer(step.number)), writer.pointer(step.target)
-    with writer.failing(b.compare("une", number - number, b.constant(type, 0.0))):
-        writer.set_status(writer.main.failure(Failure(step.node, "value", "not finite")))
-    count = writer.polynomial(writer.main.ring.product(step.target.sizes))
+    with writer.code.failing(b.compare("une", number - number, b.constant(type, 0.0))):
+        writer.code.set_status(writer.main.failure(Failure(step.node, "value", "not finite")))
+    count = writer.sizes.polynomial(writer.main.ring.product(step.target.sizes))
     with loop(b, 0, count) as each:
         b.store(number, b.offset(target, each.index, type))
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from phintys.backends.native.assembler.values import Value
     from phintys.backends.native.polynomials import Polynomials
     from phintys.backends.native.program import Program
-    from phintys.backends.native.writer.function_part import Part
+    from phintys.backends.native.writer.step_writer import StepWriter
 
 FIRST_STEP, EVENT_WORDS = 1, 4
 
@@ -67,25 +67,25 @@ class StepClock:
         write_clock(module)
         self._write_lap(module)
 
-    def start(self, part: Part, slot: int, *, is_first: bool) -> Value:
+    def start(self, writer: StepWriter, slot: int, *, is_first: bool) -> Value:
         """Read the clock, and store the start time of the call in a slot of the frame."""
-        now = part.b.call("clock", INT64, [])
+        now = writer.b.call("clock", INT64, [])
         if is_first:
-            part.b.store(now, part.slot(slot))
+            writer.b.store(now, writer.code.slot(slot))
         return now
 
-    def lap(self, part: Part, step: int, before: Value) -> Value:
+    def lap(self, writer: StepWriter, step: int, before: Value) -> Value:
         """Record that a step has ended, and return the time."""
-        b = part.b
+        b = writer.b
         number = b.constant(INT64, step)
-        return b.call("lap", INT64, [part.pointer(self.table), number, before, part.frame])
+        return b.call("lap", INT64, [writer.pointer(self.table), number, before, writer.code.frame])
 
-    def finish(self, part: Part, slot: int) -> None:
+    def finish(self, writer: StepWriter, slot: int) -> None:
         """Record that the call has ended, and its sizes."""
-        self.lap(part, -1, part.b.load(INT64, part.slot(slot)))
-        table = part.pointer(self.table)
+        self.lap(writer, -1, writer.b.load(INT64, writer.code.slot(slot)))
+        table = writer.pointer(self.table)
         for at, size in enumerate(self.sizes):
-            part.b.store(part.size(size), part.b.offset(table, self.first_size + at, INT64))
+            writer.b.store(writer.size(size), writer.b.offset(table, self.first_size + at, INT64))
 
     def _write_lap(self, module: Module) -> None:
         """``i64 lap(table, step, before, frame)``: record a step, return the time."""

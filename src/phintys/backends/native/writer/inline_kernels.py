@@ -29,7 +29,7 @@ from phintys.backends.native.kernels.arguments import (
 from phintys.backends.native.kernels.evaluation import Evaluator
 from phintys.backends.native.kernels.loops import Bounds, Places
 from phintys.backends.native.kernels.reductions import ReductionWriter, Totals
-from phintys.backends.native.writer.registers import lanes_of
+from phintys.backends.native.writer.register_code import RegisterCode, lanes_of
 
 if TYPE_CHECKING:
     from phintys.backends.native.expressions import Statement
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.kernels.accumulators import Accumulator
     from phintys.backends.native.kernels.accumulators import State as Carried
     from phintys.backends.native.kernels.plans import KernelPlan, Level, NestPlan
-    from phintys.backends.native.writer.registers import RegisterPart
 
 _FUSED = {"float32", "float64"}
 
@@ -46,10 +45,10 @@ _FUSED = {"float32", "float64"}
 class _InlinePrelude(Prelude):
     """The arguments of a kernel that is written where it runs: computed there, or before loops."""
 
-    def __init__(self, writer: RegisterPart) -> None:
-        self.b = writer.b
+    def __init__(self, registers: RegisterCode) -> None:
+        self.b = registers.b
         self.slots = {}
-        self._writer = writer
+        self._registers = registers
         self._values = {}
 
     @contextmanager
@@ -65,31 +64,31 @@ class _InlinePrelude(Prelude):
         return found
 
     def _argument(self, slot: Slot) -> Value:
-        writer = self._writer
+        registers = self._registers
         if isinstance(slot, Pointer):
-            return writer.address(slot.array, slot.offset)
+            return registers.addresses.address(slot.array, slot.offset)
         if isinstance(slot, Number):
-            return writer.polynomial(slot.value)
+            return registers.sizes.polynomial(slot.value)
         if isinstance(slot, Status):
-            return writer.status()
+            return registers.code.status()
         assert isinstance(slot, State)
-        return writer.state()
+        return registers.code.state()
 
 
 class _InlineEvaluator(Evaluator):
     """Emits the computation of single numbers, which may stay in registers."""
 
-    writer: RegisterPart
+    registers: RegisterCode
 
     def _read(self, access: Access, scope: Scope) -> Value | Complex:
         memory = access.array.memory
         if scope.lanes > 1:
-            row = self.writer.latest.get((access.array, access.offset))
+            row = self.registers.latest.get((access.array, access.offset))
             if row is not None:
                 return row
-        found = self.writer.register(memory)
+        found = self.registers.register(memory)
         if found is None and not access.dynamic:
-            found = self.writer.invariant(memory)
+            found = self.registers.invariant(memory)
         if found is None:
             return super()._read(access, scope)
         return splat(self.b, found, scope.lanes) if lanes_of(found) < scope.lanes else found
@@ -140,30 +139,32 @@ class _InlineEvaluator(Evaluator):
         return next((one.value for one in written), expression)
 
     def _is_state(self, expression: Expression) -> bool:
-        return isinstance(expression, Load) and self.writer.is_in_register(expression.array.memory)
+        return isinstance(expression, Load) and self.registers.is_in_register(
+            expression.array.memory
+        )
 
     def write(self, statement: Statement, value: Value | Complex, scope: Scope) -> None:
         """Store the value of a statement, in a register if it stays there."""
         memory = statement.target.memory
         access = self.nest.stores.get(id(statement))
-        if access is None or not self.writer.is_in_register(memory):
+        if access is None or not self.registers.is_in_register(memory):
             super().write(statement, value, scope)
             if access is not None and scope.lanes > 1:
-                self.writer.row_written(access, scope.arrays[statement.target, scope.lanes])
+                self.registers.row_written(access, scope.arrays[statement.target, scope.lanes])
             return
         target = type_of(statement.target.dtype, scope.lanes)
         if value.type is not target:
             value = cast(self.b, value, target)
         scope.arrays[statement.target, scope.lanes] = value
-        self.writer.set_register(memory, value)
+        self.registers.set_register(memory, value)
 
     @contextmanager
     def _failing(self, condition: Value) -> Generator[None]:
-        with self.writer.failing(condition):
+        with self.registers.code.failing(condition):
             yield
 
     def _set_status(self, failure: Failure, numbers: Iterable[Value | int]) -> None:
-        self.writer.set_status(self.writer.main.failure(failure), *numbers)
+        self.registers.code.set_status(self.registers.code.main.failure(failure), *numbers)
 
 
 class InlineKernel(ReductionWriter):
@@ -171,21 +172,23 @@ class InlineKernel(ReductionWriter):
 
     Parameters
     ----------
-    writer
-        Writes the steps.
+    registers
+        What is in registers.
     plan
         How the kernel is carried out.
     mask
         The lanes of short vectors that are there; ``None`` for all.
     """
 
-    def __init__(self, writer: RegisterPart, plan: KernelPlan, mask: Value | None = None) -> None:
-        self.b = writer.b
+    def __init__(
+        self, registers: RegisterCode, plan: KernelPlan, mask: Value | None = None
+    ) -> None:
+        self.b = registers.b
         self.plan = plan
-        self.prelude = _InlinePrelude(writer)
-        self.leave = writer.b.new_block("leave")
+        self.prelude = _InlinePrelude(registers)
+        self.leave = registers.b.new_block("leave")
         self.ev = _InlineEvaluator(self.b, self.prelude, plan, [], self.leave)
-        self.ev.writer = writer
+        self.ev.registers = registers
         self._tile = None
         self._mask = mask
 

@@ -203,11 +203,11 @@ class _MainWriter:
         if not steps or steps[-1][0] == self.main.commit_start - 1:
             for step in self.main.program.steps[self.main.commit_start :]:
                 write_limits(step, writer)
-            writer.take_results(BEFORE_COMMIT)
+            writer.addresses.take_results(BEFORE_COMMIT)
             for step in self.main.program.steps[self.main.commit_start :]:
                 if isinstance(step, Kernel):
-                    writer.reserve(step)
+                    writer.calls.reserve(step)
             writer.finish()
         if is_last and self.clock is not None:
             self.clock.finish(writer, self._begun)
-        writer.end()
+        writer.code.end()

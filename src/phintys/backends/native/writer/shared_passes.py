@@ -109,9 +109,9 @@ class _SharedPasses:
         alone, several, after = (b.new_block(name) for name in ("alone", "several", "after"))
         b.branch(is_worth_it, several, alone)
         b.begin(alone)
-        operands = [writer.frame, b.constant(INT64, 0), self.count, writer.parallel]
+        operands = [writer.code.frame, b.constant(INT64, 0), self.count, writer.calls.parallel]
         status = b.call(self.symbol, INT32, operands)
-        with writer.failing(b.ne(status, 0)):
+        with writer.code.failing(b.ne(status, 0)):
             pass
         b.jump(after)
         b.begin(several)
@@ -123,10 +123,10 @@ class _SharedPasses:
     def _put_in_memory(self) -> None:
         """Store what the passes read in the frame, and in memory, where it is in registers."""
         writer, main = self.writer, self.writer.main
-        writer.save(arrays_read(self.loop))
-        for outer in writer.open_loops:
-            number = writer.polynomial(main.ring.of(outer.counter))
-            self.b.store(number, writer.slot(main.atom_slot(outer.counter)))
+        writer.registers.save(arrays_read(self.loop))
+        for outer in writer.code.open_loops:
+            number = writer.sizes.polynomial(main.ring.of(outer.counter))
+            self.b.store(number, writer.code.slot(main.atom_slot(outer.counter)))
 
     def _write_passes(self, emit_passes: Callable[[StepWriter, Value, Value], None]) -> None:
         """Write the function of the passes."""
@@ -136,7 +136,7 @@ class _SharedPasses:
             part = self.writer.apart(function)
             _, begin, end, _ = part.b.arguments
             emit_passes(part, begin, end)
-            part.end()
+            part.code.end()
 
     def _place_private(self) -> None:
         """Compute where in its block a range has its frame and its memory, and a part its sums."""
@@ -148,14 +148,14 @@ class _SharedPasses:
         """Return the places of arrays one after the other, and their end, before loops around."""
         writer, ring = self.writer, self.writer.main.ring
         sizes = [ring.bytes(array) for array in arrays]
-        values = [writer.polynomial(size) for size in sizes]
-        atoms = [atom for size in sizes for atom in writer.atoms_of(size)]
+        values = [writer.sizes.polynomial(size) for size in sizes]
+        atoms = [atom for size in sizes for atom in writer.code.atoms_of(size)]
         offsets: list[Value] = []
-        with writer.before(writer.home(atoms) if writer.open_loops else None):
-            end = writer.aligned(self.b.constant(INT64, begin))
+        with writer.code.before(writer.code.home(atoms) if writer.code.open_loops else None):
+            end = writer.addresses.aligned(self.b.constant(INT64, begin))
             for value in values:
                 offsets.append(end)
-                end = writer.sum(end, writer.aligned(value))
+                end = writer.addresses.sum(end, writer.addresses.aligned(value))
         return offsets, end
 
     def _divide(self) -> None:
@@ -207,7 +207,7 @@ class _SharedPasses:
         threads = threads_of_blas(b) if self.shared.calls_library else None
         if threads is not None:
             begin_alone(b, threads)  # not each call for itself
-        status = writer.shared(function, values, count, grain)
+        status = writer.calls.shared(function, values, count, grain)
         if threads is not None:
             end_alone(b, threads)
         number = _FAILURE.load(b, failure, "number")
@@ -215,16 +215,16 @@ class _SharedPasses:
             with when(b, b.eq(status, 0) & b.eq(number, _NONE)):
                 self._add_up(sums)
             b.call("phintys_free", VOID, [sums])
-        writer.fail_if_interrupted(status)
-        with writer.failing(b.ne(number, _NONE)):
-            writer.set_status(*(_FAILURE.load(b, failure, name) for name in _STATUS))
+        writer.code.fail_if_interrupted(status)
+        with writer.code.failing(b.ne(number, _NONE)):
+            writer.code.set_status(*(_FAILURE.load(b, failure, name) for name in _STATUS))
 
     def _room_for_sums(self) -> Value:
         """Return memory for the sums of all parts."""
         bytes_ = self.parts * self.sum_bytes
         memory = self.b.call("phintys_malloc", PTR, [bytes_])
         number = self.writer.main.workspace(self.loop)
-        self.writer.fail_if_null(memory, OUT_OF_MEMORY, bytes_, number)
+        self.writer.code.fail_if_null(memory, OUT_OF_MEMORY, bytes_, number)
         return memory
 
     def _add_up(self, sums: Value) -> None:
@@ -232,7 +232,10 @@ class _SharedPasses:
         b, writer = self.b, self.writer
         for array, offset in zip(self.shared.sums, self.sum_offsets, strict=True):
             dtype = type_of(array.dtype)
-            target, count = writer.pointer(array), writer.polynomial(writer.main.ring.length(array))
+            target, count = (
+                writer.pointer(array),
+                writer.sizes.polynomial(writer.main.ring.length(array)),
+            )
             if dtype.kind == "c":
                 dtype, count = dtype.part, count * 2
             with loop(b, 0, self.parts) as part:
@@ -245,7 +248,7 @@ class _SharedPasses:
     def _write_range(self, ranges: RangeFunction, failure: Value, sums: Value | None) -> None:
         """Write the function that a thread calls for a range of passes, or of parts."""
         b, main = ranges.b, self.writer.main
-        frame, failure = ranges.passed(self.writer.frame), ranges.passed(failure)
+        frame, failure = ranges.passed(self.writer.code.frame), ranges.passed(failure)
         bytes_ = ranges.passed(self.bytes)
         offsets = [ranges.passed(offset) for offset in self.offsets]
         go_on, taken, missing, out = map(b.new_block, ("go_on", "taken", "missing", "out"))

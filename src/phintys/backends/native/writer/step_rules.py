@@ -47,21 +47,21 @@ def write_fence(step: FenceStep, writer: StepWriter) -> None:
 @write_step.register(Check)
 def write_check(step: Check, writer: StepWriter) -> None:
     """Compare the sizes as they were before checks merged them with others."""
-    left, right = (writer.size_as_given(size) for size in step.sizes())
-    with writer.failing(writer.b.ne(left, right)):
-        writer.set_status(writer.main.failure(step.failure), left, right)
+    left, right = (writer.sizes.size_as_given(size) for size in step.sizes())
+    with writer.code.failing(writer.b.ne(left, right)):
+        writer.code.set_status(writer.main.failure(step.failure), left, right)
 
 
 @write_step.register(Claim)
 def write_claim(step: Claim, writer: StepWriter) -> None:
     """Let the runtime turn the argument's memory, or a copy, into that of the result."""
     b = writer.b
-    writer.record_sizes(step.target)
+    writer.addresses.record_sizes(step.target)
     record = writer.main.record(step.target)
     number = b.constant(INT64, writer.main.claim(step))
-    data = b.call("phintys_claim", PTR, [writer.state(), number, writer.slot(record + 1)])
-    writer.fail_if_null(data, NO_RESULT, writer.main.new_array(step.target))
-    writer.set_pointer(record, data)
+    data = b.call("phintys_claim", PTR, [writer.code.state(), number, writer.code.slot(record + 1)])
+    writer.code.fail_if_null(data, NO_RESULT, writer.main.new_array(step.target))
+    writer.addresses.set_pointer(record, data)
 
 
 @write_step.register(Callback)
@@ -70,13 +70,13 @@ def write_callback(step: Callback, writer: StepWriter) -> None:
     b = writer.b
     for value in step.reads():
         if not writer.main.is_argument(value):
-            writer.fill_record(value)
+            writer.addresses.fill_record(value)
     number = b.constant(INT64, writer.main.callback(step))
-    status = b.call("phintys_callback", INT32, [writer.state(), number])
-    with writer.failing(b.ne(status, 0)):
-        writer.set_status(EXCEPTION)
+    status = b.call("phintys_callback", INT32, [writer.code.state(), number])
+    with writer.code.failing(b.ne(status, 0)):
+        writer.code.set_status(EXCEPTION)
     for value in step.outputs:
-        writer.forget_pointer(writer.main.record(value))
+        writer.addresses.forget_pointer(writer.main.record(value))
 
 
 # ---- calls -----------------------------------------------------------------------------------
@@ -93,12 +93,12 @@ def write_limits_of_call(step: LibraryCall[Any], writer: StepWriter) -> None:
     if not sizes:
         return
     b = writer.b
-    with writer.failing(reduce(or_, sizes.values()) > LARGEST):
+    with writer.code.failing(reduce(or_, sizes.values()) > LARGEST):
         for name, size in sizes.items():
             detail = f"{name} is {{0}}, and the library takes {{1}} at most"
             failure = LimitFailure(step.node, step.routine.name, detail, OutOfBoundsError)
             with when(b, size > LARGEST):
-                writer.set_status(writer.main.failure(failure), size, LARGEST)
+                writer.code.set_status(writer.main.failure(failure), size, LARGEST)
 
 
 @write_step.register(LibraryCall)
@@ -110,8 +110,8 @@ def write_call(step: LibraryCall[Any], writer: StepWriter) -> None:
     if step.failure is not None and status is not None:
         first, second = status if isinstance(status, tuple) else (status, 0)
         number = b.convert(first, INT64)
-        with writer.failing(b.ne(number, 0)):
-            writer.set_status(writer.main.failure(step.failure), number, second)
+        with writer.code.failing(b.ne(number, 0)):
+            writer.code.set_status(writer.main.failure(step.failure), number, second)
     writer.poll_after(step)
 
 
@@ -122,7 +122,7 @@ def write_call(step: LibraryCall[Any], writer: StepWriter) -> None:
 def write_branch(step: Branch, writer: StepWriter) -> None:
     """Write both cases; sizes computed in one of them are not known afterwards."""
     writer.either(
-        writer.truth(step.condition),
+        writer.registers.truth(step.condition),
         lambda: writer.inside(step.then),
         lambda: writer.inside(step.otherwise),
     )
@@ -132,7 +132,7 @@ def write_branch(step: Branch, writer: StepWriter) -> None:
 def write_loop(step: Loop, writer: StepWriter) -> None:
     """Write a loop, or a function of its passes that threads can share."""
     shared = writer.main.shared_loops.get(step)
-    if shared is None or writer.short is not None:
+    if shared is None or writer.registers.short is not None:
         _write_passes(step, writer, 0, writer.size(step.count))
         return
     shared_passes.write_shared_loop(
@@ -149,7 +149,7 @@ def _write_passes(loop: Loop, writer: StepWriter, begin: Value | int, end: Value
         _write_short(loop, writer, short, begin, end)
     else:
         writer.either(
-            writer.is_short(short),
+            writer.registers.is_short(short),
             lambda: _write_short(loop, writer, short, begin, end),
             lambda: _write_body(loop, writer, begin, end),
         )
@@ -158,7 +158,7 @@ def _write_passes(loop: Loop, writer: StepWriter, begin: Value | int, end: Value
 def _write_short(
     loop: Loop, writer: StepWriter, short: ShortVectors, begin: Value | int, end: Value
 ) -> None:
-    with writer.for_short(short):
+    with writer.registers.for_short(short):
         _write_body(loop, writer, begin, end)
 
 
@@ -167,14 +167,14 @@ def _write_body(loop: Loop, writer: StepWriter, begin: Value | int, end: Value) 
     b, main = writer.b, writer.main
     with writer.passes(loop, loop.counter, begin, end) as passes:
         counter = passes.counter.value
-        writer.forget_sizes(set(arrays_written(loop)))
-        writer.hold(loop.counter, counter)
-        writer.hold(main.program.sizes.counter(loop.counter), counter)
+        writer.sizes.forget(set(arrays_written(loop)))
+        writer.sizes.hold(loop.counter, counter)
+        writer.sizes.hold(main.program.sizes.counter(loop.counter), counter)
         if loop in main.shared_loops:  # a failure is that of the first pass that fails
-            b.store(counter, writer.slot(main.atom_slot(loop.counter)))
+            b.store(counter, writer.code.slot(main.atom_slot(loop.counter)))
         slot = main.layout.counters.get(loop.counter)
         if slot is not None:
-            b.store(counter, writer.slot(slot))
+            b.store(counter, writer.code.slot(slot))
         for element in main.carried_into(loop):
             writer.keep_element(element)
         writer.inside(loop.body)
@@ -183,7 +183,7 @@ def _write_body(loop: Loop, writer: StepWriter, begin: Value | int, end: Value) 
             with when(b, b.eq(counter & last, last)):
                 writer.poll()
         if loop.until is not None:
-            passes.until = writer.truth(loop.until)
+            passes.until = writer.registers.truth(loop.until)
 
 
 def _last_of_some(loop: Loop, writer: StepWriter) -> Value | None:

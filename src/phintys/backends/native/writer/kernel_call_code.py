@@ -42,17 +42,17 @@ from phintys.backends.native.limits import (
     SMALLEST_CHUNK,
 )
 from phintys.backends.native.values import Place
-from phintys.backends.native.writer.function_part import MOST_BYTES
-from phintys.backends.native.writer.registers import RegisterPart
+from phintys.backends.native.writer.address_code import MOST_BYTES, AddressCode
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
-    from phintys.backends.native.assembler.module import Module, ModuleFunction
+    from phintys.backends.native.assembler.module import Module
     from phintys.backends.native.kernels.kernel_code import KernelCode
     from phintys.backends.native.kernels.plans import KernelPlan, NestPlan
     from phintys.backends.native.steps.kernel import Kernel
-    from phintys.backends.native.writer.main_function import MainFunction
+    from phintys.backends.native.writer.function_code import FunctionCode
+    from phintys.backends.native.writer.size_code import SizeCode
 
 
 _COPIER = "copy_slots"
@@ -102,25 +102,31 @@ class _Cut:
         return value
 
 
-class KernelCaller(RegisterPart):
+class KernelCallCode:
     """Writes calls of kernels.
 
     Parameters
     ----------
-    main
-        The main function as a whole.
-    function
-        This one. If it has several parameters, the last one is the function that shares iterations
-        among threads; otherwise that is the runtime's.
+    code
+        The function. If it has several parameters, the last one is the function that shares
+        iterations among threads; otherwise that is the runtime's.
+    sizes
+        The sizes in it.
+    addresses
+        The addresses in it.
     """
 
-    def __init__(self, main: MainFunction, function: ModuleFunction) -> None:
-        super().__init__(main, function)
+    def __init__(self, code: FunctionCode, sizes: SizeCode, addresses: AddressCode) -> None:
+        self.code = code
+        self.main = code.main
+        self.b = code.b
+        self.sizes = sizes
+        self.addresses = addresses
         *others, last = self.b.arguments
         self._parallel = last if others else None
 
-    def kernel(self, kernel: Kernel) -> None:
-        """Write the call of a kernel."""
+    def call(self, kernel: Kernel) -> None:
+        """Write the call of the function of a kernel."""
         b, code = self.b, self.main.kernels[kernel]
         plan = code.plan
         if plan.is_chunked:
@@ -128,15 +134,15 @@ class KernelCaller(RegisterPart):
         else:
             block = self._block(code)
             level = plan.parallel
-            n = b.constant(INT64, 1) if level is None else self.polynomial(level.extent)
+            n = b.constant(INT64, 1) if level is None else self.sizes.polynomial(level.extent)
             self._dispatch(self._function(code, n), plan, block, n)
         if code.failures or plan.rooms or State() in code.slots:
-            status = b.load(INT64, self.status())
-            with self.failing(b.ne(status, 0)):
+            status = b.load(INT64, self.code.status())
+            with self.code.failing(b.ne(status, 0)):
                 if plan.rooms:
                     with when(b, b.eq(status, OUT_OF_MEMORY)):
                         number = b.constant(INT64, self.main.workspace(kernel))
-                        b.store(number, self.slot(STATUS + 2))
+                        b.store(number, self.code.slot(STATUS + 2))
 
     # ---- arguments ---------------------------------------------------------------------------
 
@@ -167,23 +173,23 @@ class KernelCaller(RegisterPart):
         if not self.main.has_copier:
             self.main.has_copier = True
             _write_copier(self.b.module)
-        self.b.call(_COPIER, VOID, [target, self.frame, table, count])
+        self.b.call(_COPIER, VOID, [target, self.code.frame, table, count])
 
     def _argument(self, code: KernelCode, slot: Slot, scratch: Scratch, cut: _Cut | None) -> Value:
         b = self.b
         if isinstance(slot, Pointer):
-            base = self.pointer(slot.array)
+            base = self.addresses.pointer(slot.array)
             if not slot.offset.terms:
                 return base
-            return b.offset(base, self.polynomial(slot.offset), type_of(slot.array.dtype))
+            return b.offset(base, self.sizes.polynomial(slot.offset), type_of(slot.array.dtype))
         if isinstance(slot, Number):
-            return self.polynomial(slot.value)
+            return self.sizes.polynomial(slot.value)
         if isinstance(slot, Numbers):
             return self._numbers(code.numbers)
         if isinstance(slot, Status):
-            return self.status()
+            return self.code.status()
         if isinstance(slot, State):
-            return self.state()
+            return self.code.state()
         if isinstance(slot, FailureBase):
             return b.constant(INT64, self.main.failures(code.failures))
         if isinstance(slot, ScratchBytes):
@@ -205,10 +211,10 @@ class KernelCaller(RegisterPart):
         found: dict[object, Value] = {}
         for room, bytes_ in plan.rooms.items():
             found[room] = end
-            size = self.aligned(self.polynomial(bytes_))
+            size = self.addresses.aligned(self.sizes.polynomial(bytes_))
             if bytes_.known is None:  # larger than memory, but the sum must not wrap
                 size = self.b.minimum_number(size, MOST_BYTES)
-            end = self.sum(end, size)
+            end = self.addresses.sum(end, size)
         found[None] = end
         return found
 
@@ -223,7 +229,7 @@ class KernelCaller(RegisterPart):
         lanes = rows.plan.nests[0].lanes
         is_short = b.le(lanes, n)
         for length in rows.lengths:
-            is_short &= self.polynomial(length) <= rows.most
+            is_short &= self.sizes.polynomial(length) <= rows.most
         return b.select(is_short, Value(b, PTR, f"@{rows.symbol}"), usual)
 
     def _dispatch(self, function: Value, plan: KernelPlan, block: Value, n: Value) -> None:
@@ -237,8 +243,8 @@ class KernelCaller(RegisterPart):
         if plan.parallel is None or is_small or number == 1:
             self._call(function, block, n)
             return
-        work = self.estimate(inside)
-        total = n if work.text == "1" else self.saturating("mul", n, work)
+        work = self.sizes.estimate(inside)
+        total = n if work.text == "1" else self.sizes.saturating("mul", n, work)
         direct, parallel, after = b.new_block("direct"), b.new_block("parallel"), b.new_block()
         b.branch(total < least, direct, parallel)
         b.begin(direct)
@@ -262,17 +268,17 @@ class KernelCaller(RegisterPart):
                 f"call void {function.text}({block.typed}, {piece.index.typed}, {end.typed})"
             )
             with when(b, end < n):
-                with self.failing(b.ne(b.load(INT64, self.status()), 0)):
+                with self.code.failing(b.ne(b.load(INT64, self.code.status()), 0)):
                     pass
                 self.poll()
 
     def parallel_for(self, function: Value, block: Value, n: Value, grain: Value) -> None:
         """Let threads share the iterations of a kernel; a signal may end the call meanwhile."""
-        self.fail_if_interrupted(self.shared(function, block, n, grain))
+        self.code.fail_if_interrupted(self.shared(function, block, n, grain))
 
     def shared(self, function: Value, block: Value, n: Value, grain: Value) -> Value:
         """Let threads share the iterations of a kernel, and return whether the call must end."""
-        operands = [self.state(), function, block, n, grain]
+        operands = [self.code.state(), function, block, n, grain]
         return call_pointer(self.b, self.parallel, INT32, operands)
 
     @property
@@ -287,7 +293,7 @@ class KernelCaller(RegisterPart):
 
     def poll(self) -> None:
         """Check for signals if it is time; they may end the call."""
-        self.fail_if_interrupted(self.b.call("phintys_poll", INT32, [self.state()]))
+        self.code.fail_if_interrupted(self.b.call("phintys_poll", INT32, [self.code.state()]))
 
     def _grain(self, elements: int, work: Value) -> Value:
         """Return the number of iterations that have a given number of elements."""
@@ -309,7 +315,7 @@ class KernelCaller(RegisterPart):
         cut = self._cut(plan.nests[0])
         function = Value(b, PTR, f"@{code.symbol}")
         least = int(PARALLEL_NANOSECONDS / max(plan.cost, LEAST_COST))
-        is_small = self.estimate(plan.work_inside()) < least
+        is_small = self.sizes.estimate(plan.work_inside()) < least
         with self._totals(kernel, code, cut) as cut.partials:
             block = self._block(code, cut)
             direct, parallel, after = b.new_block("direct"), b.new_block("parallel"), b.new_block()
@@ -336,18 +342,18 @@ class KernelCaller(RegisterPart):
         bytes_ = b.value(INT64, totals * (8 * code.partials))
         slot = self.main.reserve(kernel)
         block = b.constant(INT64, self.main.block_of(slot))
-        base = b.call("phintys_arena", PTR, [self.state(), block, bytes_])
-        self.fail_if_null(base, OUT_OF_MEMORY, bytes_, self.main.workspace(kernel))
-        b.store(base, self.slot(slot), align=8)
+        base = b.call("phintys_arena", PTR, [self.code.state(), block, bytes_])
+        self.code.fail_if_null(base, OUT_OF_MEMORY, bytes_, self.main.workspace(kernel))
+        b.store(base, self.code.slot(slot), align=8)
 
     @contextmanager
     def _totals(self, kernel: Kernel, code: KernelCode, cut: _Cut) -> Generator[Value]:
         """Provide memory for partial results: what was reserved, or temporary memory."""
         slot = self.main.reserved(kernel)
         if slot is not None:
-            yield self.b.load(PTR, self.slot(slot))
+            yield self.b.load(PTR, self.code.slot(slot))
             return
-        with self.room(cut.totals * (8 * code.partials), kernel) as memory:
+        with self.code.room(cut.totals * (8 * code.partials), kernel) as memory:
             yield memory
 
     def _combine(self, code: KernelCode, block: Value, cut: _Cut) -> None:
@@ -367,18 +373,18 @@ class KernelCaller(RegisterPart):
         elements, the divisions take longer than the reduction.
         """
         levels = [*nest.reduced, *nest.kept[:1]]
-        atoms = [atom for level in levels for atom in self.atoms_of(level.extent)]
-        with self.before(self.home(atoms)):
+        atoms = [atom for level in levels for atom in self.code.atoms_of(level.extent)]
+        with self.code.before(self.code.home(atoms)):
             return self._parts_of(nest)
 
     def _parts_of(self, nest: NestPlan) -> _Cut:
         b = self.b
-        extent = self.polynomial(nest.reduced[0].extent)
+        extent = self.sizes.polynomial(nest.reduced[0].extent)
         if not nest.kept:
             chunk = self._chunk(nest, extent)
             parts = divide_up(b, extent, chunk)
             return _Cut(chunk, None, parts, parts, REDUCTION_CHUNKS)
-        columns = self.polynomial(nest.kept[0].extent)
+        columns = self.sizes.polynomial(nest.kept[0].extent)
         enough = b.binary("sdiv", b.constant(INT64, SMALLEST_CHUNK), b.maximum_number(columns, 1))
         least = b.maximum_number(divide_up(b, extent, REDUCTION_CHUNKS), enough)
         chunk = b.maximum_number(divide_up(b, least, SHORTEST_CHUNK), 1) * SHORTEST_CHUNK
@@ -401,7 +407,7 @@ class KernelCaller(RegisterPart):
         inside = ring.one
         for level in others:
             inside = ring.mul(inside, level.extent)
-        inner = b.maximum_number(self.estimate(inside), 1)
+        inner = b.maximum_number(self.sizes.estimate(inside), 1)
         least = b.binary("sdiv", b.constant(INT64, SMALLEST_CHUNK), inner) + 1
         return b.maximum_number(divide_up(b, extent, REDUCTION_CHUNKS), least)
 

@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING
 
 from phintys.backends.native.assembler.control import lane_mask
 from phintys.backends.native.assembler.elements import load, store
-from phintys.backends.native.assembler.types import BOOL, type_of
+from phintys.backends.native.assembler.types import BOOL, INT64, type_of
 from phintys.backends.native.assembler.values import Complex, Value, components
 from phintys.backends.native.values import Array
-from phintys.backends.native.writer.function_part import Part
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable
 
-    from phintys.backends.native.assembler.module import ModuleFunction
     from phintys.backends.native.kernels.access import Access
     from phintys.backends.native.kernels.short_vectors import Latest, ShortVectors
     from phintys.backends.native.polynomials import Polynomial
     from phintys.backends.native.sizes import Element
-    from phintys.backends.native.writer.main_function import MainFunction
+    from phintys.backends.native.writer.address_code import AddressCode
+    from phintys.backends.native.writer.function_code import FunctionCode
+    from phintys.backends.native.writer.size_code import SizeCode
 
 Registers = dict[Array, Value | Complex]
 Rows = dict[tuple[Array, "Polynomial"], Value | Complex]
@@ -31,12 +31,21 @@ def lanes_of(value: Value | Complex) -> int:
     return components(value)[0].type.lanes
 
 
-class RegisterPart(Part):
-    """A part in which numbers and short vectors can be in registers, without being in memory.
+class RegisterCode:
+    """Emits reads and writes of numbers and short vectors, which need not be in memory.
+
+    Parameters
+    ----------
+    code
+        The function.
+    sizes
+        The sizes in it.
+    addresses
+        The addresses in it.
 
     Attributes
     ----------
-    registers
+    values
         In the body of a loop, the single numbers that are in registers.
     unsaved
         Those that are not in memory; an ordered set.
@@ -52,9 +61,12 @@ class RegisterPart(Part):
         Rows of short vectors that have been written to memory, by their memory and place.
     """
 
-    def __init__(self, main: MainFunction, function: ModuleFunction) -> None:
-        super().__init__(main, function)
-        self.registers: Registers = {}
+    def __init__(self, code: FunctionCode, sizes: SizeCode, addresses: AddressCode) -> None:
+        self.code = code
+        self.b = code.b
+        self.sizes = sizes
+        self.addresses = addresses
+        self.values: Registers = {}
         self.unsaved: dict[Array, None] = {}
         self.numbers: set[Array] = set()
         self.short: ShortVectors | None = None
@@ -66,13 +78,13 @@ class RegisterPart(Part):
         """Return whether a 0-d array of bools is true."""
         value = self.register(condition.memory)
         if value is None:
-            value = load(self.b, BOOL, self.pointer(condition))
+            value = load(self.b, BOOL, self.addresses.pointer(condition))
         assert isinstance(value, Value)
         return value
 
     def register(self, memory: Array) -> Value | Complex | None:
         """Return the number that an array holds if it is in a register."""
-        return self.registers.get(memory)
+        return self.values.get(memory)
 
     def number(self, memory: Array) -> Value | Complex:
         """Return the number or vector that an array holds, from its register if it has one."""
@@ -81,8 +93,8 @@ class RegisterPart(Part):
             return found
         if self.short is not None and memory in self.short.arrays:
             type = type_of(memory.dtype, self.short.lanes)
-            return load(self.b, type, self.pointer(memory), self.mask)
-        return load(self.b, type_of(memory.dtype), self.pointer(memory))
+            return load(self.b, type, self.addresses.pointer(memory), self.mask)
+        return load(self.b, type_of(memory.dtype), self.addresses.pointer(memory))
 
     def row(self, row: Latest, place: Value) -> Value | Complex:
         """Read the row that the first pass of a loop reads."""
@@ -99,19 +111,19 @@ class RegisterPart(Part):
 
     def set_register(self, memory: Array, value: Value | Complex) -> None:
         """Set the number that an array holds."""
-        self.registers[memory] = value
+        self.values[memory] = value
         self.unsaved[memory] = None
 
     def invariant(self, memory: Array) -> Value | Complex | None:
         """Return a single number that does not change in the open loops, read before them."""
         if any(size.known != 1 for size in memory.sizes):
             return None
-        for loop in self.open_loops:
+        for loop in self.code.open_loops:
             if memory not in loop.written:
                 found = loop.invariants.get(memory)
                 if found is None:
-                    address = self.pointer(memory)
-                    with self.before(loop):
+                    address = self.addresses.pointer(memory)
+                    with self.code.before(loop):
                         found = load(self.b, type_of(memory.dtype), address)
                     loop.invariants[memory] = found
                 return found
@@ -122,9 +134,9 @@ class RegisterPart(Part):
         for memory in arrays:
             if memory in self.unsaved:
                 del self.unsaved[memory]
-                value = self.registers[memory]
+                value = self.values[memory]
                 mask = self.mask if lanes_of(value) > 1 else None
-                store(self.b, value, self.pointer(memory), mask)
+                store(self.b, value, self.addresses.pointer(memory), mask)
 
     @contextmanager
     def for_short(self, short: ShortVectors) -> Generator[None]:
@@ -132,21 +144,22 @@ class RegisterPart(Part):
         numbers = self.numbers
         self.short, self.numbers = short, numbers | short.arrays
         if short.length.known != short.lanes:
-            self.mask = lane_mask(self.b, self.polynomial(short.length), short.lanes)
+            self.mask = lane_mask(self.b, self.sizes.polynomial(short.length), short.lanes)
         yield
         self.save([memory for memory in self.unsaved if memory in short.arrays])
         for memory in short.arrays:
-            self.registers.pop(memory, None)
+            self.values.pop(memory, None)
         self.short, self.mask, self.numbers = None, None, numbers
 
     def is_short(self, short: ShortVectors) -> Value:
         """Return whether vectors fit into a register."""
-        return self.b.le(self.polynomial(short.length), short.lanes)
+        return self.b.le(self.sizes.polynomial(short.length), short.lanes)
 
     def element(self, element: Element) -> Value:
         """Return an element of an array of integers, from its register if it has one."""
         found = self.register(element.array.memory)
         if found is None:
-            return super().element(element)
+            base = self.addresses.pointer(element.array)
+            return self.b.load(INT64, self.b.offset(base, element.index, INT64))
         assert isinstance(found, Value)
         return found
