@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import phintys.random as new
+from phintys.compat import argument_orders
 from phintys.compat.random_streams import RandomVariable
 
 __all__ = ["CLASSES", "DrawMeta"]
@@ -106,7 +107,8 @@ class _Draw(metaclass=DrawMeta):
 
     def __call__(self, *parameters: Any, **options: Any) -> Any:
         """Draw."""
-        return getattr(new, self.name)(*parameters, **options)
+        home = argument_orders if hasattr(argument_orders, self.name) else new
+        return getattr(home, self.name)(*parameters, **options)
 
     def __repr__(self) -> str:
         return f"{self.name}_rv"
@@ -119,10 +121,17 @@ def _class_of(name: str) -> Any:
     return type.__new__(DrawMeta, name, (_Draw,), members)
 
 
+_FUNCTIONS = {function: name for name, (function, _) in CLASSES.items()}
+
+
 def __getattr__(name: str) -> Any:
-    if name not in CLASSES:
+    """Make a class, or the instance that draws."""
+    if name in CLASSES:
+        found = _class_of(name)
+    elif name in _FUNCTIONS:
+        found = __getattr__(_FUNCTIONS[name])()
+        found.__doc__ = getattr(new, name).__doc__
+    else:
         msg = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(msg)
-    found = _class_of(name)
-    globals()[name] = found
-    return found
+    return globals().setdefault(name, found)

@@ -125,6 +125,7 @@ def function(
     which runs each Op unchanged. A function without a name is named after the line of the call.
     """
     origin = current_origin()
+    outputs = [] if outputs is None else outputs  # so that a call returns []
     inputs = [_as_input(one) for one in inputs] if isinstance(inputs, list | tuple) else inputs
     if accept_inplace and isinstance(inputs, list):
         overwritten = _overwritten(inputs, outputs, updates)

@@ -7,6 +7,7 @@ therefore accept all arguments that those of Phintys accept.
 
 from __future__ import annotations
 
+import copy
 import sys
 from types import FrameType, ModuleType
 from typing import Any
@@ -18,7 +19,10 @@ from phintys.compat import adapters, databases, elementwise, pullbacks, scalars,
 from phintys.compat.debugging import as_string
 from phintys.compat.rewriters import clients
 from phintys.compile import Function
+from phintys.control import Scan
 from phintys.graph import FunctionGraph, Op, Variable
+from phintys.graph.shared_variable import Container
+from phintys.random import RandomType, state
 from phintys.scalar import ScalarVariable
 from phintys.tensor.variable import TensorMethods
 
@@ -75,8 +79,8 @@ def _is_old_module(value: object) -> bool:
 
 
 def _array(self: Any, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-    """Return an array that holds a variable of rank 0, so that ``np.prod(sizes)`` multiplies."""
-    if self.type.ndim or dtype not in {None, np.dtype(object)}:
+    """Return an array that holds a variable, so that ``np.sum([x, y])`` adds."""
+    if dtype not in {None, np.dtype(object)}:
         return _core_array(self, dtype, copy)
     box = np.empty((), object)
     box[()] = self
@@ -127,6 +131,38 @@ def _outputs(self: Any) -> list[Any]:
     return self.maker.outputs
 
 
+def _inner_inputs(self: Any) -> list[Any]:
+    """Return the inputs of one step."""
+    return self.fgraph.inputs
+
+
+def _inner_outputs(self: Any) -> list[Any]:
+    """Return the outputs of one step."""
+    return self.fgraph.outputs
+
+
+def _data(self: Any) -> Any:
+    """Return the value."""
+    return self.value
+
+
+def _set_data(self: Any, value: Any) -> None:
+    self.value = value
+
+
+_core_filter = RandomType.filter
+
+
+def _state_of(
+    self: Any, value: Any, strict: bool = False, allow_downcast: bool | None = None
+) -> Any:
+    """Return a state; that of a generator of NumPy is seeded by what it would draw next."""
+    if isinstance(value, np.random.Generator | np.random.RandomState):
+        following = copy.deepcopy(value).bytes(8)
+        value = state(int.from_bytes(following, "little"))
+    return _core_filter(self, value, strict, allow_downcast)
+
+
 METHODS: dict[str, Any] = {
     "__array__": _array,
     "__bool__": _bool,
@@ -159,6 +195,9 @@ _PLACES = [
     (Op, {"__call__": test_values.call, **pullbacks.METHODS}),
     (FunctionGraph, {"__str__": _formulas}),
     (Function, {"outputs": property(_outputs)}),
+    (Container, {"data": property(_data, _set_data)}),
+    (RandomType, {"filter": _state_of}),
+    (Scan, {"inputs": property(_inner_inputs), "outputs": property(_inner_outputs)}),
 ]
 
 _users: set[str] = set()

@@ -74,7 +74,14 @@ _ERRORS: dict[str, str] = {
 }
 
 _RANDOM: list[Source] = [
-    _here(_ORDERS, "gamma weibull"),
+    _here(
+        "phintys.compat.draw_classes",
+        "bernoulli beta betabinom binomial categorical cauchy chisquare dirichlet exponential f "
+        "gamma gengamma geometric gumbel halfcauchy halfnormal hypergeometric integers invgamma "
+        "laplace logistic lognormal multinomial multivariate_normal nbinom normal pareto "
+        "permutation poisson power randint rayleigh standard_normal t triangular truncexpon "
+        "uniform vonmises wald weibull zipf",
+    ),
     _here(_STREAMS, "RandomStream RandomVariable custom_rng_deepcopy"),
     "phintys.random",
 ]

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 import phintys.tensor as pt
 from phintys._base.errors import ArgumentError, ShapeError
 from phintys.compat import elementwise
+from phintys.graph import Variable
 
 __all__ = [
     "binary_crossentropy",
@@ -47,7 +50,10 @@ def log_softmax_of_rows(c: Any) -> Any:
 
 
 def relu(x: Any, alpha: Any = 0) -> Any:
-    """Return ``x`` where it is positive and ``alpha * x`` elsewhere."""
+    """Return ``x`` where it is positive and ``alpha * x`` elsewhere, of an array as an array."""
+    if not isinstance(x, Variable) and not isinstance(alpha, Variable):
+        x = np.asarray(x)
+        return 0.5 * ((1 + alpha) * x + (1 - alpha) * abs(x))
     x = pt.as_tensor_variable(x)
     return (
         pt.maximum(x, 0)

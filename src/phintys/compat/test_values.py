@@ -9,6 +9,7 @@ complete.
 from __future__ import annotations
 
 import functools
+import inspect
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -112,6 +113,8 @@ def as_one_step(function: Callable[..., Any]) -> Callable[..., Any]:
             found = function(*args, **options)
         _test(_variables(found))
         return found
+
+    vars(wrapped)["__signature__"] = inspect.signature(function)  # for inspect.getfullargspec
 
     return wrapped
 
