@@ -59,6 +59,11 @@ _SOFTMAXES = _at(_CLASSES, "LogSoftmax Softmax SoftmaxWithBias softmax_op") | {
     "prepend_scalar_to_each_row": "phintys.compat.neural:prepend_scalar_to_each_row",
 }
 
+_PRODUCTS = _at("phintys.compat.neural", "sparse_block_dot") | {
+    "ctc": "phintys.compat.ctc:ctc",
+    "images2neibs": "phintys.compat.patches:images2neibs",
+}
+
 _SCALAR_SIGMOIDS = _at("phintys.compat.scalar_classes", "ScalarSigmoid ScalarSoftplus") | {
     "scalar_sigmoid": "phintys.scalar:sigmoid",
     "scalar_softplus": "phintys.scalar:softplus",
@@ -180,7 +185,7 @@ NAMES: dict[str, dict[str, str]] = {
     "tensor.linalg": _MATRICES,
     "tensor.math": _TENSORS,
     "tensor.nlinalg": _MATRICES,
-    "tensor.nnet": {**_SOFTMAXES, **_CONVOLUTIONS, **_SCALAR_SIGMOIDS},
+    "tensor.nnet": {**_PRODUCTS, **_SOFTMAXES, **_CONVOLUTIONS, **_SCALAR_SIGMOIDS},
     "tensor.nnet.abstract_conv": _CONVOLUTIONS,
     "tensor.nnet.basic": {**_SOFTMAXES, **_SCALAR_SIGMOIDS},
     "tensor.nnet.nnet": {**_SOFTMAXES, **_SCALAR_SIGMOIDS},
@@ -300,9 +305,36 @@ _OTHER_TYPES = {
     **_at("phintys.compat.other_types", "as_symbolic_None"),
 }
 
+_PATCHES = "phintys.compat.patches"
+
+_OF_IMAGES: dict[str, list[dict[str, str]]] = {
+    "tensor.nnet.Conv3D": [_at(_PATCHES, "conv3D")],
+    "tensor.nnet.blocksparse": [_at("phintys.compat.neural", "sparse_block_dot")],
+    "tensor.nnet.conv3d2d": [{"conv3d": f"{_PATCHES}:volumes"}],
+    "tensor.nnet.ctc": [_at("phintys.compat.ctc", "ctc ctc_available")],
+    "tensor.nnet.neighbours": [_at(_PATCHES, "images2neibs neibs2images")],
+}
+"""Modules of Theano and Aesara."""
+
+_TYPED_LISTS = _at(
+    "phintys.compat.typed_list",
+    "Append Count Extend GetItem Index Insert Length MakeList Remove Reverse TypedListType "
+    "TypedListVariable append count extend getitem index_ insert length make_list remove reverse",
+)
+
+_OF_LISTS: dict[str, list[dict[str, str]]] = {
+    "typed_list": [_TYPED_LISTS],
+    "typed_list.basic": [_TYPED_LISTS],
+    "typed_list.type": [_TYPED_LISTS],
+}
+"""Modules of all three packages."""
+
 MODULES: dict[str, dict[str, list[dict[str, str]]]] = {
     "theano": {
         **{module: [_GPU] for module in _GPU_MODULES},
+        **_OF_IMAGES,
+        **_OF_LISTS,
+        "sandbox.neighbours": _OF_IMAGES["tensor.nnet.neighbours"],
         "assert_op": [{"Assert": "phintys.tensor.observing:Assert"}],
         "compat": [_COMPAT, {"six": "theano.compat.six"}],
         "compat.six": [_COMPAT, {"moves": "theano.compat.six.moves"}],
@@ -313,12 +345,15 @@ MODULES: dict[str, dict[str, list[dict[str, str]]]] = {
         "tensor.utils": [],
     },
     "aesara": {
+        **_OF_IMAGES,
+        **_OF_LISTS,
         "tensor.sharedvar": [],
         "tensor.type_other": [_OTHER_TYPES],
         "tensor.utils": [],
         **{module: [_PASSES_ONLY] for module in _REWRITING},
     },
     "pytensor": {
+        **_OF_LISTS,
         "tensor.interpolate": [{"interp": "phintys.tensor:interp"}],
         "tensor.type_other": [_OTHER_TYPES],
         "tensor.utils": [],

@@ -722,18 +722,11 @@ MISSING: dict[str, str] = {
     "gof.params_type": _C_CODE,
     "gof.vm": _LINKERS,
     "link": _LINKERS,
-    "sandbox.neighbours": "the sandbox modules",
     "sparse": "sparse matrices",
     "tensor.fourier": "an Op of its own for Fourier transforms: use tensor.fft",
     "tensor.io": "Ops that read files: numpy.load, and function arguments",
-    "tensor.nnet.blocksparse": "products with some blocks of a matrix",
-    "tensor.nnet.conv3d2d": "convolutions of volumes in an order of their own: use nnet.conv3d",
-    "tensor.nnet.Conv3D": "convolutions of volumes in an order of their own: use nnet.conv3d",
     "tensor.nnet.corr": "Ops of single implementations: use nnet.conv2d",
-    "tensor.nnet.ctc": "the loss of connectionist temporal classification",
-    "tensor.nnet.neighbours": "images as matrices of patches",
     "tensor.raw_random": "draws by functions of a state: use tensor.shared_randomstreams",
-    "typed_list": "lists of variables as values",
 }
 """Modules of the old packages that Phintys does not provide, with their purpose.
 

@@ -34,6 +34,7 @@ __all__ = [
     "softmax_of_rows",
     "softmax_with_bias",
     "softsign",
+    "sparse_block_dot",
 ]
 
 
@@ -221,6 +222,37 @@ def h_softmax(
     weights, biases = pt.as_tensor_variable(W2)[group], pt.as_tensor_variable(b2)[group]
     inside = pt.softmax(pt.batched_dot(x, weights) + biases, axis=-1)
     return groups[items, group] * inside[items, targets % n_outputs_per_class]
+
+
+def sparse_block_dot(W: Any, h: Any, inputIdx: Any, b: Any, outputIdx: Any) -> Any:
+    """Return biases plus products of some blocks of features with some blocks of a matrix.
+
+    Parameters
+    ----------
+    W
+        Blocks: (input blocks, output blocks, features in, features out).
+    h
+        Features: (items, blocks of an item, features in), or of one item without the first axis.
+    inputIdx
+        Which input blocks the features are of: (items, blocks of an item).
+    b
+        Biases: (output blocks, features out).
+    outputIdx
+        The output blocks to compute: (items, blocks of an item).
+
+    Returns
+    -------
+    Variable
+        (items, output blocks of an item, features out)
+    """
+    h, W, b = pt.as_tensor_variable(h), pt.as_tensor_variable(W), pt.as_tensor_variable(b)
+    inputs, wanted = pt.as_tensor_variable(inputIdx), pt.as_tensor_variable(outputIdx)
+    is_single = inputs.ndim == 1
+    if is_single:
+        h, inputs, wanted = h[None], inputs[None], wanted[None]
+    blocks = W[inputs[:, :, None], wanted[:, None, :]]
+    out = b[wanted] + pt.einsum("nik,nijkl->njl", h, blocks)
+    return out[0] if is_single else out
 
 
 def confusion_matrix(actual: Any, pred: Any) -> list[Any]:
