@@ -7,7 +7,6 @@ therefore accept all arguments that those of Phintys accept.
 
 from __future__ import annotations
 
-import copy
 import sys
 from types import FrameType, ModuleType
 from typing import Any
@@ -19,14 +18,12 @@ from phintys.compat import adapters, databases, elementwise, pullbacks, scalars,
 from phintys.compat.debugging import as_string
 from phintys.compat.rewriters import clients
 from phintys.compile import Function
-from phintys.control import Scan
 from phintys.graph import FunctionGraph, Op, Variable
 from phintys.graph.shared_variable import Container
-from phintys.random import RandomType, state
 from phintys.scalar import ScalarVariable
 from phintys.tensor.variable import TensorMethods
 
-__all__ = ["METHODS", "borrow_methods", "return_methods"]
+__all__ = ["METHODS", "add_methods", "borrow_methods", "return_methods"]
 
 _core_array = TensorMethods.__array__
 _core_eq = TensorMethods.__eq__
@@ -131,16 +128,6 @@ def _outputs(self: Any) -> list[Any]:
     return self.maker.outputs
 
 
-def _inner_inputs(self: Any) -> list[Any]:
-    """Return the inputs of one step."""
-    return self.fgraph.inputs
-
-
-def _inner_outputs(self: Any) -> list[Any]:
-    """Return the outputs of one step."""
-    return self.fgraph.outputs
-
-
 def _data(self: Any) -> Any:
     """Return the value."""
     return self.value
@@ -148,19 +135,6 @@ def _data(self: Any) -> Any:
 
 def _set_data(self: Any, value: Any) -> None:
     self.value = value
-
-
-_core_filter = RandomType.filter
-
-
-def _state_of(
-    self: Any, value: Any, strict: bool = False, allow_downcast: bool | None = None
-) -> Any:
-    """Return a state; that of a generator of NumPy is seeded by what it would draw next."""
-    if isinstance(value, np.random.Generator | np.random.RandomState):
-        following = copy.deepcopy(value).bytes(8)
-        value = state(int.from_bytes(following, "little"))
-    return _core_filter(self, value, strict, allow_downcast)
 
 
 METHODS: dict[str, Any] = {
@@ -181,7 +155,7 @@ METHODS: dict[str, Any] = {
 }
 """Name of a method of tensor variables -> its replacement while an old package is installed."""
 
-_PLACES = [
+_PLACES: list[tuple[type, dict[str, Any]]] = [
     (TensorMethods, METHODS),
     (ScalarVariable, {"shape": property(scalars.shape)}),
     (
@@ -196,8 +170,6 @@ _PLACES = [
     (FunctionGraph, {"__str__": _formulas}),
     (Function, {"outputs": property(_outputs)}),
     (Container, {"data": property(_data, _set_data)}),
-    (RandomType, {"filter": _state_of}),
-    (Scan, {"inputs": property(_inner_inputs), "outputs": property(_inner_outputs)}),
 ]
 
 _users: set[str] = set()
@@ -209,10 +181,21 @@ def borrow_methods(package: str) -> None:
     """Install the methods above on behalf of an old package."""
     if not _users:
         for cls, methods in _PLACES:
-            for name, method in methods.items():
-                _before.append((cls, name, vars(cls).get(name, _ABSENT)))
-                setattr(cls, name, method)
+            _set(cls, methods)
     _users.add(package)
+
+
+def add_methods(cls: type, methods: dict[str, Any]) -> None:
+    """Add to the methods above, for a class whose module is imported when it is needed."""
+    _PLACES.append((cls, methods))
+    if _users:
+        _set(cls, methods)
+
+
+def _set(cls: type, methods: dict[str, Any]) -> None:
+    for name, method in methods.items():
+        _before.append((cls, name, vars(cls).get(name, _ABSENT)))
+        setattr(cls, name, method)
 
 
 def return_methods(package: str) -> None:

@@ -137,7 +137,7 @@ _GRADIENT: list[Source] = [
     {"R_op": f"{_CALLS}:Rop"},
     _here(_OLD, "consider_constant_ disconnected_grad_ zero_grad_"),
     _here(_CALLS, "Lop Rop grad hessian jacobian subgraph_grad verify_grad"),
-    _here("phintys.compat.pullbacks", "pullback pushforward"),
+    _here(_CALLS, "pullback pushforward"),
     "phintys.gradient",
 ]
 
@@ -662,7 +662,7 @@ _CONVOLVE: dict[str, str] = _here("phintys.tensor.signal", "convolve1d convolve2
 
 _PYTENSOR: dict[str, list[Source]] = {
     **_NEWER,
-    "": [*_TOP, _here("phintys.compat.pullbacks", "pullback pushforward")],
+    "": [*_TOP, _here(_CALLS, "pullback pushforward")],
     **dict.fromkeys(LINEAR_ALGEBRA, _SHARED_BY_BOTH["tensor.linalg"]),
     **dict.fromkeys(("tensor.blas.batched", "tensor.blas.gemm"), _BLAS),
     "compile.rebuild": [

@@ -1,56 +1,16 @@
-"""The newest names of derivatives: ``pullback`` for ``L_op`` and ``Lop``, ``pushforward`` for R."""
+"""The newest names of methods of Ops: ``pullback`` for ``L_op``, ``pushforward`` for ``R_op``."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from phintys.compat.functions import Lop, Rop
 from phintys.graph import DisconnectedType, Op
 from phintys.graph.null_type import disconnected_type
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["METHODS", "pullback", "pushforward"]
-
-
-def pullback(f: Any, wrt: Any, cotangents: Any, *arguments: Any, **options: Any) -> Any:
-    """Return ``cotangents`` times the Jacobian; see :func:`phintys.Lop`.
-
-    Examples
-    --------
-    >>> import phintys.tensor as pt
-    >>> from phintys.compat.pullbacks import pullback
-    >>> x, v = pt.dvectors("x", "v")
-    >>> pullback(x**2, x, v).eval({x: [3.0], v: [2.0]})
-    array([12.])
-    """
-    return Lop(f, wrt, cotangents, *arguments, **options)
-
-
-def pushforward(
-    f: Any,
-    wrt: Any,
-    tangents: Any,
-    disconnected_outputs: Any = "raise",
-    return_disconnected: Any = "zero",
-    use_op_pushforward: bool = False,
-) -> Any:
-    """Return the Jacobian times ``tangents``; see :func:`phintys.Rop`.
-
-    Raises
-    ------
-    ForwardError
-        It does not exist.
-    """
-    return Rop(
-        f,
-        wrt,
-        tangents,
-        disconnected_outputs,
-        return_disconnected,
-        use_op_rop_implementation=use_op_pushforward,
-    )
+__all__ = ["METHODS"]
 
 
 def _pullback(
