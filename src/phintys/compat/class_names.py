@@ -156,7 +156,11 @@ NAMES: dict[str, dict[str, str]] = {
     "gof": _NODES | _LISTS | _QUERIES,
     "gof.graph": _NODES,
     "gof.utils": _LISTS,
-    "graph": _NODES,
+    "graph": _NODES
+    | {
+        "graph_rewriter": "phintys.rewriting:graph_rewriter",
+        "node_rewriter": "phintys.rewriting:node_rewriter",
+    },
     "graph.basic": _NODES,
     "graph.op": {
         "compute_test_value": "phintys.compat.test_values:compute_test_value",
@@ -165,7 +169,7 @@ NAMES: dict[str, dict[str, str]] = {
     "gof.op": {"compute_test_value": "phintys.compat.test_values:compute_test_value"},
     "graph.rewriting.db": _QUERIES,
     "graph.opt": _QUERIES,
-    "graph.utils": _LISTS,
+    "graph.utils": _LISTS | {"TestValueError": "phintys.compat.test_values:TestValueError"},
     "misc.pkl_utils": {"StripPickler": "pickle:Pickler", "CompatUnpickler": "pickle:Unpickler"},
     "sandbox.rng_mrg": {
         "MRG_RandomStream": "phintys.compat.random_streams:MRG_RandomStreams",
