@@ -30,8 +30,8 @@ def names_of(source: str, filename: str = "?") -> Iterator[str]:
     Examples
     --------
     >>> from tools.old_names import names_of
-    >>> sorted(set(names_of("import theano.tensor as T\ny = T.nnet.relu(T.dvector())")))
-    ['theano.tensor', 'theano.tensor.dvector', 'theano.tensor.nnet.relu']
+    >>> sorted(set(names_of("import theano.tensor as T\ny = T.nnet.relu")))
+    ['theano.tensor', 'theano.tensor.nnet', 'theano.tensor.nnet.relu']
     """
     tree = _parsed(source, filename)
     known: dict[str, str] = {}
