@@ -7,6 +7,7 @@ public names the old module has, or a dict from an old name to its new location:
 
 from __future__ import annotations
 
+from phintys.compat.class_names import LINEAR_ALGEBRA, MODULES, NAMES
 from phintys.compat.elementwise import FLOATING
 from phintys.compat.scalars import SCALARS
 
@@ -73,7 +74,14 @@ _ERRORS: dict[str, str] = {
 }
 
 _RANDOM: list[Source] = [
-    _here(_ORDERS, "gamma weibull"),
+    _here(
+        "phintys.compat.draw_classes",
+        "bernoulli beta betabinom binomial categorical cauchy chisquare dirichlet exponential f "
+        "gamma gengamma geometric gumbel halfcauchy halfnormal hypergeometric integers invgamma "
+        "laplace logistic lognormal multinomial multivariate_normal nbinom normal pareto "
+        "permutation poisson power randint rayleigh standard_normal t triangular truncexpon "
+        "uniform vonmises wald weibull zipf",
+    ),
     _here(_STREAMS, "RandomStream RandomVariable custom_rng_deepcopy"),
     "phintys.random",
 ]
@@ -129,6 +137,7 @@ _GRADIENT: list[Source] = [
     {"R_op": f"{_CALLS}:Rop"},
     _here(_OLD, "consider_constant_ disconnected_grad_ zero_grad_"),
     _here(_CALLS, "Lop Rop grad hessian jacobian subgraph_grad verify_grad"),
+    _here(_CALLS, "pullback pushforward"),
     "phintys.gradient",
 ]
 
@@ -366,7 +375,7 @@ _BLAS: list[Source] = [
     {
         **_here("phintys.tensor", "BatchedDot batched_dot"),
         **dict.fromkeys(("Gemm", "Gemv", "Dot22Scalar"), "phintys.tensor.blas:Gemm"),
-        **dict.fromkeys(("gemm_inplace", "gemm_no_inplace"), f"{_OLD_BLAS}:gemm"),
+        **dict.fromkeys(("gemm", "gemm_inplace", "gemm_no_inplace"), f"{_OLD_BLAS}:gemm"),
         **dict.fromkeys(("gemv", "gemv_inplace", "gemv_no_inplace"), f"{_OLD_BLAS}:gemv"),
         **dict.fromkeys(("ger", "ger_destructive"), f"{_OLD_BLAS}:ger"),
         "Dot22": "phintys.tensor:Dot",
@@ -663,11 +672,21 @@ _CONVOLVE: dict[str, str] = _here("phintys.tensor.signal", "convolve1d convolve2
 
 _PYTENSOR: dict[str, list[Source]] = {
     **_NEWER,
+    "": [*_TOP, _here(_CALLS, "pullback pushforward")],
+    **dict.fromkeys(LINEAR_ALGEBRA, _SHARED_BY_BOTH["tensor.linalg"]),
+    **dict.fromkeys(("tensor.blas.batched", "tensor.blas.gemm"), _BLAS),
+    "compile.rebuild": [
+        _ERRORS,
+        _here(_REBUILDING, "rebuild_collect_shared"),
+    ],
     "assumptions": [_here("phintys.tensor", "assume")],
     "conditional": [_CHOICES],
     "conditional.op": [_CHOICES],
     "tensor.signal": [_CONVOLVE],
     "tensor.signal.conv": [_CONVOLVE],
+    "tensor.optimize": [
+        _here("phintys.control.solving.optimize", "minimize minimize_scalar root root_scalar")
+    ],
     "tensor.special": [_FLOATING, "phintys.tensor.special"],
 }
 
@@ -682,10 +701,21 @@ CALLED = {
 }
 """Modules with a function of theirs that hides them in the package itself."""
 
+
+def _completed(package: str, modules: dict[str, list[Source]]) -> dict[str, list[Source]]:
+    """Return the modules of a package with those names that the second table has for them."""
+    added = MODULES[package]
+    names = [*modules, *(name for name in added if name not in modules)]
+    return {
+        name: [*modules.get(name, ()), *added.get(name, ()), *filter(None, [NAMES.get(name)])]
+        for name in names
+    }
+
+
 PACKAGES: dict[str, dict[str, list[Source]]] = {
-    "theano": _THEANO,
-    "aesara": _AESARA,
-    "pytensor": _PYTENSOR,
+    "theano": _completed("theano", _THEANO),
+    "aesara": _completed("aesara", _AESARA),
+    "pytensor": _completed("pytensor", _PYTENSOR),
 }
 """For each package, its modules (``""`` is the package itself) and their sources."""
 
@@ -700,22 +730,12 @@ MISSING: dict[str, str] = {
     "gof.link": _LINKERS,
     "gof.optdb": _DATABASES,
     "gof.vm": _LINKERS,
-    "gpuarray": "code for GPUs",
     "link": _LINKERS,
-    "sandbox.cuda": "code for GPUs",
-    "sandbox.neighbours": "the sandbox modules",
     "sparse": "sparse matrices",
     "tensor.fourier": "an Op of its own for Fourier transforms: use tensor.fft",
     "tensor.io": "Ops that read files: numpy.load, and function arguments",
-    "tensor.nnet.blocksparse": "products with some blocks of a matrix",
-    "tensor.nnet.conv3d2d": "convolutions of volumes in an order of their own: use nnet.conv3d",
-    "tensor.nnet.Conv3D": "convolutions of volumes in an order of their own: use nnet.conv3d",
     "tensor.nnet.corr": "Ops of single implementations: use nnet.conv2d",
-    "tensor.nnet.ctc": "the loss of connectionist temporal classification",
-    "tensor.nnet.neighbours": "images as matrices of patches",
-    "tensor.rewriting": _DATABASES,
     "tensor.raw_random": "draws by functions of a state: use tensor.shared_randomstreams",
-    "typed_list": "lists of variables as values",
 }
 """Modules of the old packages that Phintys does not provide, with their purpose.
 
@@ -753,7 +773,7 @@ MISSING_NAMES: dict[str, str] = {
     "NominalVariable": "numbered inputs: inner graphs are compared by equal_computations",
     "RandomStreams": "random streams here: they are in tensor.shared_randomstreams",
     **dict.fromkeys(
-        ("AbstractConv2d", "AbstractConv3d", "ConvOp", "CorrMM", "Pool"),
+        ("ConvOp", "CorrMM"),
         "an Op of its own: convolutions and pooling are functions, conv2d and pool_2d",
     ),
     **dict.fromkeys(("conv2d", "conv2d_transpose", "conv3d"), "convolutions here: see tensor.nnet"),
