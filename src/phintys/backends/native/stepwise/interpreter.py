@@ -270,12 +270,17 @@ class Interpreter:
         return Memory(storage, root.dtype, length)
 
     def _room(self, slot: int) -> int:
-        """Return the bytes of a slot of the arena."""
+        """Return the bytes of a slot of the arena.
+
+        Some arrays may be made later, from sizes that only a check before them proves to be equal
+        to those that are known now.
+        """
         assert self.plan is not None
-        arrays = [array for _, array in self.plan.slots[slot].sizes()]
-        return max(
-            int(np.prod(self.shape(one), dtype=object)) * one.dtype.itemsize for one in arrays
-        )
+        sizes = [
+            [one.dtype.itemsize, *(self._size(self.sizes.canonical(size)) for size in one.sizes)]
+            for _, one in self.plan.slots[slot].sizes()
+        ]
+        return max(int(np.prod(some, dtype=object)) for some in sizes)
 
     def places(self, array: Array, indices: Sequence[Index], grid: Grid) -> Numbers:
         """Return the elements that indices name, in the shape of the grid."""
