@@ -227,8 +227,11 @@ _PRINTING: list[Source] = [
         "debugprint": f"{_DEBUGGING}:debugprint",
         "pp": "phintys.graph.pretty:pprint",
         "pprint": "phintys.graph.pretty:pprint",
+        "pydotprint": "phintys.compat.pictures:pydotprint",
     }
 ]
+
+_PICTURES: list[Source] = [{"d3viz": "phintys.compat.pictures:d3viz"}]
 
 _FLOATING: dict[str, str] = {
     **{name: f"{_ELEMENTWISE}:{name}" for name in FLOATING},
@@ -400,6 +403,8 @@ _SHARED_BY_BOTH: dict[str, list[Source]] = {
     "compile.profiling": _PROFILING,
     "compile.sharedvalue": _COMPILE,
     "configparser": [_here(_CONFIG, "change_flags config")],
+    "d3viz": _PICTURES,
+    "d3viz.d3viz": _PICTURES,
     "gradient": _GRADIENT,
     "ifelse": [_CHOICES],
     "printing": _PRINTING,
@@ -723,8 +728,10 @@ _C_CODE = "parts of Theano's compiler of C code: COp, ExternalCOp and ParamsType
 _LINKERS = "linkers: a Mode has a backend"
 _DATABASES = "databases of rewrites: add a rule to a mode, as in get_mode().adding(rule)"
 
+_PAGES = "parts of the old page: d3viz.d3viz writes a whole one, by phintys.inspect.graph_page"
+
 MISSING: dict[str, str] = {
-    "d3viz": "pictures of graphs",
+    "d3viz.formatting": _PAGES,
     "gof.cc": _C_CODE,
     "gof.cutils": _C_CODE,
     "gof.link": _LINKERS,
@@ -777,6 +784,6 @@ MISSING_NAMES: dict[str, str] = {
         "an Op of its own: convolutions and pooling are functions, conv2d and pool_2d",
     ),
     **dict.fromkeys(("conv2d", "conv2d_transpose", "conv3d"), "convolutions here: see tensor.nnet"),
-    "pydotprint": "pictures of graphs",
+    **dict.fromkeys(("d3write", "replace_patterns", "safe_json"), _PAGES),
 }
 """Names in other modules that Phintys does not provide, with their purpose."""
