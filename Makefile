@@ -15,8 +15,8 @@ export PYTHONHASHSEED ?= 0
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check durations test test-all test-seeds test-optimized test-lowest test-wheel stress \
-        reference pytensor-tests bridge-tests bridge-page array-api fuzz quality debug lint stubs index docs distributions \
+.PHONY: help setup demo check durations test export-tests test-all test-seeds test-optimized test-lowest test-wheel stress \
+        reference pytensor-tests bridge-tests browser-tests bridge-page array-api fuzz quality debug lint stubs index docs distributions \
         types bench peers clean
 
 help: ## show this list
@@ -98,6 +98,10 @@ durations: $(READY) ## run all tests, and write how long those of each file take
 stress: $(READY) ## run the long forms of tests: many signals, forks, threads (several minutes)
 	$(BIN)/python -m pytest -m stress
 
+export-tests: $(READY) ## export all programs and records, and compare them with Python (ten minutes)
+	$(BIN)/python -m pytest -m "stress or not stress" tests/backends/native/export \
+		tests/backends/native/export/all_records.py
+
 reference: $(READY) ## run the tests with the reference backend
 	PHINTYS_FLAGS=mode=reference $(BIN)/python -m pytest -n auto --ignore tests/backends/native
 
@@ -111,6 +115,12 @@ pytensor-tests: $(READY) ## run the tests published with PyTensor and Aesara (do
 
 bridge-tests: .venv-bridge/.ready ## run the tests of the bridge for PyTensor (installs it first)
 	.venv-bridge/bin/python -m pytest tests/bridge tests/tools/test_bridge_ops.py
+
+browser-tests: $(READY) ## run the tests of pages of graphs in a browser (installs Chromium where it may)
+	@command -v chromedriver >/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null && \
+	  apt-get install -y -qq --no-install-recommends chromium chromium-driver; } || \
+	  echo "Chromium and chromedriver are not here, and cannot be installed: the tests are skipped." >&2
+	$(BIN)/python -m pytest -rs tests/inspect
 
 bridge-page: .venv-bridge/.ready ## write the tables of Ops in docs/bridge.md
 	.venv-bridge/bin/python -m tools.bridge_ops

@@ -4,6 +4,7 @@ import doctest
 import linecache
 import re
 import tomllib
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -40,12 +41,19 @@ def _default_mode():
 WITH_DOCSTRINGS = {"debugging.md"}
 
 
+WITH_JAX = {"from_jax.md"}
+
+
+def marks(page):
+    if page.name in WITH_DOCSTRINGS:
+        yield pytest.mark.docstrings
+    if page.name in WITH_JAX:
+        yield pytest.mark.skipif(find_spec("jax") is None, reason="needs the extra 'jax'")
+
+
 @pytest.mark.parametrize(
     "page",
-    [
-        pytest.param(page, marks=[pytest.mark.docstrings] * (page.name in WITH_DOCSTRINGS))
-        for page in PAGES
-    ],
+    [pytest.param(page, marks=[*marks(page)]) for page in PAGES],
     ids=lambda page: page.name,
 )
 def test_programs_run(page):

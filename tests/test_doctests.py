@@ -4,6 +4,7 @@ import ast
 import doctest
 import importlib
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -66,10 +67,17 @@ def _forget_transfers():
 WITH_DOCSTRINGS = {"phintys.rewriting.patterns", "phintys.rewriting.rewriter"}
 
 
+def marks(name):
+    if name in WITH_DOCSTRINGS:
+        yield pytest.mark.docstrings
+    if name.startswith("phintys.backends.jax"):
+        yield pytest.mark.skipif(find_spec("jax") is None, reason="needs the extra 'jax'")
+
+
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=[pytest.mark.docstrings] * (name in WITH_DOCSTRINGS))
+        pytest.param(name, marks=[*marks(name)])
         for name, path in MODULES.items()
         if ">>> " in path.read_text()
     ],

@@ -35,6 +35,7 @@ ROOMS = (
     "control",
     "random",
     "sparse",
+    "native",
     "passes",
     "backends",
     "backends.reference",
@@ -59,6 +60,7 @@ LATE = f"{PACKAGE}._base.late"
 # on every platform.
 MAY_BE_LATE = {
     "IPython",
+    "_cffi_backend",
     "cloudpickle",
     "distributed",
     "fissix",

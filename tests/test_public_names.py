@@ -77,6 +77,7 @@ HOMES = {
         piecewise save load
         """,
     "phintys.contrib.optimisers": "sgd momentum adagrad adam",
+    "phintys.inspect": "graph_page to_dot to_mermaid draw_graph draw_program",
     "phintys.optimize": "minimize",
     "phintys.parallel": "map TaskError",
     "phintys.tree": "flatten leaves leaves_with_paths map ravel",
@@ -109,6 +110,7 @@ HEAVY = """
     fissix argparse ast asyncio csv decimal difflib dis fractions importlib.metadata inspect json
     logging multiprocessing platformdirs random shutil statistics subprocess sysconfig tempfile
     textwrap tokenize unittest xml
+    cloudpickle distributed joblib phintys.backends.jax phintys.parallel
     phintys.compat phintys.contrib phintys.random phintys.graph.from_function
     phintys.testing phintys.backends.reference.vm phintys.backends.reference.thunks
     phintys.compile.debug_mode phintys.compile.debugging phintys.compile.monitor

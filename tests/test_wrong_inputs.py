@@ -466,7 +466,7 @@ CALLS = {
         """
         A, x, b = pt.dmatrix("A"), pt.dvector("x"), pt.dvector("b")
         z = A @ x + b
-        phintys.function([A, x, b], z)(np.ones((2, 3)), np.ones(3), np.ones(3))
+        phintys.function([A, x, b], z, mode="native")(np.ones((2, 3)), np.ones(3), np.ones(3))
         """,
         ShapeError,
         ["Add: the operands", "Dot(A, x): shape (2,)", "b: shape (3,)", "must be equal", "line 2"],

@@ -32,6 +32,7 @@ _DECORATORS = {
     "float_function": "FLOAT_FUNCTIONS",
     "integer_function": "INTEGER_FUNCTIONS",
     "lowers": "LOWERINGS",
+    "pattern_of": "PATTERNS",
     "shared_constructor.register": "SHARED_CONSTRUCTORS",
 }
 """Decorators -> the table of the things that their arguments name."""
@@ -52,6 +53,7 @@ _MEANING = {
     "JAX_RULES": "Modules -> the classes of Ops that they convert to functions of JAX.",
     "LOWERINGS": "Modules -> the classes of Ops that they lower to native code.",
     "MODES": "Modules -> the modes that they register, and other names of these.",
+    "PATTERNS": "Modules -> the classes of Ops for which they have rules of sparsity patterns.",
     "REWRITERS": "Modules -> their rewriters of whole graphs -> the Ops that these need.",
     "RULES": "Modules -> their tuples of rules -> the Ops that these need.",
     "SCALAR_CODE": "Modules -> the classes of scalar ops whose code they have.",

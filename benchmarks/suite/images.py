@@ -139,7 +139,7 @@ def in_jax(row: Row) -> Callable[[], Any]:
             return lax.reduce_window(x, -jnp.inf, lax.max, (1, 1, 2, 2), (1, 1, 2, 2), "VALID")
         order = ("NCHW", "OIHW", "NCHW")
         strides = (row.stride, row.stride)
-        return lax.conv_general_dilated(x, *filters, strides, "VALID", dimension_numbers=order)
+        return lax.conv_general_dilated(x, filters[0], strides, "VALID", dimension_numbers=order)
 
     def cost(*arguments: Any) -> Any:
         return (layer(*arguments) ** 2).sum()

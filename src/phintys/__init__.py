@@ -47,7 +47,17 @@ from phintys.graph.pretty import pprint
 from phintys.passes import rewrite_graph
 
 if TYPE_CHECKING:
-    from phintys import contrib, gradient, optimize, parallel, random, testing, tree
+    from phintys import (
+        contrib,
+        gradient,
+        inspect,
+        native,
+        optimize,
+        parallel,
+        random,
+        testing,
+        tree,
+    )
     from phintys.backends import jax
     from phintys.backends.native.runtime.support import free_memory
     from phintys.compile.debug_mode import DebugMode
@@ -115,9 +125,11 @@ __all__ = [
     "graph_replace",
     "hessian",
     "ifelse",
+    "inspect",
     "jacobian",
     "jax",
     "load",
+    "native",
     "optimize",
     "parallel",
     "passes",

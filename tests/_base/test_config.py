@@ -41,6 +41,7 @@ def test_the_options_of_the_design_exist():
         "allow_gc",
         "cache_dir",
         "cache_megabytes",
+        "cxx",
         "compute_test_value",
         "exception_verbosity",
         "floatX",

@@ -14,6 +14,13 @@ from phintys.compat import install, uninstall
 from phintys.compat.databases import forget_all
 
 
+@pytest.fixture(autouse=True)
+def _default_mode():
+    """The phases of the old packages are those of the default mode."""
+    with phintys.config.change_flags(mode="native"):
+        yield
+
+
 @pytest.fixture
 def empty(theano):
     """The package, with nothing registered."""

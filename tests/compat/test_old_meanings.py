@@ -292,8 +292,9 @@ def test_numpy_multiplies_sizes(theano):
     assert theano.function([n], np.prod([n, 3, n]))(2) == 12
     assert np.sum((n, 3)).eval({n: 2}) == 5
     assert theano.function([x], np.prod(x.shape))(np.ones((2, 3))) == 6
+    assert np.array([x, x]).tolist() == [x, x]
     with pytest.raises(TypeError, match="NumPy cannot make an array of x"):
-        np.array([x, x])
+        np.asarray(x, dtype=float)
     with pytest.raises(TypeError, match="NumPy cannot make an array of n"):
         np.asarray(n, dtype=float)
 

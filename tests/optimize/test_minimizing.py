@@ -226,3 +226,30 @@ def test_results_have_scipys_names_too():
     found = minimize(((at - 1) ** 2).sum(), at, [0.0, 0.0])
     np.testing.assert_array_equal(found.x, found.params)
     assert (found.fun, found.nit, found.nfev) == (found.value, found.iterations, found.evaluations)
+
+
+def test_sparse_matrices_lead_to_the_same_minimum():
+    n = 12
+    x, target = pt.dvector("x"), pt.dvector("target")
+    cost = ((x - target) ** 2).sum() + (x[1:] * x[:-1]).sum()
+    coupled = {"type": "eq", "fun": x[1:] * x[:-1] - 0.5 * x[:-1] ** 2 - 0.3}
+    found = [
+        minimize(
+            cost,
+            x,
+            np.ones(n),
+            {target: np.linspace(0.5, 1.0, n)},
+            method="trust-constr",
+            constraints=coupled,
+            sparse=sparse,
+        )
+        for sparse in (False, True)
+    ]
+    assert all(one.success for one in found)
+    np.testing.assert_allclose(found[1].params, found[0].params, rtol=1e-6)
+
+
+def test_a_method_without_sparse_matrices_refuses_them():
+    x = pt.dvector("x")
+    with pytest.raises(ArgumentError, match="'L-BFGS-B' does not take sparse matrices"):
+        minimize((x**2).sum(), x, [1.0], sparse=True)

@@ -1,6 +1,8 @@
 """Tasks give what calls one after the other give, and leave the caller's values alone."""
 
+import collections
 import functools
+import importlib
 import sys
 import threading
 import types
@@ -12,6 +14,7 @@ import phintys
 import phintys.tensor as pt
 from phintys import parallel, random
 from phintys.parallel import places
+from phintys.parallel.held import holds_values
 from phintys.parallel.progress import Progress
 from phintys.random.bits.states import folded
 
@@ -57,6 +60,10 @@ HOLDERS = {
     "closure": in_closure(add),
     "lambda": lambda start: sum_up(start)[-1],
     "attribute": Attribute(),
+    "namespace": functools.partial(
+        lambda space, start: float(space.queue[0].item()(start)),
+        types.SimpleNamespace(queue=collections.deque([np.array(add, dtype=object)])),
+    ),
     "partial": functools.partial(lambda f, start: [float(f(start)), float(f(start))], add),
     "variable": lambda start: total.set_value(total.get_value() + start) or float(total.eval()),
 }
@@ -253,6 +260,30 @@ def test_values_that_cannot_be_copied_are_refused(monkeypatch):
     with pytest.raises(phintys.PhintysError, match="cannot be copied for each task"):
         parallel.map(lambda start: lock and add(start), [1.0])
     assert parallel.map(lambda start: bool(lock) and start, [1.0]) == [1.0]  # no values, no copy
+
+
+def test_large_libraries_are_not_walked_through(monkeypatch, tmp_path):
+    """Those that are installed and name nothing of Phintys hold nothing of it."""
+    folder = tmp_path / "site-packages"
+    folder.mkdir()
+    for name, line in (("apart", ""), ("based_on_it", "import phintys")):
+        (folder / f"{name}.py").write_text(
+            f"{line}\nheld = []\nclass Thing:\n    def method(self):\n        return held\n"
+        )
+    monkeypatch.syspath_prepend(str(folder))
+    for name, walked in (("apart", False), ("based_on_it", True)):
+        module = importlib.import_module(name)
+        monkeypatch.setitem(sys.modules, name, module)
+        module.held.append(add)
+        if walked:
+            with pytest.raises(phintys.PhintysError, match=r"Thing\.method"):
+                holds_values(module.Thing())
+        else:
+            assert not holds_values(module.Thing())
+        thing = module.Thing()
+        thing.attribute = add
+        if not walked:
+            assert holds_values([thing])  # objects of its classes may
 
 
 def test_a_worker_of_joblib_that_dies_again_and_again_is_an_error_of_the_first_task(monkeypatch):

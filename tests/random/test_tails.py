@@ -86,6 +86,13 @@ BOUNDS = {"poisson": 2e-11, "betabinom": 1e-11, "chisquare": 1e-11, "nakagami": 
 EPS = np.finfo(float).eps
 
 
+@pytest.fixture(autouse=True)
+def _default_mode():
+    """Tails have their digits by stable forms, which rules of the default mode make."""
+    with phintys.config.change_flags(mode="native"):
+        yield
+
+
 def asked(name):
     """Return the compiled answers to values, those to probabilities or ``None``, and the ends."""
     inputs = [pt.dscalar() for _ in PARAMETERS[name][0]]

@@ -22,8 +22,39 @@ FAMILIES = {
 RECORDS = [record for module in FAMILIES.values() for record in module.RECORDS]
 
 
+def _firsts():
+    """Return the records that are the first of a class of Ops."""
+    seen = set()
+    found = []
+    for record in RECORDS:
+        kinds = {op if isinstance(op, type) else type(op) for op in record.ops}
+        if kinds - seen:
+            found.append(record)
+        seen |= kinds
+    return found
+
+
+FIRSTS = _firsts()
+
+
 def pytest_generate_tests(metafunc):
-    """Give tests one ``record`` at a time, of an Op, or an ``expression`` in others."""
+    """Give tests one ``record`` at a time, of an Op, or an ``expression`` in others.
+
+    Or ``any_record`` of both: one for each class of Ops, and all in the long form of the tests.
+    """
+    if "any_record" in metafunc.fixturenames:
+        metafunc.parametrize(
+            "any_record",
+            [
+                pytest.param(
+                    record,
+                    id=f"{family}-{record.name}",
+                    marks=[] if record in FIRSTS else [pytest.mark.stress],
+                )
+                for family, module in FAMILIES.items()
+                for record in module.RECORDS
+            ],
+        )
     for name, has_ops in (("record", True), ("expression", False)):
         if name in metafunc.fixturenames:
             metafunc.parametrize(

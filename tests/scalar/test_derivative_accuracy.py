@@ -17,6 +17,13 @@ from phintys.testing.scalar_domains import DOMAINS
 IDS = [f"{slope.name}-{slope.by}" for slope in SLOPES]
 
 
+@pytest.fixture(autouse=True)
+def _default_mode():
+    """The figures are those of the default mode, whichever one the other tests run in."""
+    with phintys.config.change_flags(mode="native"):
+        yield
+
+
 @pytest.mark.parametrize("dtype", LIMITS)
 @pytest.mark.parametrize("slope", SLOPES, ids=IDS)
 def test_errors_of_derivatives_are_within_their_limits(slope, dtype, repeats):

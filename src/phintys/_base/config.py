@@ -244,6 +244,9 @@ class Config:
         "x86-64-v3",
         "x86-64-v4",
         "aarch64",
+        "aarch64-macos",
+        "wasm32",
+        "one-lane",
         doc="The CPU that native code is generated for: that of this machine, or a generic one.",
     )
     native_level = _choice(
@@ -253,6 +256,15 @@ class Config:
             "When native code is compiled at the higher optimization level: once its calls repay "
             "it, in the background, or 'high': always, before the first call, which comes later "
             "but is as fast as all others. It is read when a function is compiled."
+        ),
+    )
+    cxx = Option(
+        "auto",
+        "a command, 'auto', or '' for none",
+        lambda _: True,
+        doc=(
+            "The C++ compiler for Ops with C code: 'auto' finds one; '' is none, so that such Ops "
+            "run in Python."
         ),
     )
     product_crossover = Option(

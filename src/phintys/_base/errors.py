@@ -51,6 +51,14 @@ class MethodNotDefinedError(PhintysError, NotImplementedError):
     """An optional method of an Op is needed here and the Op does not define it."""
 
 
+class CCodeError(PhintysError, RuntimeError):
+    """C code of an Op does not compile, or there is no compiler for it."""
+
+
+class NativeFunctionError(PhintysError, RuntimeError):
+    """A function of a user in machine code cannot be found, or reported that it failed."""
+
+
 class DtypeError(PhintysError, TypeError):
     """Operands have dtypes that an operation does not support."""
 

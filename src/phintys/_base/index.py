@@ -10,6 +10,7 @@ BACKENDS: dict[str, str] = {
 BATCHING: dict[str, str] = {
     "phintys.backends.jax.from_jax": "JaxOp",
     "phintys.control.batching": "Fence GradientMark IfElse OpFromGraph Scan",
+    "phintys.native.calls": "NativeCall",
     "phintys.random.generators.variables": "RandomVariable",
     "phintys.tensor.batching.blockwise": "Blockwise Op",
     "phintys.tensor.batching.elementwise": """
@@ -55,6 +56,8 @@ FACADES: dict[str, dict[str, str]] = {
         "phintys.gradient": "Lop Rop grad hessian jacobian subgraph_grad value_and_grad",
         "phintys.graph.from_function": "wrap_py",
         "phintys.graph.printing": "debugprint dprint",
+        "phintys.inspect": "",
+        "phintys.native": "",
         "phintys.optimize": "",
         "phintys.parallel": "",
         "phintys.random": "",
@@ -105,6 +108,9 @@ FACADES: dict[str, dict[str, str]] = {
             undefined_grad undefined_grad_ zero_grad zero_grad_
             """,
         "phintys.gradient.numeric": "numeric_grad",
+        "phintys.gradient.patterns.compressed": "Compressed compressed_hessian compressed_jacobian",
+        "phintys.gradient.patterns.rules": "pattern_of",
+        "phintys.gradient.patterns.sparsity": "sparsity",
         "phintys.gradient.reverse": "Lop grad",
         "phintys.gradient.subgraph": "subgraph_grad",
         "phintys.gradient.values": "value_and_grad",
@@ -409,6 +415,7 @@ LOWERINGS: dict[str, str] = {
     "phintys.backends.native.lower.solving_by_factors": """
         Det Inv Lstsq Pinv SlogDet Solve Sylvester
         """,
+    "phintys.backends.native.lower.user_functions": "NativeCall",
 }
 """Modules -> the classes of Ops that they lower to native code."""
 
@@ -419,6 +426,26 @@ MODES: dict[str, str] = {
     "phintys.compile.standard_modes": "FAST_COMPILE FAST_RUN native reference",
 }
 """Modules -> the modes that they register, and other names of these."""
+
+PATTERNS: dict[str, str] = {
+    "phintys.control.patterns": "Fence IfElse OpFromGraph Scan",
+    "phintys.gradient.patterns.along_axes": """
+        ArgExtremeAlong CumOp FFT IRFFT LinearRecurrence LogSoftmax LogSumExp PartitionOp RFFT
+        Reduce RunningExtreme SegmentReduce Softmax SortOp
+        """,
+    "phintys.gradient.patterns.elementwise": """
+        Assume CheckAndRaise DisconnectedGrad Elemwise GradientMark Print ScalarFromTensor ScalarOp
+        SpecifyShape TensorFromScalar ZeroGrad
+        """,
+    "phintys.gradient.patterns.moving": """
+        AdvancedIncSubtensor AdvancedSubtensor Alloc AllocDiag DimShuffle ExtractDiag IncSubtensor
+        Join MakeVector Reshape Split Subtensor
+        """,
+    "phintys.gradient.patterns.multiplying": """
+        BatchedDot Blockwise Conv ConvByFilters ConvByImages Convolve Dot MatrixOp
+        """,
+}
+"""Modules -> the classes of Ops for which they have rules of sparsity patterns."""
 
 REWRITERS: dict[str, dict[str, str]] = {
     "phintys.passes.combining": {
@@ -526,6 +553,7 @@ SCALAR_CODE: dict[str, str] = {
     "phintys.backends.native.assembler.random": """
         FloatBits FloatOfBits RandomWord RareCase Rejection
         """,
+    "phintys.backends.native.assembler.user_functions": "NativeScalar",
 }
 """Modules -> the classes of scalar ops whose code they have."""
 

@@ -169,6 +169,54 @@ class AddressableProgram(Protocol):
         ...
 
 
+@record(frozen=True, eq=False)
+class ExportNames:
+    """The names of the values of a function that is exported.
+
+    Attributes
+    ----------
+    name
+        The name of the function.
+    inputs, outputs
+        Those of its arguments and results, where they have some.
+    hidden
+        The values of the other inputs, which are shared variables.
+    hidden_names
+        Their names.
+    updated
+        The positions of those that are updated, in the order of the program's last results.
+    """
+
+    name: str
+    inputs: Sequence[str | None]
+    outputs: Sequence[str | None]
+    hidden: Sequence[Any]
+    hidden_names: Sequence[str | None]
+    updated: Sequence[int]
+
+
+@record(frozen=True)
+class ExportOptions:
+    """How a function is exported; see :meth:`phintys.compile.executor.Function.export`."""
+
+    path: str
+    target: str = "host"
+    kind: str = "object"
+    blas: str = "link"
+    blas_prefix: str = ""
+    allocate: bool = True
+    libraries: tuple[str, ...] = ()
+
+
+@runtime_checkable
+class ExportableProgram(Protocol):
+    """A program that can be written to files for other languages."""
+
+    def export(self, names: ExportNames, options: ExportOptions) -> list[Any]:
+        """Write the files; return their paths."""
+        ...
+
+
 class SavedLinkedProgram(Protocol):
     """The pickled form of a program; its graph is pickled separately."""
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from phintys.backends.base import copy_value
+from phintys.backends.base import copy_value, get_backend
 from phintys.graph.alias_map import root_of
 from phintys.graph.inner import HasInnerGraph
 from phintys.graph.variable import Constant
@@ -49,7 +49,7 @@ class InnerPrograms:
         """Return ``node.op.perform``, with the program of its inner graph if it has one."""
         program = self.of(node)
         if program is None:
-            return node.op.perform
+            return perform_of(node)
         op: Any = node.op
         return partial(op.perform_with, keeping_constants(program, op.fgraph))
 
@@ -57,6 +57,20 @@ class InnerPrograms:
         """Release the memory that the programs keep for the next call."""
         for program in self._programs.values():
             program.free()
+
+
+def may_have_c_code(node: Apply) -> bool:
+    """Return whether an Op, or the scalar op that it applies, may define C code."""
+    op = node.op
+    return hasattr(op, "c_code") or hasattr(getattr(op, "scalar_op", None), "c_code")
+
+
+def perform_of(node: Apply) -> Callable[..., Any]:
+    """Return ``node.op.perform``, or what runs the C code of an Op that has nothing else."""
+    if not may_have_c_code(node):
+        return node.op.perform
+    native: Any = get_backend("native")
+    return native.perform_of(node)
 
 
 def keeping_constants(program: LinkedProgram, fgraph: FunctionGraph) -> Callable[..., list[Any]]:

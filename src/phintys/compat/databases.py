@@ -26,6 +26,7 @@ __all__ = [
     "register_canonicalize",
     "register_specialize",
     "register_stabilize",
+    "register_useless",
     "with_registered",
 ]
 
@@ -140,6 +141,7 @@ def _registering(phase: str) -> Callable[..., Any]:
 register_canonicalize = _registering("canonicalize")
 register_stabilize = _registering("stabilize")
 register_specialize = _registering("specialize")
+register_useless = register_canonicalize
 
 
 def with_registered(pipeline: Pipeline) -> Pipeline:

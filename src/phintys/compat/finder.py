@@ -14,6 +14,7 @@ from phintys._base.errors import ConfigError
 from phintys.compat.flags import set_flags
 from phintys.compat.methods import borrow_methods, return_methods
 from phintys.compat.names import CALLED, MISSING, MISSING_NAMES, PACKAGES, Source
+from phintys.compat.refusals import reason_by_kind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -120,7 +121,7 @@ def _reason_missing(path: str) -> str | None:
     for old, reason in MISSING.items():
         if path == old or path.startswith(f"{old}."):
             return reason
-    return MISSING_NAMES.get(path.rpartition(".")[2])
+    return MISSING_NAMES.get(path.rpartition(".")[2]) or reason_by_kind(path)
 
 
 class _Finder(MetaPathFinder, Loader):

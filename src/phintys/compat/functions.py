@@ -32,6 +32,8 @@ __all__ = [
     "hessian",
     "jacobian",
     "pfunc",
+    "pullback",
+    "pushforward",
     "subgraph_grad",
     "verify_grad",
 ]
@@ -125,6 +127,7 @@ def function(
     which runs each Op unchanged. A function without a name is named after the line of the call.
     """
     origin = current_origin()
+    outputs = [] if outputs is None else outputs  # so that a call returns []
     inputs = [_as_input(one) for one in inputs] if isinstance(inputs, list | tuple) else inputs
     if accept_inplace and isinstance(inputs, list):
         overwritten = _overwritten(inputs, outputs, updates)
@@ -204,6 +207,45 @@ def Rop(*arguments: Any, **options: Any) -> Any:
         return gradient.Rop(*arguments, **options)
     except NullGradientError as error:
         raise ForwardError(str(error)) from None
+
+
+def pullback(f: Any, wrt: Any, cotangents: Any, *arguments: Any, **options: Any) -> Any:
+    """Return ``cotangents`` times the Jacobian; see :func:`phintys.Lop`.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> from phintys.compat.functions import pullback
+    >>> x, v = pt.dvectors("x", "v")
+    >>> pullback(x**2, x, v).eval({x: [3.0], v: [2.0]})
+    array([12.])
+    """
+    return Lop(f, wrt, cotangents, *arguments, **options)
+
+
+def pushforward(
+    f: Any,
+    wrt: Any,
+    tangents: Any,
+    disconnected_outputs: Any = "raise",
+    return_disconnected: Any = "zero",
+    use_op_pushforward: bool = False,
+) -> Any:
+    """Return the Jacobian times ``tangents``; see :func:`phintys.Rop`.
+
+    Raises
+    ------
+    ForwardError
+        It does not exist.
+    """
+    return Rop(
+        f,
+        wrt,
+        tangents,
+        disconnected_outputs,
+        return_disconnected,
+        use_op_rop_implementation=use_op_pushforward,
+    )
 
 
 @as_one_step

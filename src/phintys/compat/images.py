@@ -61,7 +61,7 @@ def _known(size: Any) -> int | None:
     return known_int(pt.as_tensor_variable(size))
 
 
-def _refuse_unshared(unshared: Any) -> None:
+def refuse_unshared(unshared: Any) -> None:
     if unshared:
         msg = (
             "Filters of their own at each place (unshared=True) are not supported. Take patches by "
@@ -111,7 +111,7 @@ def conv2d(
     unshared: bool = False,
 ) -> Any:
     """Return convolutions of pictures; filters are flipped."""
-    _refuse_unshared(unshared)
+    refuse_unshared(unshared)
     shapes = (image_shape if input_shape is None else input_shape, filter_shape)
     options = (border_mode, subsample, filter_flip, filter_dilation, num_groups)
     return _conv(2, input, filters, shapes, *options)
@@ -221,7 +221,7 @@ def conv2d_grad_wrt_inputs(
     unshared: bool = False,
 ) -> Any:
     """Return the gradient of :func:`conv2d` with respect to its input."""
-    _refuse_unshared(unshared)
+    refuse_unshared(unshared)
     options = (border_mode, subsample, filter_flip, filter_dilation, num_groups)
     return _by_inputs(2, output_grad, filters, (input_shape, filter_shape), *options)
 
@@ -292,7 +292,7 @@ def conv2d_grad_wrt_weights(
     unshared: bool = False,
 ) -> Any:
     """Return the gradient of :func:`conv2d` with respect to its filters."""
-    _refuse_unshared(unshared)
+    refuse_unshared(unshared)
     options = (border_mode, subsample, filter_flip, filter_dilation, num_groups)
     return _by_weights(2, input, output_grad, (input_shape, filter_shape), *options)
 
@@ -365,7 +365,7 @@ def causal_conv1d(
     unshared: bool = False,
 ) -> Any:
     """Return convolutions of sequences with what came before each of their elements."""
-    _refuse_unshared(unshared)
+    refuse_unshared(unshared)
     reach = extent_of(int(filter_shape[2]), filter_dilation)
     shapes = (input_shape, filter_shape)
     padding = ((reach - 1, 0),)
@@ -403,17 +403,17 @@ def get_conv_output_shape(
 _AVERAGES = {"average_inc_pad": True, "average_exc_pad": False}
 
 
-def _pool(
+def pool(
     ndim: int, input: Any, ws: Any, ignore_border: Any, stride: Any, pad: Any, mode: str
 ) -> Any:
     if ws is None:
         msg = f"pool_{ndim}d needs the size of windows: ws, or ds in older programs."
         raise ArgumentError(msg)
-    window = _each(ws, ndim)
+    window = each(ws, ndim)
     # Older versions of Theano asked for a choice, and took False if there was none.
     options = {
-        "stride": None if stride is None else _each(stride, ndim),
-        "padding": 0 if pad is None else _each(pad, ndim),
+        "stride": None if stride is None else each(stride, ndim),
+        "padding": 0 if pad is None else each(pad, ndim),
         "partial": not ignore_border,
     }
     if mode == "max":
@@ -427,7 +427,7 @@ def _pool(
     return pt.signal.average_pool(input, window, **options, count_padding=_AVERAGES[mode])
 
 
-def _each(value: Any, ndim: int) -> Any:
+def each(value: Any, ndim: int) -> Any:
     """Return a number for each axis, of arrays and lists too."""
     if isinstance(value, int | np.integer):
         return (int(value),) * ndim
@@ -448,7 +448,7 @@ def pool_2d(
     """Return the largest elements, sums or averages of windows on the last two axes."""
     window = ds if ws is None else ws
     pads = pad if padding is None else padding
-    return _pool(2, input, window, ignore_border, st if stride is None else stride, pads, mode)
+    return pool(2, input, window, ignore_border, st if stride is None else stride, pads, mode)
 
 
 def pool_3d(
@@ -465,7 +465,7 @@ def pool_3d(
     """Return :func:`pool_2d` of the last three axes."""
     window = ds if ws is None else ws
     pads = pad if padding is None else padding
-    return _pool(3, input, window, ignore_border, st if stride is None else stride, pads, mode)
+    return pool(3, input, window, ignore_border, st if stride is None else stride, pads, mode)
 
 
 def max_pool_2d(
@@ -477,7 +477,7 @@ def max_pool_2d(
     mode: str = "max",
 ) -> Any:
     """Return :func:`pool_2d` by the names of ``signal.downsample``."""
-    return _pool(2, input, ds, ignore_border, st, padding, mode)
+    return pool(2, input, ds, ignore_border, st, padding, mode)
 
 
 def max_pool_3d(
@@ -489,12 +489,12 @@ def max_pool_3d(
     mode: str = "max",
 ) -> Any:
     """Return :func:`max_pool_2d` of the last three axes."""
-    return _pool(3, input, ds, ignore_border, st, padding, mode)
+    return pool(3, input, ds, ignore_border, st, padding, mode)
 
 
 def max_pool_2d_same_size(input: Any, patch_size: Any) -> Any:
     """Return images of which only the largest element of each patch is not set to 0."""
-    x, window = pt.as_tensor_variable(input), _each(patch_size, 2)
+    x, window = pt.as_tensor_variable(input), each(patch_size, 2)
     op = MaxPool(window, window)
     values, places = op(x)
     return op.spread(x, places, values)

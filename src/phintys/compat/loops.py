@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from phintys import control
 from phintys.compat.adapters import OrderedUpdates
+from phintys.compat.methods import add_methods
 from phintys.compat.test_values import as_one_step
 
 if TYPE_CHECKING:
@@ -36,3 +37,16 @@ reduce = _with_ordered_updates(control.reduce)
 foldl = _with_ordered_updates(control.foldl)
 foldr = _with_ordered_updates(control.foldr)
 scan_checkpoints = _with_ordered_updates(control.scan_checkpoints)
+
+
+def _inner_inputs(self: Any) -> list[Any]:
+    """Return the inputs of one step."""
+    return self.fgraph.inputs
+
+
+def _inner_outputs(self: Any) -> list[Any]:
+    """Return the outputs of one step."""
+    return self.fgraph.outputs
+
+
+add_methods(control.Scan, {"inputs": property(_inner_inputs), "outputs": property(_inner_outputs)})

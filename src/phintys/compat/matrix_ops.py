@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import phintys.tensor as pt
 from phintys.compat import linear_algebra
-from phintys.compat.old_classes import StandsFor
+from phintys.compat.old_classes import stands_for
 from phintys.tensor.linear_algebra import (
     cholesky,
     determinants,
@@ -19,9 +19,6 @@ from phintys.tensor.linear_algebra import (
     solving,
     triangular,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = [
     "SVD",
@@ -40,16 +37,6 @@ __all__ = [
     "SolveTriangular",
     "lstsq",
 ]
-
-
-def _old_class(name: str, core: type, make: Callable[..., Any]) -> Any:
-    """Return a class that stands for an Op of Phintys, and whose call is ``make``."""
-
-    def construct(cls: type, *arguments: Any, **options: Any) -> Any:
-        return make(*arguments, **options)
-
-    members = {"core": core, "__new__": construct, "__doc__": make.__doc__, "__module__": __name__}
-    return StandsFor(name, (), members)
 
 
 def _cholesky(lower: bool = True, on_error: Any = "raise", **_: Any) -> Any:
@@ -116,19 +103,19 @@ def _svd(full_matrices: Any = True, compute_uv: Any = True) -> Any:
     return lambda x: linear_algebra.svd(x, full_matrices, compute_uv)
 
 
-Cholesky = _old_class("Cholesky", cholesky.Cholesky, _cholesky)
-Det = _old_class("Det", determinants.Det, _det)
-Eig = _old_class("Eig", general_eigen.Eig, _eig)
-Eigh = _old_class("Eigh", eigen.Eigh, _eigh)
-Eigvalsh = _old_class("Eigvalsh", eigen.Eigh, _eigvalsh)
-Expm = _old_class("Expm", powers.Expm, _expm)
-MatrixInverse = _old_class("MatrixInverse", solving.Inv, _inverse)
-MatrixPinv = _old_class("MatrixPinv", least_squares.Pinv, _pinv)
-QRFull = _old_class("QRFull", qr_op.QR, _qr)
-QRIncomplete = _old_class("QRIncomplete", qr_op.QR, _qr)
-SVD = _old_class("SVD", singular_values.SVD, _svd)
-Solve = _old_class("Solve", solving.Solve, _solve)
-SolveTriangular = _old_class("SolveTriangular", triangular.SolveTriangular, _solve_triangular)
+Cholesky = stands_for("Cholesky", cholesky.Cholesky, _cholesky)
+Det = stands_for("Det", determinants.Det, _det)
+Eig = stands_for("Eig", general_eigen.Eig, _eig)
+Eigh = stands_for("Eigh", eigen.Eigh, _eigh)
+Eigvalsh = stands_for("Eigvalsh", eigen.Eigh, _eigvalsh)
+Expm = stands_for("Expm", powers.Expm, _expm)
+MatrixInverse = stands_for("MatrixInverse", solving.Inv, _inverse)
+MatrixPinv = stands_for("MatrixPinv", least_squares.Pinv, _pinv)
+QRFull = stands_for("QRFull", qr_op.QR, _qr)
+QRIncomplete = stands_for("QRIncomplete", qr_op.QR, _qr)
+SVD = stands_for("SVD", singular_values.SVD, _svd)
+Solve = stands_for("Solve", solving.Solve, _solve)
+SolveTriangular = stands_for("SolveTriangular", triangular.SolveTriangular, _solve_triangular)
 
 
 def lstsq(*arguments: Any, **options: Any) -> Any:

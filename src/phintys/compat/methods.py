@@ -14,15 +14,16 @@ from typing import Any
 import numpy as np
 
 import phintys.tensor as pt
-from phintys.compat import adapters, databases, elementwise, scalars, test_values
+from phintys.compat import adapters, databases, elementwise, pullbacks, scalars, test_values
 from phintys.compat.debugging import as_string
 from phintys.compat.rewriters import clients
 from phintys.compile import Function
 from phintys.graph import FunctionGraph, Op, Variable
+from phintys.graph.shared_variable import Container
 from phintys.scalar import ScalarVariable
 from phintys.tensor.variable import TensorMethods
 
-__all__ = ["METHODS", "borrow_methods", "return_methods"]
+__all__ = ["METHODS", "add_methods", "borrow_methods", "return_methods"]
 
 _core_array = TensorMethods.__array__
 _core_eq = TensorMethods.__eq__
@@ -75,8 +76,8 @@ def _is_old_module(value: object) -> bool:
 
 
 def _array(self: Any, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-    """Return an array that holds a variable of rank 0, so that ``np.prod(sizes)`` multiplies."""
-    if self.type.ndim or dtype not in {None, np.dtype(object)}:
+    """Return an array that holds a variable, so that ``np.sum([x, y])`` adds."""
+    if dtype not in {None, np.dtype(object)}:
         return _core_array(self, dtype, copy)
     box = np.empty((), object)
     box[()] = self
@@ -127,6 +128,15 @@ def _outputs(self: Any) -> list[Any]:
     return self.maker.outputs
 
 
+def _data(self: Any) -> Any:
+    """Return the value."""
+    return self.value
+
+
+def _set_data(self: Any, value: Any) -> None:
+    self.value = value
+
+
 METHODS: dict[str, Any] = {
     "__array__": _array,
     "__bool__": _bool,
@@ -145,7 +155,7 @@ METHODS: dict[str, Any] = {
 }
 """Name of a method of tensor variables -> its replacement while an old package is installed."""
 
-_PLACES = [
+_PLACES: list[tuple[type, dict[str, Any]]] = [
     (TensorMethods, METHODS),
     (ScalarVariable, {"shape": property(scalars.shape)}),
     (
@@ -156,9 +166,10 @@ _PLACES = [
             "get_test_value": test_values.get_test_value,
         },
     ),
-    (Op, {"__call__": test_values.call}),
+    (Op, {"__call__": test_values.call, **pullbacks.METHODS}),
     (FunctionGraph, {"__str__": _formulas}),
     (Function, {"outputs": property(_outputs)}),
+    (Container, {"data": property(_data, _set_data)}),
 ]
 
 _users: set[str] = set()
@@ -170,10 +181,21 @@ def borrow_methods(package: str) -> None:
     """Install the methods above on behalf of an old package."""
     if not _users:
         for cls, methods in _PLACES:
-            for name, method in methods.items():
-                _before.append((cls, name, vars(cls).get(name, _ABSENT)))
-                setattr(cls, name, method)
+            _set(cls, methods)
     _users.add(package)
+
+
+def add_methods(cls: type, methods: dict[str, Any]) -> None:
+    """Add to the methods above, for a class whose module is imported when it is needed."""
+    _PLACES.append((cls, methods))
+    if _users:
+        _set(cls, methods)
+
+
+def _set(cls: type, methods: dict[str, Any]) -> None:
+    for name, method in methods.items():
+        _before.append((cls, name, vars(cls).get(name, _ABSENT)))
+        setattr(cls, name, method)
 
 
 def return_methods(package: str) -> None:

@@ -228,6 +228,16 @@ predefined_modes = {
     **{name: get_mode(name) for name in OTHER_MODES},
 }
 
+# These compile to Python or C in their own ways; here all of them are native code.
+JAX = MLX = NUMBA = PYTORCH = CVM = VM = FAST_RUN
+
+OPT_NONE = RewriteDatabaseQuery()
+OPT_MERGE = RewriteDatabaseQuery(("merge",))
+OPT_FAST_COMPILE = OPT_O2 = RewriteDatabaseQuery(("fast_compile",))
+OPT_FAST_RUN = OPT_FAST_RUN_STABLE = OPT_O3 = RewriteDatabaseQuery(("fast_run",))
+OPT_STABILIZE = OPT_UNSAFE = OPT_FAST_RUN
+"""Queries by the names of ``compile.mode``; a query of less than ``fast_run`` has what is named."""
+
 
 def _with_graph(hook: Callable[..., None] | None) -> Callable[..., None] | None:
     """Adapt a hook to take the graph as its first argument, if it does not."""

@@ -7,6 +7,7 @@ public names the old module has, or a dict from an old name to its new location:
 
 from __future__ import annotations
 
+from phintys.compat.class_names import LINEAR_ALGEBRA, MODULES, NAMES
 from phintys.compat.elementwise import FLOATING
 from phintys.compat.scalars import SCALARS
 
@@ -73,7 +74,14 @@ _ERRORS: dict[str, str] = {
 }
 
 _RANDOM: list[Source] = [
-    _here(_ORDERS, "gamma weibull"),
+    _here(
+        "phintys.compat.draw_classes",
+        "bernoulli beta betabinom binomial categorical cauchy chisquare dirichlet exponential f "
+        "gamma gengamma geometric gumbel halfcauchy halfnormal hypergeometric integers invgamma "
+        "laplace logistic lognormal multinomial multivariate_normal nbinom normal pareto "
+        "permutation poisson power randint rayleigh standard_normal t triangular truncexpon "
+        "uniform vonmises wald weibull zipf",
+    ),
     _here(_STREAMS, "RandomStream RandomVariable custom_rng_deepcopy"),
     "phintys.random",
 ]
@@ -129,6 +137,7 @@ _GRADIENT: list[Source] = [
     {"R_op": f"{_CALLS}:Rop"},
     _here(_OLD, "consider_constant_ disconnected_grad_ zero_grad_"),
     _here(_CALLS, "Lop Rop grad hessian jacobian subgraph_grad verify_grad"),
+    _here(_CALLS, "pullback pushforward"),
     "phintys.gradient",
 ]
 
@@ -218,8 +227,11 @@ _PRINTING: list[Source] = [
         "debugprint": f"{_DEBUGGING}:debugprint",
         "pp": "phintys.graph.pretty:pprint",
         "pprint": "phintys.graph.pretty:pprint",
+        "pydotprint": "phintys.compat.pictures:pydotprint",
     }
 ]
+
+_PICTURES: list[Source] = [{"d3viz": "phintys.compat.pictures:d3viz"}]
 
 _FLOATING: dict[str, str] = {
     **{name: f"{_ELEMENTWISE}:{name}" for name in FLOATING},
@@ -366,7 +378,7 @@ _BLAS: list[Source] = [
     {
         **_here("phintys.tensor", "BatchedDot batched_dot"),
         **dict.fromkeys(("Gemm", "Gemv", "Dot22Scalar"), "phintys.tensor.blas:Gemm"),
-        **dict.fromkeys(("gemm_inplace", "gemm_no_inplace"), f"{_OLD_BLAS}:gemm"),
+        **dict.fromkeys(("gemm", "gemm_inplace", "gemm_no_inplace"), f"{_OLD_BLAS}:gemm"),
         **dict.fromkeys(("gemv", "gemv_inplace", "gemv_no_inplace"), f"{_OLD_BLAS}:gemv"),
         **dict.fromkeys(("ger", "ger_destructive"), f"{_OLD_BLAS}:ger"),
         "Dot22": "phintys.tensor:Dot",
@@ -391,6 +403,8 @@ _SHARED_BY_BOTH: dict[str, list[Source]] = {
     "compile.profiling": _PROFILING,
     "compile.sharedvalue": _COMPILE,
     "configparser": [_here(_CONFIG, "change_flags config")],
+    "d3viz": _PICTURES,
+    "d3viz.d3viz": _PICTURES,
     "gradient": _GRADIENT,
     "ifelse": [_CHOICES],
     "printing": _PRINTING,
@@ -474,6 +488,13 @@ _WALKS = _NODES | _here(_OLD, "ancestors graph_inputs")
 
 _REWRITE_GRAPH = {"rewrite_graph": f"{_REWRITERS}:rewrite_graph"}
 
+_C_OPS: dict[str, str] = _here("phintys.graph.c_op", "COp ExternalCOp")
+_PARAMS: dict[str, str] = _here("phintys.graph.params_type", "Params ParamsType")
+_C_OPS_OF_GOF: dict[str, str] = {
+    "CLinkerOp": "phintys.graph.c_op:COp",
+    "COp": "phintys.graph.c_op:ExternalCOp",
+}
+
 _GOF_GRAPH: list[Source] = [
     {
         **_GRAPH,
@@ -527,13 +548,14 @@ _THEANO: dict[str, list[Source]] = {
     "configdefaults": [{"config": f"{_CONFIG}:config"}],
     "compat": [{"OrderedDict": "collections:OrderedDict"}],
     "compat.python2x": [{"OrderedDict": "collections:OrderedDict"}],
-    "gof": [*_GOF_GRAPH, *_REWRITING, *_FEATURES, *_DESTROY],
+    "gof": [*_GOF_GRAPH, *_REWRITING, *_FEATURES, *_DESTROY, _C_OPS_OF_GOF, _PARAMS],
     "gof.destroyhandler": _DESTROY,
     "gof.fg": _GOF_GRAPH,
     "gof.graph": _GOF_GRAPH,
     "gof.null_type": ["phintys.graph.null_type"],
-    "gof.op": _GOF_GRAPH,
+    "gof.op": [*_GOF_GRAPH, _C_OPS_OF_GOF],
     "gof.opt": _REWRITING,
+    "gof.params_type": [_PARAMS],
     "gof.toolbox": _FEATURES,
     "gof.type": _GOF_GRAPH,
     "gof.utils": [_ERRORS],
@@ -593,7 +615,9 @@ _NEWER: dict[str, list[Source]] = {
     "graph.utils": [_ERRORS, _TEST_VALUES],
     "link": [],
     "link.c": [],
-    "link.c.type": [_ANYTHING],
+    "link.c.op": [_C_OPS],
+    "link.c.params_type": [_PARAMS],
+    "link.c.type": [_ANYTHING, {"CType": "phintys.graph:Type"}],
     "tensor.math": _TENSOR,
     "compile.debug": [],
     "compile.debug.debugmode": [{"DebugMode": f"{_MODES}:DebugMode", **_FAULTS}],
@@ -653,11 +677,21 @@ _CONVOLVE: dict[str, str] = _here("phintys.tensor.signal", "convolve1d convolve2
 
 _PYTENSOR: dict[str, list[Source]] = {
     **_NEWER,
+    "": [*_TOP, _here(_CALLS, "pullback pushforward")],
+    **dict.fromkeys(LINEAR_ALGEBRA, _SHARED_BY_BOTH["tensor.linalg"]),
+    **dict.fromkeys(("tensor.blas.batched", "tensor.blas.gemm"), _BLAS),
+    "compile.rebuild": [
+        _ERRORS,
+        _here(_REBUILDING, "rebuild_collect_shared"),
+    ],
     "assumptions": [_here("phintys.tensor", "assume")],
     "conditional": [_CHOICES],
     "conditional.op": [_CHOICES],
     "tensor.signal": [_CONVOLVE],
     "tensor.signal.conv": [_CONVOLVE],
+    "tensor.optimize": [
+        _here("phintys.control.solving.optimize", "minimize minimize_scalar root root_scalar")
+    ],
     "tensor.special": [_FLOATING, "phintys.tensor.special"],
 }
 
@@ -672,41 +706,43 @@ CALLED = {
 }
 """Modules with a function of theirs that hides them in the package itself."""
 
+
+def _completed(package: str, modules: dict[str, list[Source]]) -> dict[str, list[Source]]:
+    """Return the modules of a package with those names that the second table has for them."""
+    added = MODULES[package]
+    names = [*modules, *(name for name in added if name not in modules)]
+    return {
+        name: [*modules.get(name, ()), *added.get(name, ()), *filter(None, [NAMES.get(name)])]
+        for name in names
+    }
+
+
 PACKAGES: dict[str, dict[str, list[Source]]] = {
-    "theano": _THEANO,
-    "aesara": _AESARA,
-    "pytensor": _PYTENSOR,
+    "theano": _completed("theano", _THEANO),
+    "aesara": _completed("aesara", _AESARA),
+    "pytensor": _completed("pytensor", _PYTENSOR),
 }
 """For each package, its modules (``""`` is the package itself) and their sources."""
 
-_C_CODE = "C code of Ops: write perform, or make the Op of those that there are"
+_C_CODE = "parts of Theano's compiler of C code: COp, ExternalCOp and ParamsType are there"
 _LINKERS = "linkers: a Mode has a backend"
 _DATABASES = "databases of rewrites: add a rule to a mode, as in get_mode().adding(rule)"
 
+_PAGES = "parts of the old page: d3viz.d3viz writes a whole one, by phintys.inspect.graph_page"
+
 MISSING: dict[str, str] = {
-    "d3viz": "pictures of graphs",
+    "d3viz.formatting": _PAGES,
     "gof.cc": _C_CODE,
     "gof.cutils": _C_CODE,
     "gof.link": _LINKERS,
     "gof.optdb": _DATABASES,
-    "gof.params_type": _C_CODE,
     "gof.vm": _LINKERS,
-    "gpuarray": "code for GPUs",
     "link": _LINKERS,
-    "sandbox.cuda": "code for GPUs",
-    "sandbox.neighbours": "the sandbox modules",
     "sparse": "sparse matrices",
     "tensor.fourier": "an Op of its own for Fourier transforms: use tensor.fft",
     "tensor.io": "Ops that read files: numpy.load, and function arguments",
-    "tensor.nnet.blocksparse": "products with some blocks of a matrix",
-    "tensor.nnet.conv3d2d": "convolutions of volumes in an order of their own: use nnet.conv3d",
-    "tensor.nnet.Conv3D": "convolutions of volumes in an order of their own: use nnet.conv3d",
     "tensor.nnet.corr": "Ops of single implementations: use nnet.conv2d",
-    "tensor.nnet.ctc": "the loss of connectionist temporal classification",
-    "tensor.nnet.neighbours": "images as matrices of patches",
-    "tensor.rewriting": _DATABASES,
     "tensor.raw_random": "draws by functions of a state: use tensor.shared_randomstreams",
-    "typed_list": "lists of variables as values",
 }
 """Modules of the old packages that Phintys does not provide, with their purpose.
 
@@ -714,7 +750,7 @@ What is inside of them is not provided either, except for modules in :data:`PACK
 """
 
 MISSING_NAMES: dict[str, str] = {
-    **dict.fromkeys(("CLinkerOp", "CLinkerType", "COp", "OpenMPOp", "ParamsType"), _C_CODE),
+    **dict.fromkeys(("CLinkerType", "OpenMPOp"), _C_CODE),
     **dict.fromkeys(
         (
             "CLinker",
@@ -744,10 +780,10 @@ MISSING_NAMES: dict[str, str] = {
     "NominalVariable": "numbered inputs: inner graphs are compared by equal_computations",
     "RandomStreams": "random streams here: they are in tensor.shared_randomstreams",
     **dict.fromkeys(
-        ("AbstractConv2d", "AbstractConv3d", "ConvOp", "CorrMM", "Pool"),
+        ("ConvOp", "CorrMM"),
         "an Op of its own: convolutions and pooling are functions, conv2d and pool_2d",
     ),
     **dict.fromkeys(("conv2d", "conv2d_transpose", "conv3d"), "convolutions here: see tensor.nnet"),
-    "pydotprint": "pictures of graphs",
+    **dict.fromkeys(("d3write", "replace_patterns", "safe_json"), _PAGES),
 }
 """Names in other modules that Phintys does not provide, with their purpose."""

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 import phintys.tensor as pt
 from phintys._base.errors import ArgumentError, ShapeError
 from phintys.compat import elementwise
+from phintys.graph import Variable
 
 __all__ = [
     "binary_crossentropy",
@@ -22,12 +25,16 @@ __all__ = [
     "h_softmax",
     "hard_sigmoid",
     "log_softmax_of_rows",
+    "prepend_0_to_each_row",
+    "prepend_1_to_each_row",
+    "prepend_scalar_to_each_row",
     "relu",
     "selu",
     "sigmoid_binary_crossentropy",
     "softmax_of_rows",
     "softmax_with_bias",
     "softsign",
+    "sparse_block_dot",
 ]
 
 
@@ -44,7 +51,10 @@ def log_softmax_of_rows(c: Any) -> Any:
 
 
 def relu(x: Any, alpha: Any = 0) -> Any:
-    """Return ``x`` where it is positive and ``alpha * x`` elsewhere."""
+    """Return ``x`` where it is positive and ``alpha * x`` elsewhere, of an array as an array."""
+    if not isinstance(x, Variable) and not isinstance(alpha, Variable):
+        x = np.asarray(x)
+        return 0.5 * ((1 + alpha) * x + (1 - alpha) * abs(x))
     x = pt.as_tensor_variable(x)
     return (
         pt.maximum(x, 0)
@@ -68,6 +78,23 @@ def softsign(x: Any) -> Any:
     """Return ``x / (1 + abs(x))``."""
     x = pt.as_tensor_variable(x)
     return x / (1 + abs(x))
+
+
+def prepend_scalar_to_each_row(val: Any, mat: Any) -> Any:
+    """Return a matrix with a column of one number in front."""
+    mat = pt.as_tensor_variable(mat)
+    column = pt.zeros((mat.shape[0], 1), mat.dtype) + pt.cast(val, mat.dtype)
+    return pt.concatenate([column, mat], axis=1)
+
+
+def prepend_0_to_each_row(mat: Any) -> Any:
+    """Return a matrix with a column of zeros in front."""
+    return prepend_scalar_to_each_row(0, mat)
+
+
+def prepend_1_to_each_row(mat: Any) -> Any:
+    """Return a matrix with a column of ones in front."""
+    return prepend_scalar_to_each_row(1, mat)
 
 
 def hard_sigmoid(x: Any) -> Any:
@@ -195,6 +222,37 @@ def h_softmax(
     weights, biases = pt.as_tensor_variable(W2)[group], pt.as_tensor_variable(b2)[group]
     inside = pt.softmax(pt.batched_dot(x, weights) + biases, axis=-1)
     return groups[items, group] * inside[items, targets % n_outputs_per_class]
+
+
+def sparse_block_dot(W: Any, h: Any, inputIdx: Any, b: Any, outputIdx: Any) -> Any:
+    """Return biases plus products of some blocks of features with some blocks of a matrix.
+
+    Parameters
+    ----------
+    W
+        Blocks: (input blocks, output blocks, features in, features out).
+    h
+        Features: (items, blocks of an item, features in), or of one item without the first axis.
+    inputIdx
+        Which input blocks the features are of: (items, blocks of an item).
+    b
+        Biases: (output blocks, features out).
+    outputIdx
+        The output blocks to compute: (items, blocks of an item).
+
+    Returns
+    -------
+    Variable
+        (items, output blocks of an item, features out)
+    """
+    h, W, b = pt.as_tensor_variable(h), pt.as_tensor_variable(W), pt.as_tensor_variable(b)
+    inputs, wanted = pt.as_tensor_variable(inputIdx), pt.as_tensor_variable(outputIdx)
+    is_single = inputs.ndim == 1
+    if is_single:
+        h, inputs, wanted = h[None], inputs[None], wanted[None]
+    blocks = W[inputs[:, :, None], wanted[:, None, :]]
+    out = b[wanted] + pt.einsum("nik,nijkl->njl", h, blocks)
+    return out[0] if is_single else out
 
 
 def confusion_matrix(actual: Any, pred: Any) -> list[Any]:

@@ -12,6 +12,7 @@ import phintys.tensor as pt
 from phintys._base.config import config
 from phintys._base.errors import ArgumentError, DomainError
 from phintys.compat.argument_orders import scale_of
+from phintys.compat.methods import add_methods
 from phintys.gradient import disconnected_grad
 from phintys.graph.variable import Variable
 from phintys.tensor.creation import as_sizes
@@ -389,3 +390,19 @@ class RandomVariable(new.RandomVariable):
 def custom_rng_deepcopy(rng: Any) -> Any:
     """Return a copy of a generator of NumPy."""
     return copy.deepcopy(rng)
+
+
+_core_filter = new.RandomType.filter
+
+
+def _state_of(
+    self: Any, value: Any, strict: bool = False, allow_downcast: bool | None = None
+) -> Any:
+    """Return a state; that of a generator of NumPy is seeded by what it would draw next."""
+    if isinstance(value, np.random.Generator | np.random.RandomState):
+        following = copy.deepcopy(value).bytes(8)
+        value = new.state(int.from_bytes(following, "little"))
+    return _core_filter(self, value, strict, allow_downcast)
+
+
+add_methods(new.RandomType, {"filter": _state_of})

@@ -9,13 +9,21 @@ from types import CodeType, ModuleType
 from phintys._base.errors import PhintysError
 from phintys.compat.finder import install
 from phintys.compat.names import PACKAGES
-from phintys.compat.python2 import NAMES, with_old_divisions
+from phintys.compat.old_programs import GLOBALS, old_surroundings
+from phintys.compat.python2 import with_old_divisions
 
-__all__ = ["compile_script", "run_script"]
+__all__ = ["compile_script", "run_script", "translated_from_python2"]
 
 
-def compile_script(source: str, filename: str) -> CodeType:
+def compile_script(source: str, filename: str, is_python2: bool = False) -> CodeType:
     """Compile a script. Python 2 is translated, with a notice on stderr.
+
+    Parameters
+    ----------
+    source, filename
+        The script.
+    is_python2
+        Whether it is known to be Python 2: then divisions are, even if it is Python 3 as well.
 
     Raises
     ------
@@ -25,14 +33,28 @@ def compile_script(source: str, filename: str) -> CodeType:
         The script looks like Python 2, and the translator is not installed.
     """
     try:
-        return compile(source, filename, "exec")
+        code = compile(source, filename, "exec")
     except SyntaxError as error:
-        translated = _from_python2(source, filename, error)
+        translated = translated_from_python2(source, filename, error)
+    else:
+        if not is_python2:
+            return code
+        return compile(with_old_divisions(source, source, filename), filename, "exec")
     print(f"{filename}: translated from Python 2", file=sys.stderr)  # noqa: T201 - for the user
     return compile(with_old_divisions(translated, source, filename), filename, "exec")
 
 
-def _from_python2(source: str, filename: str, error: SyntaxError) -> str:
+def _is_python2(source: str, filename: str) -> bool:
+    """Return whether a script is not Python 3."""
+    try:
+        compile(source, filename, "exec")
+    except SyntaxError:
+        return True
+    return False
+
+
+def translated_from_python2(source: str, filename: str, error: SyntaxError) -> str:
+    """Return a script in Python 2 as Python 3; ``error`` is raised if it is neither."""
     try:
         from fissix import refactor
         from fissix.pgen2.parse import ParseError
@@ -62,16 +84,24 @@ def run_script(path: str, arguments: list[str]) -> ModuleType:
     for package in PACKAGES:
         install(package)
     script = Path(path)
-    code = compile_script(script.read_text(encoding="utf-8"), str(script))
+    source = script.read_text(encoding="utf-8")
+    is_python2 = _is_python2(source, str(script))
+    code = compile_script(source, str(script))
     module = ModuleType("__main__")
     module.__file__ = str(script)
-    vars(module).update(NAMES)
+    vars(module).update(GLOBALS)
     before = sys.argv, sys.path[:], sys.modules["__main__"]
     sys.argv = [path, *arguments]
-    sys.path.insert(0, str(script.resolve().parent))
+    folder = script.resolve().parent
+    sys.path.insert(0, str(folder))
     sys.modules["__main__"] = module
+
+    def compiled(source: str, filename: str) -> CodeType:
+        return compile_script(source, filename, is_python2)
+
     try:
-        exec(code, module.__dict__)  # noqa: S102 - running the user's script is the purpose
+        with old_surroundings(folder, compiled):
+            exec(code, module.__dict__)  # noqa: S102 - running the user's script is the purpose
     finally:
         sys.argv, sys.path[:], sys.modules["__main__"] = before
     return module

@@ -24,6 +24,11 @@ __all__ = [
     "Prod",
     "TopKOp",
     "Unique",
+    "advanced_inc_subtensor",
+    "advanced_inc_subtensor1",
+    "advanced_set_subtensor",
+    "advanced_set_subtensor1",
+    "advanced_subtensor",
     "advanced_subtensor1",
     "as_tensor_variable",
     "broadcast_shape",
@@ -241,6 +246,31 @@ class AllocDiag(metaclass=StandsFor):
 def advanced_subtensor1(x: Any, indices: Any) -> Any:
     """Return rows of ``x``, or elements of a vector, by their indices."""
     return pt.as_tensor_variable(x)[pt.as_tensor_variable(indices)]
+
+
+def advanced_inc_subtensor1(x: Any, y: Any, indices: Any) -> Any:
+    """Return ``x`` with ``y`` added to some rows; a row that is named twice gets both."""
+    return pt.inc_subtensor(advanced_subtensor1(x, indices), y)
+
+
+def advanced_set_subtensor1(x: Any, y: Any, indices: Any) -> Any:
+    """Return ``x`` with some rows set to ``y``."""
+    return pt.set_subtensor(advanced_subtensor1(x, indices), y)
+
+
+def advanced_subtensor(x: Any, *indices: Any) -> Any:
+    """Return ``x[indices]``."""
+    return pt.as_tensor_variable(x)[indices]
+
+
+def advanced_inc_subtensor(x: Any, y: Any, *indices: Any) -> Any:
+    """Return ``x`` with ``y`` added at ``indices``."""
+    return pt.inc_subtensor(advanced_subtensor(x, *indices), y)
+
+
+def advanced_set_subtensor(x: Any, y: Any, *indices: Any) -> Any:
+    """Return ``x`` with ``y`` at ``indices``."""
+    return pt.set_subtensor(advanced_subtensor(x, *indices), y)
 
 
 class AdvancedSubtensor1(metaclass=StandsFor):

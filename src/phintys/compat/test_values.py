@@ -9,6 +9,7 @@ complete.
 from __future__ import annotations
 
 import functools
+import inspect
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,17 @@ from phintys.scalar import ScalarType
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-__all__ = ["TestValueError", "as_one_step", "call", "forget", "get_debug_values", "get_test_value"]
+    from phintys.graph import Apply
+
+__all__ = [
+    "TestValueError",
+    "as_one_step",
+    "call",
+    "compute_test_value",
+    "forget",
+    "get_debug_values",
+    "get_test_value",
+]
 
 _core_call = Op.__call__
 
@@ -78,6 +89,11 @@ def get_debug_values(*variables: Any) -> list[tuple[Any, ...]]:
         return []
 
 
+def compute_test_value(node: Apply) -> None:
+    """Compute the test values of the outputs of a node, which its inputs have."""
+    _test(node.outputs)
+
+
 def call(self: Op, *inputs: Any, **options: Any) -> Any:
     """Apply an Op, and compute the test values of its outputs if the option says so."""
     found = _core_call(self, *inputs, **options)
@@ -97,6 +113,8 @@ def as_one_step(function: Callable[..., Any]) -> Callable[..., Any]:
             found = function(*args, **options)
         _test(_variables(found))
         return found
+
+    vars(wrapped)["__signature__"] = inspect.signature(function)  # for inspect.getfullargspec
 
     return wrapped
 

@@ -18,6 +18,9 @@ from phintys.backends.base import (
     C_SIGNATURES,
     AddressableProgram,
     CallShape,
+    ExportableProgram,
+    ExportNames,
+    ExportOptions,
     FastProgram,
     SavableProgram,
 )
@@ -33,6 +36,9 @@ from phintys.graph.variable import Variable
 from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
+    from os import PathLike
+    from pathlib import Path
+
     from typing_extensions import TypeVar
 
     from phintys.backends.base import LinkedProgram, SavedLinkedProgram
@@ -478,6 +484,94 @@ class Function(_Returning[R_co]):
             made = self.vm.c_entry(signature, hidden)
             entry = self._c_entries.setdefault(signature, made)
         return entry.address
+
+    def export(
+        self,
+        path: str | PathLike[str],
+        target: str = "host",
+        kind: str = "object",
+        *,
+        name: str | None = None,
+        blas: str = "link",
+        blas_prefix: str = "",
+        allocate: bool = True,
+        libraries: Sequence[str] = (),
+    ) -> list[Path]:
+        """Write the function as an object with a header of C, which need no Python.
+
+        See docs/export.md for the interface and for what can be exported.
+
+        Parameters
+        ----------
+        path
+            The folder for the files, which is made if need be.
+        target
+            The machine: ``"host"``, ``"x86-64"`` and its levels ``"x86-64-v2"`` to ``"x86-64-v4"``,
+            ``"aarch64"``, ``"aarch64-macos"``, ``"wasm32"``, or ``"one-lane"``.
+        kind
+            ``"object"`` writes an object ``name.o``, ``name.h`` and ``name.json``. Beside these,
+            ``"shared"`` and ``"static"`` write a library, ``"python"`` a shared library with a
+            module of Python that loads it, and ``"wasm"`` a module of WebAssembly.
+        name
+            The name of the C function; that of this function if not given.
+        blas
+            ``"link"``: functions of BLAS and LAPACK are called by their Fortran names.
+            ``"none"``: functions that need some are refused.
+        blas_prefix
+            What these names begin with: ``"scipy_"`` for the library of SciPy's wheels.
+        allocate
+            Whether the code may call ``malloc``; if not, all shapes must be static.
+        libraries
+            What a library is linked with: options of the linker, or paths.
+
+        Returns
+        -------
+        list of Path
+            The files.
+
+        Raises
+        ------
+        ArgumentError
+            The function has Ops that only Python code implements, or an option is invalid.
+        ConfigError
+            Its backend has no native code.
+
+        Examples
+        --------
+        >>> import tempfile, phintys, phintys.tensor as pt
+        >>> x = pt.dvector("x")
+        >>> f = phintys.function([x], pt.exp(x).sum(), name="model")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     [file.name for file in f.export(folder)]
+        ['model.o', 'model.h', 'model.json']
+        """
+        if not isinstance(self.vm, ExportableProgram):
+            backend = self.maker.mode.backend.name
+            msg = (
+                f"export: the {backend} backend has no native code. Compile the function in the "
+                "default mode."
+            )
+            raise ConfigError(msg)
+        specs = self.maker.inputs
+        given = [index for index in self.maker.updated if index < self._arity]
+        if given:
+            msg = (
+                f"export: the argument {specs[given[0]].variable} has an update. Make it a shared "
+                "variable, which is kept in the state."
+            )
+            raise ArgumentError(msg)
+        names = ExportNames(
+            name=name or self.name or "function",
+            inputs=[spec.name for spec in specs[: self._arity]],
+            outputs=[spec.variable.name for spec in self.maker.outputs],
+            hidden=[cell[0] for cell in self._cells],
+            hidden_names=[spec.variable.name for spec in specs[self._arity :]],
+            updated=[index - self._arity for index in self.maker.updated],
+        )
+        options = ExportOptions(
+            str(path), target, kind, blas, blas_prefix, allocate, tuple(libraries)
+        )
+        return self.vm.export(names, options)
 
     def dprint(self, **options: Any) -> str | None:
         """Print the compiled graph; see :func:`phintys.debugprint`."""

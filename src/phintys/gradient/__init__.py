@@ -37,6 +37,13 @@ if TYPE_CHECKING:
         zero_grad_,
     )
     from phintys.gradient.numeric import numeric_grad
+    from phintys.gradient.patterns.compressed import (
+        Compressed,
+        compressed_hessian,
+        compressed_jacobian,
+    )
+    from phintys.gradient.patterns.rules import pattern_of
+    from phintys.gradient.patterns.sparsity import sparsity
     from phintys.gradient.reverse import Lop, grad
     from phintys.gradient.subgraph import subgraph_grad
     from phintys.gradient.values import value_and_grad
@@ -45,6 +52,7 @@ else:
     __getattr__, __dir__ = late_names(__name__)
 
 __all__ = [
+    "Compressed",
     "ConsiderConstant",
     "CustomGradient",
     "DisconnectedGrad",
@@ -61,6 +69,8 @@ __all__ = [
     "UndefinedGrad",
     "ZeroGrad",
     "checkpoint",
+    "compressed_hessian",
+    "compressed_jacobian",
     "consider_constant",
     "custom_gradient",
     "disconnected_grad",
@@ -76,7 +86,9 @@ __all__ = [
     "jacobian",
     "null_type",
     "numeric_grad",
+    "pattern_of",
     "pushforward_through_pullback",
+    "sparsity",
     "subgraph_grad",
     "undefined_grad",
     "undefined_grad_",

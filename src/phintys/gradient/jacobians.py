@@ -122,12 +122,12 @@ def jacobian(
            [0., 4.]])
     """
     targets, pack = unpack(wrt, "wrt")
-    _check_expression(expression)
+    check_expression(expression)
     if not isinstance(vectorize, bool | None):
         msg = f"vectorize must be None (decided by an estimate), True or False; got {vectorize!r}."
         raise GradientError(msg)
     for variable in targets:
-        _check_tensor(variable, "Each variable in wrt")
+        check_tensor(variable, "Each variable in wrt")
     if expression.type.ndim == 0:
         return pack(
             grad(
@@ -168,15 +168,17 @@ def _reshape(rows: Any, expression: Any, variable: Any) -> Any:
     return rows.reshape(shape)
 
 
-def _check_tensor(given: Any, what: str) -> None:
+def check_tensor(given: Any, what: str) -> None:
+    """Raise unless something is a tensor variable."""
     check_variable(given, what)
     if not isinstance(given.type, TensorType):
         msg = f"{what} must be a tensor, got {given} of type {given.type}."
         raise GradientError(msg)
 
 
-def _check_expression(expression: Any) -> None:
-    _check_tensor(expression, "The expression")
+def check_expression(expression: Any) -> None:
+    """Raise unless something is a real floating-point tensor variable."""
+    check_tensor(expression, "The expression")
     if is_discrete(expression.type) or is_complex(expression.type):
         msg = (
             f"The expression must be of a real floating dtype, got {expression} of type "
@@ -269,7 +271,7 @@ def hessian(
     """
     targets, pack = unpack(wrt, "wrt")
     for variable in targets:
-        _check_tensor(variable, "Each variable in wrt")
+        check_tensor(variable, "Each variable in wrt")
     gradients = grad(cost, targets, consider_constant, disconnected_inputs, add_names=False)
     # A gradient that no longer depends on the variable belongs to a linear cost: the second
     # derivatives are zero, which is not an error.

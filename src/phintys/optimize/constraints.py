@@ -11,6 +11,7 @@ from phintys import tensor as pt
 from phintys._base.errors import ArgumentError
 from phintys._base.late import LateModule
 from phintys.gradient.jacobians import hessian_vector_product, jacobian
+from phintys.gradient.patterns.compressed import compressed_hessian, compressed_jacobian
 from phintys.graph.variable import Variable
 
 scipy_optimize: Any = LateModule("scipy.optimize")
@@ -29,6 +30,11 @@ class _OverAVector(Protocol):
     theta: Any
     start: Any
 
+    @property
+    def sizes(self) -> dict[Any, tuple[int, ...]]:
+        """The shapes of the values of other inputs."""
+        ...
+
     def over_the_vector(self, expression: Any) -> Any:
         """Return an expression of the parameters as one of the vector."""
         ...
@@ -38,7 +44,9 @@ class _OverAVector(Protocol):
         ...
 
 
-def scipys_constraints(given: Any, problem: _OverAVector, method: str) -> list[Any]:
+def scipys_constraints(
+    given: Any, problem: _OverAVector, method: str, sparse: bool = False
+) -> list[Any]:
     """Return constraints on expressions as SciPy's constraints on functions of a vector.
 
     Parameters
@@ -49,6 +57,8 @@ def scipys_constraints(given: Any, problem: _OverAVector, method: str) -> list[A
         The problem that they belong to.
     method
         The name of the method, which must take constraints.
+    sparse
+        Whether Jacobians and Hessians are sparse matrices.
 
     Raises
     ------
@@ -64,7 +74,7 @@ def scipys_constraints(given: Any, problem: _OverAVector, method: str) -> list[A
         raise ArgumentError(msg)
     has_curvature = method.lower() == "trust-constr"
     return [
-        _compiled(*_parts(one, f"constraint {number}"), problem, has_curvature)
+        _compiled(*_parts(one, f"constraint {number}"), problem, has_curvature, sparse)
         for number, one in enumerate(listed)
     ]
 
@@ -103,7 +113,12 @@ def _parts(given: Any, which: str) -> tuple[Any, Any, Any]:
 
 
 def _compiled(
-    expression: Any, lowest: Any, highest: Any, problem: _OverAVector, has_curvature: bool
+    expression: Any,
+    lowest: Any,
+    highest: Any,
+    problem: _OverAVector,
+    has_curvature: bool,
+    sparse: bool,
 ) -> Any:
     """Return a constraint of SciPy on the elements of an expression."""
     theta = problem.theta
@@ -112,18 +127,44 @@ def _compiled(
     vector = pt.cast(values.ravel(), "float64")
     options: dict[str, Any] = {}
     if has_curvature:
-        weights, direction = pt.dvector("weights"), theta.type("direction")
-        product = problem.compiled(
-            [theta, weights, direction],
-            hessian_vector_product((weights * vector).sum(), theta, direction),
-        )
-        options["hess"] = lambda at, weights: _operator(product, at, weights)
+        options["hess"] = (_sparse_curvature if sparse else _curvature)(vector, problem)
     return scipy_optimize.NonlinearConstraint(
         problem.compiled([theta], vector),
         *(np.broadcast_to(side, shape).ravel() for side in (lowest, highest)),
-        jac=problem.compiled([theta], jacobian(vector, theta)),
+        jac=slopes_of(vector, problem, sparse),
         **options,
     )
+
+
+def slopes_of(vector: Any, problem: _OverAVector, sparse: bool) -> Callable[[Any], Any]:
+    """Return the function of the Jacobian of a vector."""
+    theta = problem.theta
+    if not sparse:
+        return problem.compiled([theta], jacobian(vector, theta))
+    found = compressed_jacobian(vector, theta, problem.sizes)
+    elements = problem.compiled([theta], found.data)
+    return lambda at: found.matrix(elements(at))
+
+
+def _curvature(vector: Any, problem: _OverAVector) -> Callable[[Any, Any], Any]:
+    """Return the function of the Hessian of a weighted sum, by its products."""
+    theta = problem.theta
+    weights, direction = pt.dvector("weights"), theta.type("direction")
+    product = problem.compiled(
+        [theta, weights, direction],
+        hessian_vector_product((weights * vector).sum(), theta, direction),
+    )
+    return lambda at, weights: _operator(product, at, weights)
+
+
+def _sparse_curvature(vector: Any, problem: _OverAVector) -> Callable[[Any, Any], Any]:
+    """Return the function of the Hessian of a weighted sum as a sparse matrix."""
+    theta, weights = problem.theta, pt.dvector("weights")
+    count = problem.compiled([theta], vector.size)(problem.start)
+    sizes = {**problem.sizes, weights: int(count)}
+    found = compressed_hessian((weights * vector).sum(), theta, sizes)
+    elements = problem.compiled([theta, weights], found.data)
+    return lambda at, weights: found.matrix(elements(at, weights))
 
 
 def _operator(product: Callable[..., Any], at: Any, weights: Any) -> Any:

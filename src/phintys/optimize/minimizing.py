@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from phintys._base.errors import ArgumentError
 from phintys._base.late import LateModule
 from phintys.optimize.constraints import scipys_constraints
 from phintys.optimize.problem import Problem
@@ -22,6 +23,8 @@ WITH_HESSIAN_PRODUCTS = frozenset(
 )
 
 WITH_HESSIANS = frozenset({"dogleg", "trust-exact"})
+
+WITH_SPARSE_HESSIANS = frozenset({"trust-constr"})
 
 
 @dataclass(frozen=True)
@@ -85,6 +88,7 @@ def minimize(
     tol: float | None = None,
     options: Mapping[str, Any] | None = None,
     progress: bool | Callable[[int, float], Any] = False,
+    sparse: bool = False,
     mode: Any = None,
 ) -> Minimum:
     """Minimize a cost over a tree of parameters by one of SciPy's optimizers.
@@ -122,6 +126,11 @@ def minimize(
     progress
         ``True`` writes a line to stderr after each step; a function gets the number of the step and
         the cost.
+    sparse
+        Whether the method gets the Hessian, and the Jacobians and Hessians of constraints, as
+        sparse matrices, for ``"trust-constr"``. That pays for many parameters of which each depends
+        on a few others only, and needs the sizes of all other inputs: see
+        :func:`~phintys.gradient.compressed_hessian`.
     mode
         The mode of compilation.
 
@@ -133,7 +142,8 @@ def minimize(
     ------
     ArgumentError
         ``params``, ``start`` or ``bounds`` are not of the same form, a value is missing, or a
-        constraint is not one, or not for the method.
+        constraint is not one, or not for the method; ``sparse``, and the method takes no sparse
+        matrices.
 
     Examples
     --------
@@ -170,6 +180,7 @@ def minimize(
         constraints=constraints,
         tol=tol,
         options=options,
+        sparse=sparse,
         mode=mode,
     )
     return minimizer(progress=progress)
@@ -183,7 +194,7 @@ class Minimizer:
 
     Parameters
     ----------
-    cost, params, start, givens, method, bounds, constraints, tol, options, mode
+    cost, params, start, givens, method, bounds, constraints, tol, options, sparse, mode
         As for :func:`minimize`. ``start`` and ``givens`` are those of calls without others.
 
     Examples
@@ -212,6 +223,7 @@ class Minimizer:
         constraints: Any = (),
         tol: float | None = None,
         options: Mapping[str, Any] | None = None,
+        sparse: bool = False,
         mode: Any = None,
     ) -> None:
         problem = Problem(cost, params, start, dict(givens or {}), mode)
@@ -227,12 +239,20 @@ class Minimizer:
             "tol": tol,
         }
         self._settings = dict(options or {})
-        if key in WITH_HESSIAN_PRODUCTS:
+        if sparse and key not in WITH_SPARSE_HESSIANS:
+            msg = (
+                f"minimize: the method {method!r} does not take sparse matrices. Use method="
+                "'trust-constr', or leave sparse out."
+            )
+            raise ArgumentError(msg)
+        if sparse:
+            self._options["hess"] = problem.sparse_hessian()
+        elif key in WITH_HESSIAN_PRODUCTS:
             self._options["hessp"] = problem.hessian_product()
         elif key in WITH_HESSIANS:
             self._options["hess"] = problem.hessian()
         if is_bound:
-            self._options["constraints"] = scipys_constraints(constraints, problem, method)
+            self._options["constraints"] = scipys_constraints(constraints, problem, method, sparse)
         self._problem = problem
         self._lock = Lock()
 

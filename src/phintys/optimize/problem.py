@@ -15,10 +15,12 @@ from phintys._base.late import LateModule
 from phintys._base.nested_containers import form_of, matched
 from phintys.compile.build import function
 from phintys.gradient.jacobians import hessian, hessian_vector_product
+from phintys.gradient.patterns.compressed import compressed_hessian
 from phintys.gradient.reverse import grad
 from phintys.graph.cloning import clone_replace
 from phintys.graph.shared_variable import SharedVariable
 from phintys.graph.variable import Variable
+from phintys.tensor.type import TensorType
 
 scipy_optimize: Any = LateModule("scipy.optimize")
 
@@ -26,10 +28,19 @@ scipy_optimize: Any = LateModule("scipy.optimize")
 class Problem:
     """A cost over one vector of float64, the elements of all parameters."""
 
-    def __init__(self, cost: Any, params: Any, start: Any, data: dict[Any, Any], mode: Any) -> None:
-        variables = _checked_variables(params)
+    def __init__(
+        self,
+        cost: Any,
+        params: Any,
+        start: Any,
+        data: dict[Any, Any],
+        mode: Any,
+        called: str = "minimize",
+    ) -> None:
+        self._called = called
+        variables = _checked_variables(params, called)
         self._params, self._variables = params, variables
-        self._first = _checked_start(params, variables, start)
+        self._first = _checked_start(params, variables, start, called)
         vector, self._unravel = tree.ravel(self._first)
         self._dtypes = [variable.dtype for variable in variables]
         self.start = vector.astype("float64")
@@ -68,6 +79,21 @@ class Problem:
         """Return the function of the Hessian."""
         return self.compiled([self.theta], hessian(self._cost, self.theta))
 
+    def sparse_hessian(self) -> Callable[[Any], Any]:
+        """Return the function of the Hessian as a sparse matrix."""
+        found = compressed_hessian(self._cost, self.theta, self.sizes)
+        elements = self.compiled([self.theta], found.data)
+        return lambda at: found.matrix(elements(at))
+
+    @property
+    def sizes(self) -> dict[Any, tuple[int, ...]]:
+        """The shapes of the values of other inputs, which sparse matrices are made for."""
+        return {
+            variable: np.shape(value)
+            for variable, value in self._data.items()
+            if isinstance(variable.type, TensorType)
+        }
+
     def compiled(self, inputs: list[Any], outputs: Any) -> Callable[..., Any]:
         """Return a function that knows the values of all other inputs."""
         compiled: Any = function(
@@ -79,7 +105,7 @@ class Problem:
         """Return the vector of a start, by default of the first one."""
         if start is None:
             return self.start
-        given = _checked_start(self._params, self._variables, start)
+        given = _checked_start(self._params, self._variables, start, self._called)
         shapes, first = (
             [np.shape(leaf) for leaf in tree.leaves(one)] for one in (given, self._first)
         )
@@ -122,8 +148,8 @@ class Problem:
             given = tuple(_of_single(side) for side in (given.lb, given.ub))
         if not isinstance(given, list | tuple) or len(given) != 2 or _are_intervals(given):
             msg = (
-                f"minimize: bounds is a pair of trees, (lowest, highest), got {given!r}. From "
-                "SciPy's pairs for each element, write tuple(zip(*bounds))."
+                f"{self._called}: bounds is a pair of trees, (lowest, highest), got {given!r}. "
+                "From SciPy's pairs for each element, write tuple(zip(*bounds))."
             )
             raise ArgumentError(msg)
         sides = zip(given, (-np.inf, np.inf), strict=True)
@@ -133,7 +159,7 @@ class Problem:
         found = matched(given, self._params, of_arrays=True)
         if found is None:
             msg = (
-                "minimize: each of bounds must have the form of params: expected "
+                f"{self._called}: each of bounds must have the form of params: expected "
                 f"{form_of(self._params)}, got {form_of(given)}."
             )
             raise ArgumentError(msg)
@@ -153,26 +179,26 @@ def _are_intervals(given: Any) -> bool:
     return isinstance(given, list) and all(isinstance(one, tuple) for one in given)
 
 
-def _checked_variables(params: Any) -> list[Any]:
+def _checked_variables(params: Any, called: str) -> list[Any]:
     for path, leaf in tree.leaves_with_paths(params):
         dtype = getattr(leaf, "dtype", None) if isinstance(leaf, Variable) else None
         if dtype not in ("float32", "float64"):
             kind = getattr(leaf, "type", type(leaf).__name__)
             msg = (
-                f"minimize: params{path} is not a variable of a real floating dtype, but {leaf!r} "
+                f"{called}: params{path} is not a variable of a real floating dtype, but {leaf!r} "
                 f"of type {kind}."
             )
             raise ArgumentError(msg)
     return tree.leaves(params)
 
 
-def _checked_start(params: Any, variables: list[Any], start: Any) -> Any:
+def _checked_start(params: Any, variables: list[Any], start: Any, called: str) -> Any:
     """Return the tree of arrays to begin at."""
     if start is None:
         for variable in variables:
             if not isinstance(variable, SharedVariable):
                 msg = (
-                    f"minimize: {variable} is not a shared variable, so start must say where to "
+                    f"{called}: {variable} is not a shared variable, so start must say where to "
                     "begin."
                 )
                 raise ArgumentError(msg)
@@ -180,7 +206,7 @@ def _checked_start(params: Any, variables: list[Any], start: Any) -> Any:
     given = matched(start, params, of_arrays=True)
     if given is None:
         msg = (
-            "minimize: start must have the form of params: expected "
+            f"{called}: start must have the form of params: expected "
             f"{form_of(params)}, got {form_of(start)}."
         )
         raise ArgumentError(msg)

@@ -7,13 +7,19 @@ from __future__ import annotations
 
 import dis
 import sys
+from collections import deque
 from collections.abc import Container, Iterator, Mapping
-from functools import partial
+from functools import lru_cache, partial
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, NoReturn, cast
 
+import numpy as np
+
 from phintys._base.errors import ArgumentError
 from phintys.compile.executor import Function
+from phintys.graph.apply import Apply
+from phintys.graph.fgraph import FunctionGraph
+from phintys.graph.op import Op
 from phintys.graph.shared_variable import SharedVariable
 from phintys.graph.traversal import graph_inputs
 from phintys.graph.type import Type
@@ -21,8 +27,10 @@ from phintys.graph.variable import Variable
 from phintys.random.bits.states import RandomType
 from phintys.random.generators.numpy_generators import RandomGeneratorType
 
-_LIBRARIES = {"dask", "distributed", "jax", "joblib", "numpy", "phintys", "scipy"}
-"""Packages that keep no values of users. So do those of Python itself."""
+_OF_PYTHON = {*sys.stdlib_module_names, *sys.builtin_module_names}
+
+_INSTALLED = {"site-packages", "dist-packages"}
+"""Folders of packages that are installed."""
 
 _MAKERS = {"__new__", "__init__", "__post_init__"}
 """Methods that a task does not call of an object that it is given."""
@@ -123,23 +131,18 @@ def _parts(thing: Any) -> Iterator[Any]:
             yield from (thing.func, thing.args, thing.keywords)
         case dict():
             yield from cast("dict[Any, Any]", thing).values()
-        case list() | tuple() | set() | frozenset():
+        case list() | tuple() | set() | frozenset() | deque():
             yield from cast("list[Any]", thing)
-        case ModuleType():
+        case np.ndarray() if thing.dtype == object:
+            yield from thing.flat
+        case ModuleType() | Function() | Variable() | Apply() | FunctionGraph() | Op() | Type():
             return
-        case _ if not _is_opaque(type(thing).__module__):
+        case _:
             yield from getattr(thing, "__dict__", {}).values()
             for base in type(thing).__mro__:
                 slots = base.__dict__.get("__slots__", ())
                 for name in (slots,) if isinstance(slots, str) else slots:
                     yield getattr(thing, name, None)
-        case _:
-            return
-
-
-def _is_opaque(module: str) -> bool:
-    """Return whether objects of a module's classes are not looked into; streams are."""
-    return is_of_library(module) and not module.startswith("phintys.random")
 
 
 def _of_function(function: FunctionType) -> Iterator[Any]:
@@ -218,8 +221,38 @@ def _is_code(constant: Any) -> bool:
 
 
 def is_of_library(module: str | None) -> bool:
-    """Return whether a module holds nothing of the user's program."""
+    """Return whether the globals of a module hold nothing of the user's program.
+
+    They do not in modules of Python and in installed packages in which nothing of Phintys has a
+    name. To walk through all that the functions of a large library refer to would take seconds.
+
+    Examples
+    --------
+    >>> from phintys.parallel.held import is_of_library
+    >>> is_of_library("collections.abc"), is_of_library("__main__")
+    (True, False)
+    """
     package = (module or "").partition(".")[0]
-    return package in _LIBRARIES or (
-        package != "__main__" and package in {*sys.stdlib_module_names, *sys.builtin_module_names}
+    if package == "phintys":
+        return True
+    if package in {"", "__main__"}:
+        return False
+    return package in _OF_PYTHON or _is_installed_apart(package, len(sys.modules))
+
+
+@lru_cache(maxsize=512)
+def _is_installed_apart(package: str, imported: int) -> bool:
+    """Return whether a package is installed and names nothing of Phintys."""
+    top = sys.modules.get(package)
+    file = getattr(top, "__file__", None) or ""
+    if not _INSTALLED.intersection(file.replace("\\", "/").split("/")):
+        return False
+    names = [name for name in sys.modules if f"{name}.".startswith(f"{package}.")]
+    return not any(
+        _is_of_phintys(value) for name in names for value in list(vars(sys.modules[name]).values())
     )
+
+
+def _is_of_phintys(value: Any) -> bool:
+    module = value.__name__ if isinstance(value, ModuleType) else type(value).__module__
+    return isinstance(module, str) and f"{module}.".startswith("phintys.")

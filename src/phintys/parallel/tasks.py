@@ -79,7 +79,7 @@ def run_elsewhere(portable: Portable, task: Task) -> Outcome:
     --------
     >>> from phintys.parallel.portable import Portable
     >>> from phintys.parallel.tasks import Task, run_elsewhere
-    >>> run_elsewhere(Portable(abs, elsewhere=True), Task(0, (-3,), {})).value
+    >>> run_elsewhere(Portable(abs, elsewhere=False), Task(0, (-3,), {})).value
     3
     """
     outcome = run(portable, task)

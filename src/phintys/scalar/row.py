@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -142,6 +142,9 @@ class Row(ScalarOp):
     name: str
     works_on_arrays = True
 
+    is_in_table: ClassVar[bool] = True
+    """Whether it is in the table of the process under its name, by which pickles find it."""
+
     def __init__(
         self,
         name: str,
@@ -199,11 +202,15 @@ class Row(ScalarOp):
         self._resolved: dict[Dtypes, Dtypes] = {}
         self._types: dict[tuple[ScalarType, ...], list[ScalarType]] = {}
         self._home = _home() if home is None else home
-        former = _ROWS.get(name)
+        if self.is_in_table:
+            self._enter_table()
+
+    def _enter_table(self) -> None:
+        former = _ROWS.get(self.name)
         if former is not None and not is_imported_again(former._home, self._home):
-            msg = f"There are two rows named {name!r} in the table of scalar ops."
+            msg = f"There are two rows named {self.name!r} in the table of scalar ops."
             raise OpContractError(msg)
-        _ROWS[name] = self
+        _ROWS[self.name] = self
 
     @property
     def parameters(self) -> tuple[str, ...]:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 
 from phintys._base.config import config
 from phintys._base.errors import DtypeError, TypeContractError
+from phintys._base.late import LateModule
 from phintys.graph.type import Type
 from phintys.scalar.variable import ScalarConstant, ScalarVariable
+
+if TYPE_CHECKING:
+    from phintys.graph import c_types
+else:
+    c_types = LateModule("phintys.graph.c_types")
 
 _DTYPES = {
     name: np.dtype(name)
@@ -98,6 +104,14 @@ class ScalarType(Type):
     def itemsize(self) -> int:
         """Size of a value in bytes."""
         return self.numpy_dtype.itemsize
+
+    def dtype_specs(self) -> tuple[type[np.generic], str, str]:
+        """Return the dtype as Python, C and NumPy's headers name it, for C code of Ops."""
+        return self.numpy_dtype.type, *c_types.c_names(self.numpy_dtype)
+
+    def c_element_type(self) -> str:
+        """Return the name of the type in C, for C code of Ops."""
+        return c_types.c_names(self.numpy_dtype)[0]
 
     def clone(self, dtype: Any = None, **changes: Any) -> ScalarType:
         """Return the type with another dtype; with ``None``, the same one."""

@@ -516,7 +516,7 @@ def elemwise(scalar_op: ScalarOp) -> Elemwise:
 
 def _elemwise(scalar_op: ScalarOp) -> Elemwise:
     """Return the Elemwise of an op that is new, or was made by a program."""
-    if isinstance(scalar_op, Row):  # rows live as long as the process
+    if isinstance(scalar_op, Row) and scalar_op.is_in_table:  # it lives as long as the process
         return _CACHE.setdefault(scalar_op, Elemwise(scalar_op))
     with _LOCK_OF_OTHERS:
         return _CACHE_OF_OTHERS.setdefault(scalar_op, Elemwise(scalar_op))

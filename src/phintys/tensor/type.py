@@ -12,6 +12,7 @@ from phintys._base.config import config
 from phintys._base.copies import copied
 from phintys._base.dropped import WeakValues
 from phintys._base.errors import TypeContractError
+from phintys._base.late import LateModule
 from phintys._base.locks import ProcessLock
 from phintys.graph.type import Type
 from phintys.graph.variable import Variable
@@ -20,7 +21,10 @@ from phintys.tensor._operators import operators
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from phintys.graph import c_types
     from phintys.tensor.variable import TensorVariable
+else:
+    c_types = LateModule("phintys.graph.c_types")
 
 MOST_DIMS = 64
 """Maximum number of dimensions of an array of NumPy."""
@@ -378,6 +382,14 @@ class TensorType(Type):
         for length in shape_info:
             size *= length
         return size
+
+    def dtype_specs(self) -> tuple[type[np.generic], str, str]:
+        """Return the dtype as Python, C and NumPy's headers name it, for C code of Ops."""
+        return self.numpy_dtype.type, *c_types.c_names(self.numpy_dtype)
+
+    def c_element_type(self) -> str:
+        """Return the name of an element's type in C, for C code of Ops."""
+        return c_types.c_names(self.numpy_dtype)[0]
 
     # ---- types -------------------------------------------------------------------------------
 

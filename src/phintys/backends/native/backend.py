@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from phintys._base.late import LateModule
 from phintys._base.records import record
@@ -14,9 +15,12 @@ if TYPE_CHECKING:
     from phintys.backends.base import LinkedProgram
     from phintys.backends.measurements import Profiler
     from phintys.backends.native import linking
+    from phintys.backends.native.c_code import thunks
     from phintys.backends.native.runtime import support
+    from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph
 else:
+    thunks = LateModule("phintys.backends.native.c_code.thunks")
     linking = LateModule("phintys.backends.native.linking")
     support = LateModule("phintys.backends.native.runtime.support")
 
@@ -52,6 +56,10 @@ class NativeBackend:
             Background(llvm)
             Background(support.support)
         return linking.link(fgraph, profiler)
+
+    def perform_of(self, node: Apply) -> Callable[..., Any]:
+        """Return ``perform`` of an Op that has C code; if it has no other, that code."""
+        return thunks.perform_of(node)
 
 
 register_backend("native", NativeBackend())

@@ -27,7 +27,7 @@ from phintys.backends.native.sizes import Arithmetic, Element, Extent, written
 from phintys.backends.native.sizes import Counter as LoopCounter
 from phintys.backends.native.steps.branch import Branch
 from phintys.backends.native.steps.call import LibraryCall
-from phintys.backends.native.steps.callback import Callback
+from phintys.backends.native.steps.callback import Callback, CCall
 from phintys.backends.native.steps.check import Check, FenceStep
 from phintys.backends.native.steps.claim import Claim
 from phintys.backends.native.steps.kernel import Kernel
@@ -364,6 +364,14 @@ def callback_lines(step: Callback, explainer: Explainer) -> list[str]:
     given = ", ".join(map(explainer.name, step.inputs))
     made = ", ".join(map(explainer.declared, step.outputs))
     return [f"callback {step.node.op}({given}) -> {made}", f"because {step.why}"]
+
+
+@step_lines.register(CCall)
+def c_call_lines(step: CCall, explainer: Explainer) -> list[str]:
+    """Return the Op."""
+    given = ", ".join(map(explainer.name, step.inputs))
+    made = ", ".join(map(explainer.declared, step.outputs))
+    return [f"C code of {step.node.op}({given}) -> {made}"]
 
 
 @step_lines.register(Check)

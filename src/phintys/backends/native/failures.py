@@ -61,6 +61,13 @@ class OwnFailure(Failure):
 
 
 @record(eq=False)
+class StatusFailure(OwnFailure):
+    """A status that a function of a user has returned; it is not called again for its message."""
+
+    is_own: ClassVar[bool] = True
+
+
+@record(eq=False)
 class LimitFailure(Failure):
     """A number that is too large for a library, although the node could be computed."""
 

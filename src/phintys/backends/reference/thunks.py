@@ -14,6 +14,7 @@ from phintys._base.errors import (
     OpContractError,
     add_note,
 )
+from phintys.backends.inner import perform_of
 from phintys.backends.reference.diagnosis import describe_value
 from phintys.backends.reference.values import normalised, value_test
 from phintys.graph.op import Op
@@ -57,7 +58,7 @@ def make_thunk(
     if debug_perform is not None:
         return perform_thunk(node, debug_perform, storage_map, compute_map)
     if has_default_thunk(op):
-        perform = op.perform if programs is None else programs.perform_of(node)
+        perform = perform_of(node) if programs is None else programs.perform_of(node)
         return perform_thunk(node, perform, storage_map, compute_map)
     return _custom_thunk(node, storage_map, compute_map, no_recycling)
 

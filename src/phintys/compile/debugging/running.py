@@ -176,7 +176,7 @@ def _compiled(node: Apply) -> Run | None:
 def native_whole(fgraph: FunctionGraph) -> Run | None:
     """Return a graph as native code; ``None`` if no part of it would be native."""
     program = get_backend("native").link(fgraph)
-    called = getattr(program, "callback_nodes", None)
+    called = getattr(program, "python_nodes", None)
     if called is None or len(called) == len(fgraph.apply_nodes):
         return None
     return PlannedProgram(cast("NativeProgram", program))

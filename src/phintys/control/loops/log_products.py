@@ -97,7 +97,7 @@ def _by_product(node: Apply, same: Container[Variable]) -> Any:
         factors = [reduce(math.add, terms) for terms in (moving, fixed) if terms]
         if not _is_product(factors, axes):
             return node.outputs[0]
-        shifts = _shifts(*factors, axes)
+        shifts = _shifts(factors[0], factors[1], axes)
         labelled: list[Any] = []
         for factor, shift in zip(factors, shifts, strict=True):
             dims = [dim for dim in range(x.ndim) if not factor.type.broadcastable[dim]]

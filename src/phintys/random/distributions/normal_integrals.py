@@ -25,14 +25,21 @@ _MOST = 1e150
 """The square of greater numbers may overflow; the logarithms are -infinity from there."""
 
 
-def _nodes(count: int) -> list[tuple[float, float]]:
-    """Return places from 0 to 1, and weights."""
+def nodes(count: int) -> list[tuple[float, float]]:
+    """Return places from 0 to 1, and weights, of Gauss and Legendre's quadrature.
+
+    Examples
+    --------
+    >>> from phintys.random.distributions.normal_integrals import nodes
+    >>> round(sum(weight * place**3 for place, weight in nodes(2)), 12)
+    0.25
+    """
     places, weights = np.polynomial.legendre.leggauss(count)
     return [(float(x + 1) / 2, float(w) / 2) for x, w in zip(places, weights, strict=True)]
 
 
-_NODES = _nodes(20)
-_FEW_NODES = _nodes(8)
+_NODES = nodes(20)
+_FEW_NODES = nodes(8)
 
 
 def _log_of_falling(steepness: Any, factor: Callable[[Any], Any]) -> Any:

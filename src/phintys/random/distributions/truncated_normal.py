@@ -11,7 +11,13 @@ from phintys.random.distributions.base import Distribution, same
 from phintys.random.distributions.checks import at_least
 from phintys.random.distributions.derived import Truncated
 from phintys.random.distributions.location_scale import Normal
-from phintys.tensor import math
+from phintys.random.distributions.normal_integrals import nodes
+from phintys.tensor import math, reduce
+from phintys.tensor.dim_shuffle import expand_dims
+
+_REACH = 80.0
+"""Twice the logarithm of what is negligible."""
+_PLACES, _WEIGHTS = np.transpose(nodes(32))
 
 
 class TruncatedNormal(Distribution, method="truncated_normal"):
@@ -79,27 +85,100 @@ class TruncatedNormal(Distribution, method="truncated_normal"):
     def _isf(self, q: Any) -> Any:
         return self._twin()._isf(q)
 
-    def _at_ends(self) -> tuple[Any, Any]:
-        """Return the difference of the densities at the ends, and that of their first moments."""
-        densities, moments = [], []
-        for end in (self.lower, self.upper):
-            is_far = math.isinf(end)
-            near = math.switch(is_far, self.loc, end)
-            density = math.switch(is_far, 0.0, math.exp(self._logp(near)))
-            densities.append(density)
-            moments.append((near - self.loc) * density)
-        return densities[0] - densities[1], moments[0] - moments[1]
+    def _moments(self) -> _Moments:
+        """Return the integrals over what is left; over everything where that is a point."""
+        lower, upper = self._twin()._ends()
+        return _Moments(self.loc, self.scale, lower, upper)
+
+    def _unless_point(self, at_point: Any, elsewhere: Any) -> Any:
+        """Return a moment, or another value where only an infinite end is left."""
+        is_point = self._twin()._is_point()
+        return elsewhere if is_point is None else math.switch(is_point, at_point, elsewhere)
 
     def mean(self) -> Any:
-        return self.loc + math.sqr(self.scale) * self._at_ends()[0]
+        infinity = math.switch(self.lower > 0, np.inf, -np.inf)
+        return self._unless_point(infinity, self._moments().mean())
 
     def variance(self) -> Any:
-        fall, moment = self._at_ends()
-        return math.sqr(self.scale) * (1 + moment - math.sqr(self.scale * fall))
+        return self._unless_point(0.0, self._moments().variance())
 
     def mode(self) -> Any:
         return math.clip(self.loc, self.lower, self.upper) + 0 * self.scale
 
     def entropy(self) -> Any:
-        spread = 0.5 * numbers.log(2 * numbers.pi * numbers.e) + math.log(self.scale)
-        return spread + self._twin()._log_total() + 0.5 * self._at_ends()[1]
+        return self._unless_point(-np.inf, self._moments().entropy())
+
+
+class _Moments:
+    """Integrals of the density over an interval, from its highest point to either side.
+
+    A closed form takes the densities at the ends over the probability between them, and subtracts
+    numbers of the size of the squared distance from ``loc`` to get a variance of the size of its
+    reciprocal (D. R. Barr and E. T. Sherrill, "Mean and variance of truncated normal
+    distributions", The American Statistician 53, 1999). Integrals of deviations from the highest
+    point, and of squared deviations from the mean, are sums of positive terms. The integrand is
+    smooth and falls at least as fast as ``exp(-s**2 / 2)``, so Gauss and Legendre's quadrature
+    over the part that is not negligible gives 14 digits.
+
+    Parameters
+    ----------
+    loc, scale, lower, upper
+        Those of the distribution.
+    """
+
+    def __init__(self, loc: Any, scale: Any, lower: Any, upper: Any) -> None:
+        self.scale = scale
+        self.peak = math.clip(loc, lower, upper)
+        most = float(np.finfo(self.peak.dtype).max) / 8
+        away = math.clip((self.peak - loc) / scale, -most, most)
+        # What is not negligible: a length whose exponent is that of REACH.
+        reach = _REACH / (abs(away) + math.hypot(away, numbers.sqrt(_REACH)))
+        above = _distance(self.peak, upper, scale, reach)
+        below = _distance(lower, self.peak, scale, reach)
+        longer = math.maximum(above, below)
+        self.unit = math.switch(longer > 0, longer, 1.0)
+        self.weights: list[Any] = []
+        self.places: list[Any] = []
+        self.heights: list[Any] = []
+        for side, length in ((1.0, above), (-1.0, below)):
+            place = _along_nodes(length) * _PLACES.astype(self.peak.dtype)
+            height = place * (side * _along_nodes(away) + 0.5 * place)
+            share = _along_nodes(length / self.unit) * _WEIGHTS.astype(self.peak.dtype)
+            self.weights.append(share * math.exp(-height))
+            self.places.append(side * place / _along_nodes(self.unit))
+            self.heights.append(height)
+        total = _over_nodes(self.weights)
+        self.is_empty = math.le(total, 0)  # both ends are the same number
+        self.total = math.switch(self.is_empty, 1.0, total)
+
+    def _average(self, terms: list[Any]) -> Any:
+        products = [w * term for w, term in zip(self.weights, terms, strict=True)]
+        return _over_nodes(products) / self.total
+
+    def mean(self) -> Any:
+        return self.peak + self.scale * self.unit * self._average(self.places)
+
+    def variance(self) -> Any:
+        middle = _along_nodes(self._average(self.places))
+        spread = self._average([math.sqr(place - middle) for place in self.places])
+        return math.sqr(self.scale * self.unit) * spread
+
+    def entropy(self) -> Any:
+        found = math.log(self.scale) + math.log(self.unit) + math.log(self.total)
+        return math.switch(self.is_empty, -np.inf, found + self._average(self.heights))
+
+
+def _distance(low: Any, high: Any, scale: Any, most: Any) -> Any:
+    """Return how many times ``scale`` lies between two numbers, but at most ``most``."""
+    is_far = math.or_(math.isinf(low), math.isinf(high))
+    near = math.switch(is_far, 0.0, high) - math.switch(is_far, 0.0, low)
+    return math.switch(is_far, most, math.minimum(near / scale, most))
+
+
+def _along_nodes(x: Any) -> Any:
+    """Return a value that is the same at each place of the quadrature."""
+    return expand_dims(x, -1)
+
+
+def _over_nodes(parts: list[Any]) -> Any:
+    return reduce.sum(parts[0], axis=-1) + reduce.sum(parts[1], axis=-1)

@@ -191,6 +191,10 @@ class MatrixOp(Op):
         """Return the names of the core dimensions of inputs and outputs."""
         return parse_signature(self.signature)
 
+    def fixed_sizes(self) -> dict[str, int]:
+        """Return the sizes of core dimensions that are always the same."""
+        return {}
+
     def make_node(self, *inputs: Any) -> Apply:
         """Apply to stacks of matrices, which are cast to a common dtype."""
         core, made = self.dims()
@@ -231,7 +235,7 @@ class MatrixOp(Op):
 
     def _static_sizes(self, operands: Sequence[Any]) -> dict[str, int | None]:
         """Return the known sizes of core dimensions."""
-        sizes: dict[str, int | None] = {}
+        sizes: dict[str, int | None] = dict(self.fixed_sizes())
         for operand, names in zip(operands, self.dims()[0], strict=True):
             own = operand.type.shape[operand.ndim - len(names) :]
             for name, size in zip(names, own, strict=True):
@@ -294,7 +298,7 @@ class MatrixOp(Op):
         """Return the sizes by the signature; those that must be equal are checked."""
         core, made = self.dims()
         operands: list[Any] = list(node.inputs)
-        sizes: dict[str, Any] = {}
+        sizes: dict[str, Any] = dict(self.fixed_sizes())
         pairs: list[tuple[Any, Any]] = []
         for names, shape in zip(core, input_shapes, strict=True):
             for name, size in zip(names, shape[len(shape) - len(names) :], strict=True):
@@ -362,7 +366,7 @@ class MatrixOp(Op):
             cell[0] = result
 
     def _run_time_sizes(self, node: Apply, inputs: Sequence[Any]) -> dict[str, int]:
-        sizes: dict[str, int] = {}
+        sizes = dict(self.fixed_sizes())
         for x, names in zip(inputs, self.dims()[0], strict=True):
             for name, size in zip(names, x.shape[x.ndim - len(names) :], strict=True):
                 if sizes.setdefault(name, size) != size:

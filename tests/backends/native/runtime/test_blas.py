@@ -105,7 +105,7 @@ def test_scipy_can_be_imported_as_ever_after_blas_was_loaded(run_python):
         address = routine_address("phintys_blas_dgemm")
         assert "scipy.linalg" not in sys.modules
         import scipy.linalg
-        from phintys.backends.native.assembler.externals import read_capsule
+        from phintys._base.capsules import read_capsule
         module = scipy.linalg.cython_blas
         assert module is sys.modules["scipy.linalg.cython_blas"]
         assert read_capsule(module.__pyx_capi__["dgemm"])[1] == address
@@ -118,7 +118,7 @@ def test_blas_is_found_where_scipy_was_imported_before(run_python):
         WITHOUT_WHEEL
         + textwrap.dedent("""
         import scipy.linalg
-        from phintys.backends.native.assembler.externals import read_capsule
+        from phintys._base.capsules import read_capsule
         from phintys.backends.native.runtime.blas import routine_address
         capsule = scipy.linalg.cython_blas.__pyx_capi__["dgemm"]
         assert read_capsule(capsule)[1] == routine_address("phintys_blas_dgemm")

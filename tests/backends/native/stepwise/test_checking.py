@@ -18,7 +18,7 @@ from phintys.backends.native.stepwise.interpreter import Interpreter
 from phintys.backends.native.stepwise.order import KernelOrder, Orders
 from phintys.backends.native.writer.programs import emit_program
 from phintys.graph.fgraph import FunctionGraph
-from tools.fuzz.memory_ops import double_negated
+from tools.fuzz.memory_ops import double_negated, late
 
 VALUE = np.random.default_rng(0).normal(size=(5, 3))
 
@@ -209,6 +209,15 @@ def test_sizes_are_read_where_they_become_known():
     x = pt.fscalar("x")
     _, _, check = checked([x], [pt.arange(x, 5, 0.5)])
     np.testing.assert_array_equal(check([np.float32(0.25)])[0], np.arange(0.25, 5, 0.5))
+
+
+def test_a_slot_has_room_for_arrays_whose_sizes_are_proven_later():
+    """A check after the first use of a slot merges the sizes of an Op in Python with known ones."""
+    x = pt.dmatrix("x")
+    made, _ = late(x * 2)
+    square = pt.eye(made.shape[0])[::-1]
+    _, _, check = checked([x], [pt.dot(square, made) + x])
+    np.testing.assert_array_equal(check([VALUE])[0], 2 * VALUE[::-1] + 1 + VALUE)
 
 
 def test_a_check_ends_when_it_takes_too_long():

@@ -142,6 +142,10 @@ def _load(
 ) -> Value:
     if mask is None:
         return b.load(type, pointer, align=align)
+    if type.lanes == 1:
+        nothing = b.slot(type)
+        b.store(b.constant(type, 0), nothing)
+        return b.load(type, b.select(mask, pointer, nothing), align=align)
     align = type.itemsize if align is None else align
     rest = b.constant(_storable(type), 0)
     return b.call(
@@ -154,6 +158,9 @@ def _load(
 def _store(b: Builder, x: Value, pointer: Value, mask: Value | None, align: int | None) -> None:
     if mask is None:
         b.store(x, pointer, align=align)
+        return
+    if x.type.lanes == 1:
+        b.store(x, b.select(mask, pointer, b.slot(x.type)), align=align)
         return
     align = x.type.itemsize if align is None else align
     b.call(

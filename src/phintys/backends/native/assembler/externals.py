@@ -9,13 +9,19 @@ from __future__ import annotations
 import ctypes
 import sys
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import MethodNotDefinedError
+from phintys._base.late import LateModule
 from phintys._base.records import record
 from phintys._base.uninterrupted import import_whole
 from phintys.scalar.row_kinds import FloatRow
 from phintys.scalar.table import SCALAR_OPS
+
+if TYPE_CHECKING:
+    from phintys._base import capsules
+else:
+    capsules = LateModule("phintys._base.capsules")
 
 
 @record(frozen=True)
@@ -125,13 +131,13 @@ def _scipy_address(external: External) -> int:
 
     Functions of several types are exported once for each, under numbered names.
     """
-    capsules = import_whole("scipy.special.cython_special").__pyx_capi__
+    functions = import_whole("scipy.special.cython_special").__pyx_capi__
     wanted = f"double ({'double, ' * external.nin}int __pyx_skip_dispatch)"
-    for name, capsule in capsules.items():
+    for name, capsule in functions.items():
         prefix, found, _ = name.rpartition(external.name)
         plain = not prefix or (prefix.startswith("__pyx_fuse_") and prefix[11:].isdecimal())
         if found and name.endswith(external.name) and plain:
-            signature, address = read_capsule(capsule)
+            signature, address = capsules.read_capsule(capsule)
             if signature == wanted:
                 return address
     raise _missing(external)
@@ -144,12 +150,10 @@ def _missing(external: External) -> MethodNotDefinedError:
     )
 
 
-def read_capsule(capsule: Any) -> tuple[str, int]:
-    """Return the name of a capsule, which is a C signature, and the address in it."""
-    api = ctypes.pythonapi
-    name_of = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(("PyCapsule_GetName", api))
-    pointer_of = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
-        ("PyCapsule_GetPointer", api)
-    )
-    name = name_of(capsule)
-    return name.decode(), int(pointer_of(capsule, name))
+# ---- functions of users --------------------------------------------------------------------------
+
+USER_PREFIX = "phintys_user_"
+"""How the symbols of functions of users begin; :mod:`.user_functions` makes and reads them."""
+
+LOCAL_PREFIX = f"{USER_PREFIX}local_"
+"""How the symbols of those begin that only this process knows."""

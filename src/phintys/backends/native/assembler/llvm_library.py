@@ -53,6 +53,7 @@ _SHORT: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ContextDispose": (None, (c_void_p,)),
     "DisposeModule": (None, (c_void_p,)),
     "GetNamedFunction": (c_void_p, (c_void_p, c_char_p)),
+    "SetLinkage": (None, (c_void_p, c_int)),
     "GetBufferStart": (c_void_p, (c_void_p,)),
     "GetBufferSize": (c_size_t, (c_void_p,)),
     "DisposeMemoryBuffer": (None, (c_void_p,)),
@@ -70,6 +71,7 @@ _SHORT: dict[str, tuple[Any, tuple[Any, ...]]] = {
 _LONG: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ParseAssembly": (c_void_p, (c_void_p, c_char_p, _OUT)),
     "VerifyModule": (c_bool, (c_void_p, _OUT)),
+    "LinkModules": (c_int, (c_void_p, c_void_p, _OUT)),
     "TargetMachineEmitToMemory": (c_void_p, (c_void_p, c_void_p, c_int, _OUT)),
 }
 """The GIL is released during these. Acquiring it again can take milliseconds, so shorter calls do
@@ -77,6 +79,9 @@ not release it."""
 
 
 _READING = {name: _LONG[name] for name in ("ParseAssembly", "VerifyModule")}
+
+_INTERNAL = 8
+"""The linkage of functions that only their own module sees: ``LLVMInternalLinkage``."""
 
 _FIRST_KNOWN, _LAST_KNOWN = (0, 45), (0, 50)
 """Versions of llvmlite whose library is known to have exactly these functions."""
@@ -151,8 +156,20 @@ class Llvm:
         with self._message() as error:
             return bool(self._call("GetTargetFromTriple", triple.encode(), ctypes.byref(error)))
 
-    def machine(self, triple: str, cpu: str, features: str, level: int) -> TargetMachine:
+    def machine(
+        self, triple: str, cpu: str, features: str, level: int, *, for_linkers: bool = False
+    ) -> TargetMachine:
         """Return a code generator.
+
+        Parameters
+        ----------
+        triple, cpu, features
+            The kind of machine.
+        level
+            LLVM's optimization level.
+        for_linkers
+            Whether its objects are for linkers, in the format of that machine, and independent of
+            their position; otherwise they are loaded into this process.
 
         Raises
         ------
@@ -165,10 +182,13 @@ class Llvm:
                 msg = f"LLVM has no code generator for {triple!r}: {_text(error)}"
                 raise IntegrityError(msg)
         # On Windows, too, LLVM links ELF objects in memory.
-        full = f"{triple}-elf" if sys.platform == "win32" else triple
+        is_loaded = sys.platform == "win32" and not for_linkers
+        full = f"{triple}-elf" if is_loaded else triple
         words = [word.encode() for word in (full, cpu, features)]
+        models = (b"pic", b"default") if for_linkers else (b"default", b"jitdefault")
+        in_memory = not for_linkers
         handle = self._call(
-            "CreateTargetMachine", target, *words, level, b"default", b"jitdefault", 0, 1, b""
+            "CreateTargetMachine", target, *words, level, *models, 0, in_memory, b""
         )
         if not handle:
             msg = f"LLVM has no code generator for {triple}, CPU {cpu!r} with {features!r}."
@@ -189,22 +209,26 @@ class Llvm:
         """
         context = self._call("ContextCreate")
         module = None
-        functions = self._functions if len(text) > LONG_TEXT else self._reading_short
         try:
-            with self._message() as error:
-                where = ctypes.byref(error)
-                module = functions["ParseAssembly"](context, text.encode(), where)
-                if not module or error or functions["VerifyModule"](module, where):
-                    msg = (
-                        "LLVM refuses code that Phintys has written, a bug in Phintys: "
-                        f"{_text(error)}"
-                    )
-                    raise IntegrityError(msg)
+            module = self._parsed(context, text)
             yield module
         finally:
             if module:
                 self._call("DisposeModule", module)
             self._call("ContextDispose", context)
+
+    def _parsed(self, context: int, text: str) -> int:
+        """Return a module that has been parsed and verified."""
+        functions = self._functions if len(text) > LONG_TEXT else self._reading_short
+        with self._message() as error:
+            where = ctypes.byref(error)
+            module = functions["ParseAssembly"](context, text.encode(), where)
+            if module and not error and not functions["VerifyModule"](module, where):
+                return int(module)
+            msg = f"LLVM refuses code that Phintys has written, a bug in Phintys: {_text(error)}"
+            if module:
+                self._call("DisposeModule", module)
+        raise IntegrityError(msg)
 
     def verify(self, text: str) -> None:
         """Raise :class:`~phintys._base.errors.IntegrityError` unless a module is valid."""
@@ -219,7 +243,11 @@ class Llvm:
         IntegrityError
             If LLVM's verifier rejects it: a bug in Phintys.
         """
-        with self._module(text) as module, self._message() as error:
+        with self._module(text) as module:
+            return self._emitted(module, machine)
+
+    def _emitted(self, module: int, machine: TargetMachine) -> bytes:
+        with self._message() as error:
             buffer = self._call(
                 "TargetMachineEmitToMemory", machine.handle, module, 1, ctypes.byref(error)
             )
@@ -231,6 +259,49 @@ class Llvm:
             )
             self._call("DisposeMemoryBuffer", buffer)
             return data
+
+    @finished_before_forks
+    def compile_together(
+        self, texts: Iterable[str], internal: Iterable[str], machine: TargetMachine
+    ) -> bytes:
+        """Return several modules as one object file.
+
+        Parameters
+        ----------
+        texts
+            The modules.
+        internal
+            Functions of theirs that are not visible from outside of the object.
+        machine
+            The code generator.
+
+        Raises
+        ------
+        IntegrityError
+            If one is invalid, or they do not fit together: a bug in Phintys.
+        """
+        context = self._call("ContextCreate")
+        whole = None
+        try:
+            for text in texts:
+                module = self._parsed(context, text)
+                if whole is None:
+                    whole = module
+                    continue
+                with self._message() as error:
+                    if self._functions["LinkModules"](whole, module, ctypes.byref(error)):
+                        msg = f"LLVM cannot join modules that Phintys has written: {_text(error)}"
+                        raise IntegrityError(msg)
+            assert whole is not None
+            for name in internal:
+                function = self._call("GetNamedFunction", whole, name.encode())
+                if function:
+                    self._call("SetLinkage", function, _INTERNAL)
+            return self._emitted(whole, machine)
+        finally:
+            if whole:
+                self._call("DisposeModule", whole)
+            self._call("ContextDispose", context)
 
     # ---- from objects to memory
 

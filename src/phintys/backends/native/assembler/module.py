@@ -208,6 +208,14 @@ class Module:
         self._tables[name] = f"@{name} = private unnamed_addr constant {content}, align 64"
         return f"@{name}"
 
+    def data(self, content: bytes) -> str:
+        """Return the symbol of constant bytes, one for equal contents."""
+        name = f"data.{hashlib.sha256(content).hexdigest()[:24]}"
+        text = "".join(f"\\{byte:02X}" for byte in content)
+        kind = f"[{len(content)} x i8]"
+        self._tables[name] = f'@{name} = private unnamed_addr constant {kind} c"{text}", align 64'
+        return f"@{name}"
+
     def memory(self, name: str, size: int) -> str:
         """Return the symbol of zero-initialized memory that lives as long as the code.
 

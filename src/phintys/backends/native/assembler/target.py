@@ -19,7 +19,13 @@ _LEVELS = {
     "x86-64-v3": ("x86_64", 32, True, True, False),
     "x86-64-v4": ("x86_64", 64, True, True, True),
     "aarch64": ("aarch64", 16, True, True, False),
+    "aarch64-macos": ("aarch64", 16, True, True, False),
+    "wasm32": ("wasm32", 16, False, False, False),
+    "one-lane": ("", 8, False, False, False),
 }
+_TRIPLES = {"aarch64-macos": "arm64-apple-macosx11.0.0", "wasm32": "wasm32-unknown-unknown"}
+_CPUS = {"aarch64-macos": "apple-m1"}
+_FEATURES = {"wasm32": "+simd128,+bulk-memory"}
 _ARM = ("aarch64", "arm64")
 _FMA_ALWAYS = (*_ARM, "powerpc64le", "s390x")
 
@@ -82,7 +88,14 @@ class Target:
     @staticmethod
     @cache
     def named(name: str) -> Target:
-        """Return ``"host"``, a level of x86-64, or ``"aarch64"``.
+        """Return the target of a name.
+
+        Parameters
+        ----------
+        name
+            ``"host"``; a level of x86-64; ``"aarch64"`` or ``"aarch64-macos"``; ``"wasm32"``, with
+            vectors of 16 bytes; or ``"one-lane"``: plain code for any CPU of the architecture of
+            this machine, without vectors of float64.
 
         Raises
         ------
@@ -96,13 +109,14 @@ class Target:
             raise ConfigError(msg)
         architecture, wide, fma, float16, avx512 = _LEVELS[name]
         process = llvm().triple
+        architecture = architecture or process.partition("-")[0]
         here = process.startswith((architecture, "arm64" if architecture == "aarch64" else "amd64"))
         return Target(
             name=name,
             # For another architecture only text and objects are needed; Linux is as good as any.
-            triple=process if here else f"{architecture}-unknown-linux-gnu",
-            cpu=name if architecture == "x86_64" else "generic",
-            features="",
+            triple=_TRIPLES.get(name, process if here else f"{architecture}-unknown-linux-gnu"),
+            cpu=name if name.startswith("x86-64") else _CPUS.get(name, "generic"),
+            features=_FEATURES.get(name, ""),
             vector_bytes=wide,
             has_fma=fma,
             has_float16=float16,
@@ -141,7 +155,12 @@ class Target:
             else "nounwind"
         )
 
-    def machine(self, level: int = 1) -> TargetMachine:
+    @property
+    def pointer_bytes(self) -> int:
+        """Bytes of an address."""
+        return 4 if self.triple.startswith("wasm32") else 8
+
+    def machine(self, level: int = 1, *, for_linkers: bool = False) -> TargetMachine:
         """Return a code generator of LLVM for this target.
 
         Parameters
@@ -149,8 +168,10 @@ class Target:
         level
             LLVM's optimization level, 0 to 3: 0 takes a fifth of the time of 1. Most of its code is
             a tenth slower, long reductions are several times slower.
+        for_linkers
+            Whether its objects are for linkers instead of for this process.
         """
         found = llvm()
         if not self.triple.startswith(found.triple.partition("-")[0]):
             found.initialize_all_targets()
-        return found.machine(self.triple, self.cpu, self.features, level)
+        return found.machine(self.triple, self.cpu, self.features, level, for_linkers=for_linkers)

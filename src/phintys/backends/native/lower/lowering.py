@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from phintys import scalar as ps
+from phintys._base.late import LateModule
+from phintys.backends.inner import may_have_c_code
 from phintys.backends.native.dependence import arrays_loaded, arrays_written, varies
 from phintys.backends.native.expressions import (
     Conversion,
@@ -32,7 +34,7 @@ from phintys.backends.native.lower.promised_shapes import use_promised_shapes
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.program import Step
 from phintys.backends.native.sizes import Element, Extent, Sizes, is_length
-from phintys.backends.native.steps.callback import Callback
+from phintys.backends.native.steps.callback import Callback, CCall
 from phintys.backends.native.steps.check import Check
 from phintys.backends.native.values import Array, Handle, LoopVariable, Place, Value
 from phintys.graph.alias_map import destroyed_inputs
@@ -41,10 +43,14 @@ from phintys.graph.variable import Constant
 if TYPE_CHECKING:
     from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
 
+    from phintys.backends.native.c_code import thunks as c_thunks
     from phintys.backends.native.sizes import Size
     from phintys.graph.apply import Apply
     from phintys.graph.fgraph import Client
     from phintys.graph.variable import Variable
+
+else:
+    c_thunks = LateModule("phintys.backends.native.c_code.thunks")
 
 _LEAST, _MOST = -(2**63), 2**63 - 1
 
@@ -527,7 +533,12 @@ class Lowering:
     # ---- callbacks -----------------------------------------------------------------------------
 
     def callback(self, node: Apply, why: str) -> None:
-        """Run the Op's Python code for a node."""
+        """Run the Op's C code, if it has some that can be compiled, or Python code for a node."""
+        kind = Callback
+        if may_have_c_code(node):
+            missing = c_thunks.why_not(node)
+            kind = CCall if missing == "" else Callback
+            why = missing or why
         positions = destroyed_inputs(node)
         viewed = {at for found in node.op.view_map.values() for at in found}
         inputs = tuple(
@@ -541,7 +552,7 @@ class Lowering:
         destroyed = [inputs[position] for position in sorted(positions)]
         destroyed += [one for value in destroyed for one in self.bases.values.sharing(value)]
         outputs = tuple(self.foreign(variable, Place.CALLBACK) for variable in node.outputs)
-        self.steps.append(Callback(node, inputs, outputs, why, tuple(dict.fromkeys(destroyed))))
+        self.steps.append(kind(node, inputs, outputs, why, tuple(dict.fromkeys(destroyed))))
         # The Op may keep its inputs, or return views of them.
         self.bases.kept.update(value.memory for value in inputs if isinstance(value, Array))
         self.bases.values.add_views(node.op, inputs, outputs)

@@ -17,15 +17,20 @@ from functools import cache, partial
 from importlib.machinery import PathFinder
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from phintys._base.caches import Once
 from phintys._base.errors import MethodNotDefinedError
+from phintys._base.late import LateModule
 from phintys._base.uninterrupted import import_whole, run_whole
-from phintys.backends.native.assembler.externals import read_capsule
 from phintys.backends.native.routines.blas_threads import BLAS_THREADS, BLAS_THREADS_SYMBOL
+
+if TYPE_CHECKING:
+    from phintys._base import capsules
+else:
+    capsules = LateModule("phintys._base.capsules")
 
 _PREFIX = "phintys_"
 _PACKAGE = "scipy.linalg"
@@ -78,7 +83,7 @@ def routine_address(symbol: str) -> int:
     if capsule is None:
         msg = f"The installed SciPy has no {shown} {name!r}. Use mode='reference'."
         raise MethodNotDefinedError(msg)
-    signature, address = read_capsule(capsule)
+    signature, address = capsules.read_capsule(capsule)
     if "int *" not in signature:
         msg = f"The {shown} {name} of the installed SciPy is {signature!r}, expected int *."
         raise MethodNotDefinedError(msg)

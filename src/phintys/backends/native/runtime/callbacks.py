@@ -14,12 +14,13 @@ import numpy as np
 
 from phintys._base.copies import BLOCK, copied
 from phintys._base.late import LateModule
-from phintys.backends.inner import InnerPrograms
+from phintys.backends.inner import InnerPrograms, may_have_c_code
 from phintys.backends.native.limits import IDLE_COPIES
 from phintys.graph.variable import Constant
 
 if TYPE_CHECKING:
     from phintys.backends.base import LinkedProgram
+    from phintys.backends.native.c_code import thunks as c_thunks
     from phintys.backends.reference import diagnosis, ownership, thunks
     from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     Cell = list[Any]
 else:
+    c_thunks = LateModule("phintys.backends.native.c_code.thunks")
     diagnosis = LateModule("phintys.backends.reference.diagnosis")
     ownership = LateModule("phintys.backends.reference.ownership")
     thunks = LateModule("phintys.backends.reference.thunks")
@@ -83,6 +85,8 @@ class _Step:
             node, storage_map, compute_map, list(node.outputs), debug=False, programs=programs
         )
         self.made_anew: Callable[..., tuple[Any, ...]] | None = node.op.made_anew
+        if may_have_c_code(node):
+            self.made_anew = c_thunks.function_if_used(node)
         # Native code does not warn of NaN and infinities. The decorator costs half of a `with`.
         self.thunk: Callable[[], Any] = np.errstate(all="ignore")(
             ownership.owning_thunk(thunk, node, storage_map)
@@ -192,6 +196,19 @@ class Callbacks:
             raise
         state.done.add(number)
         return results
+
+    def c_function(self, number: int) -> Callable[..., tuple[Any, ...]] | None:
+        """Return a function that runs the C code of a node, if it has some that is used."""
+        node = self.nodes[number]
+        return c_thunks.function_if_used(node) if may_have_c_code(node) else None
+
+    def explain(self, number: int, call: int, error: Exception, *values: Any) -> None:
+        """Add notes to an error of C code that native code has called itself."""
+        node = self.nodes[number]
+        cells = {x: [value] for x, value in zip(node.inputs, values, strict=True)}
+        diagnosis.explain_failure(error, node, cells)
+        if self._explain is not None:
+            self._explain(call, number, error)
 
     def finish(self, state: CallbackState) -> None:
         """Take back the state of a successful call; others are dropped."""

@@ -31,6 +31,7 @@ _PYTHON_FUNCTIONS = (
     "PyErr_Clear",
     "PyErr_Fetch",
     "PyErr_NoMemory",
+    "PyErr_NormalizeException",
     "PyErr_Occurred",
     "PyErr_Restore",
     "PyErr_WriteUnraisable",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -407,6 +408,7 @@ class ProgramCode:
 
     def _callback(self, tables: _Tables, number: int, callback: Callback) -> dict[str, int]:
         places = [self._place(tables, value) for value in callback.inputs]
+        function = self.callbacks.c_function(number)
         return {
             "label": tables.object(number),
             "inputs": len(callback.inputs),
@@ -414,6 +416,8 @@ class ProgramCode:
             "outputs": len(callback.outputs),
             "output_objects": tables.words([self._objects[v] for v in callback.outputs]),
             "output_inputs": self._input_records(tables, callback.outputs),
+            "function": 0 if function is None else tables.object(function),
+            "explain": tables.object(partial(self.callbacks.explain, number)),
         }
 
 

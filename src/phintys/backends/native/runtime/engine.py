@@ -14,15 +14,16 @@ import sys
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from phintys._base.caches import Interned
 from phintys._base.config import config
 from phintys._base.cores import thread_limit
 from phintys._base.errors import ConfigError, IntegrityError, MethodNotDefinedError
+from phintys._base.late import LateModule
 from phintys._base.locks import ProcessLock
 from phintys._base.records import record
-from phintys.backends.native.assembler.externals import EXTERNALS, address_of
+from phintys.backends.native.assembler.externals import EXTERNALS, USER_PREFIX, address_of
 from phintys.backends.native.assembler.llvm_library import Engine, TargetMachine, llvm
 from phintys.backends.native.assembler.module import Module
 from phintys.backends.native.assembler.target import Target
@@ -39,6 +40,11 @@ from phintys.backends.native.runtime.blas import (
     routine_address,
 )
 from phintys.backends.native.runtime.cache import CacheKey, object_cache
+
+if TYPE_CHECKING:
+    from phintys.backends.native.assembler import user_functions
+else:
+    user_functions = LateModule("phintys.backends.native.assembler.user_functions")
 
 _QUICK, _WELL = 0, 1
 """Optimization levels of LLVM. At the lower one compiling takes a fifth of the time; the code gives
@@ -465,6 +471,8 @@ def _resolve_all(names: Iterable[str], target: Target, math_level: int) -> dict[
 def _resolve(name: str) -> int:
     if name in EXTERNALS:
         return address_of(name)
+    if name.startswith(USER_PREFIX):
+        return user_functions.function_of(name).address
     if is_numpy_function(name):
         return numpy_function(name)
     if is_routine(name):

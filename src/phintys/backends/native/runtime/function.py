@@ -29,13 +29,17 @@ from phintys.backends.native.runtime.engine import (
 )
 from phintys.backends.native.runtime.failures import Failures
 from phintys.backends.native.runtime.support import support, trim
+from phintys.backends.native.steps.callback import CCall
 from phintys.backends.native.values import Array
 from phintys.backends.native.writer.programs import emit_program
 from phintys.graph.aliasing import overwrites
 
 if TYPE_CHECKING:
-    from phintys.backends.base import LinkedProgram
+    from pathlib import Path
+
+    from phintys.backends.base import ExportNames, ExportOptions, LinkedProgram
     from phintys.backends.native import explain as explaining
+    from phintys.backends.native.export import exporting
     from phintys.backends.native.program import Program
     from phintys.backends.native.runtime import c_entry, saving
     from phintys.backends.native.runtime.c_entry import CEntry
@@ -46,6 +50,7 @@ if TYPE_CHECKING:
     from phintys.graph.fgraph import FunctionGraph
 else:
     explaining = LateModule("phintys.backends.native.explain")
+    exporting = LateModule("phintys.backends.native.export.exporting")
     c_entry = LateModule("phintys.backends.native.runtime.c_entry")
     saving = LateModule("phintys.backends.native.runtime.saving")
 
@@ -147,6 +152,12 @@ class NativeProgram:
         return self._code.builtin(shape)
 
     @property
+    def python_nodes(self) -> list[Apply]:
+        """The nodes that are computed by Python code of their Ops."""
+        steps = self._code.layout.callbacks
+        return [step.node for step in steps if not isinstance(step, CCall)]
+
+    @property
     def callback_nodes(self) -> list[Apply]:
         """The nodes that are executed by their own Python code."""
         return self._callbacks.nodes
@@ -189,6 +200,10 @@ class NativeProgram:
             program = lower_program(self.fgraph)
             emitted = emit_program(program, Target.configured())
         return c_entry.CEntry(program, emitted, signature, hidden, self._support)
+
+    def export(self, names: ExportNames, options: ExportOptions) -> list[Path]:
+        """Write the program to files for C; return their paths."""
+        return exporting.export_program(self.fgraph, names, options)
 
     def saved(self) -> SavedProgram | None:
         """Return the program in a form that can be pickled along with its graph."""

@@ -93,9 +93,11 @@ CALLBACK = Record.packed(
     outputs=INT64,
     output_objects=PTR,  # the number of the object, for each
     output_inputs=PTR,  # INPUT for each
+    function=PTR,  # function(*inputs), the Op's C code; null if it has Python code
+    explain=PTR,  # explain(address of the call, error, *inputs) adds notes to its error
 )
-"""An Op's Python code. It returns its outputs; after them, if native code does not accept some of
-them, all of them in an accepted form. The latter are objects of the call too, each next to the
+"""An Op's Python or C code. It returns its outputs; after them, if native code does not accept some
+of them, all of them in an accepted form. The latter are objects of the call too, each next to the
 output.
 """
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from phintys._base.fingerprint import fingerprint
+from phintys.backends.native.assembler.externals import LOCAL_PREFIX
 from phintys.backends.native.runtime.cache import CacheKey, object_cache
 from phintys.backends.native.runtime.context import Interface
 from phintys.backends.native.runtime.engine import CompiledObject
@@ -32,7 +33,9 @@ if TYPE_CHECKING:
 def seal_program(
     interface: Interface, compiled: CompiledObject, target: Target
 ) -> tuple[list[Any], bytes] | None:
-    """Return a program as parts of its graph and bytes; ``None`` if there is no secret.
+    """Return a program as parts of its graph and bytes.
+
+    ``None`` if there is no secret, or if the code calls functions that only this process knows.
 
     Parameters
     ----------
@@ -43,6 +46,8 @@ def seal_program(
     target
         The CPU that the code is for.
     """
+    if any(name.startswith(LOCAL_PREFIX) for name in compiled.needs):
+        return None
     file = io.BytesIO()
     pickler = _Pickler(file, interface)
     pickler.dump((interface, compiled.pack()))

@@ -9,7 +9,7 @@ from phintys.backends.native.assembler.atomics import call_pointer, null
 from phintys.backends.native.assembler.builder import Builder
 from phintys.backends.native.assembler.clock import has_clock, write_clock
 from phintys.backends.native.assembler.control import loop, when
-from phintys.backends.native.assembler.module import Module
+from phintys.backends.native.assembler.module import Block, Module
 from phintys.backends.native.assembler.records import Record, byte_offset
 from phintys.backends.native.assembler.types import BOOL, INT32, INT64, PTR, VOID
 from phintys.backends.native.assembler.values import Value
@@ -372,6 +372,9 @@ def _emit_callback(module: Module) -> None:
     record = element(b, CONTEXT.load(b, context, "callbacks"), number, CALLBACK)
     count = CALLBACK.load(b, record, "inputs")
     vector = b.write(PTR, f"alloca i64, {(count + 2).typed}, align 8")
+    python = b.new_block("python")
+    _emit_c_call(b, call, record, vector, count, python)
+    b.begin(python)
     where = b.module.table(", ".join(f"i8 {byte}" for byte in b" in a callback\0"), 15, "i8")
     too_deep = b.call("Py_EnterRecursiveCall", INT32, [Value(b, PTR, where)])
     b.branch(b.eq(too_deep, 0), deeper, failed)
@@ -408,6 +411,53 @@ def _emit_callback(module: Module) -> None:
     b.jump(failed)
     b.begin(failed)
     b.ret(b.constant(INT32, 1))
+
+
+def _emit_c_call(
+    b: Builder, call: Value, record: Value, vector: Value, count: Value, python: Block
+) -> None:
+    """Call the C code of an Op and return; jump to another block if it has none.
+
+    It has no state that calls share, and its results have the form that native code accepts.
+    """
+    names = ("direct", "ready", "got", "failed")
+    direct, ready, got, failed = (b.new_block(name) for name in names)
+    function = CALLBACK.load(b, record, "function")
+    b.branch(not_null(b, function), direct, python)
+    b.begin(direct)
+    b.branch(_collect(b, call, record, vector, count), ready, failed)
+    b.begin(ready)
+    inputs = b.offset(vector, 2, PTR)
+    result = b.call("PyObject_Vectorcall", PTR, [function, inputs, count, null(b)])
+    with when(b, is_null(b, result)):
+        _explain(b, call, record, vector, count)
+    with loop(b, 0, count) as each:
+        b.call("Py_DecRef", VOID, [b.load(PTR, b.offset(inputs, each.index, PTR))])
+    b.branch(not_null(b, result), got, failed)
+    b.begin(got)
+    fits = _keep_outputs(b, call, record, result)
+    b.call("Py_DecRef", VOID, [result])
+    b.ret(b.convert(~fits, INT32))
+    b.begin(failed)
+    b.ret(b.constant(INT32, 1))
+
+
+def _explain(b: Builder, call: Value, record: Value, vector: Value, count: Value) -> None:
+    """Let Python add notes to the exception that is set; it is ours if that fails."""
+    kind, error, trace = (b.slot(PTR) for _ in range(3))
+    b.call("PyErr_Fetch", VOID, [kind, error, trace])
+    b.call("PyErr_NormalizeException", VOID, [kind, error, trace])
+    address = b.write(INT64, f"ptrtoint {call.typed} to i64")
+    given = b.call("PyLong_FromLongLong", PTR, [address])
+    b.store(given, vector)
+    b.store(b.load(PTR, error), b.offset(vector, 1, PTR))
+    explain = CALLBACK.load(b, record, "explain")
+    with when(b, not_null(b, given)):
+        done = b.call("PyObject_Vectorcall", PTR, [explain, vector, count + 2, null(b)])
+        _drop(b, done)
+        b.call("Py_DecRef", VOID, [given])
+    b.call("PyErr_Clear", VOID, [])
+    b.call("PyErr_Restore", VOID, [b.load(PTR, one) for one in (kind, error, trace)])
 
 
 def _collect(b: Builder, call: Value, record: Value, vector: Value, count: Value) -> Value:

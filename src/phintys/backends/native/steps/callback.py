@@ -60,3 +60,16 @@ class Callback(Step):
     def title(self) -> str:
         """The Op."""
         return f"the callback of {self.node.op}"
+
+
+@record(eq=False)
+class CCall(Callback):
+    """An Op executed by its C code, which was compiled to a function of Python's C API."""
+
+    noun: ClassVar[str] = "C call"
+    nouns: ClassVar[str] = "C calls"
+
+    @property
+    def title(self) -> str:
+        """The Op."""
+        return f"the C code of {self.node.op}"

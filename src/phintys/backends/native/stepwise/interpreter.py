@@ -38,7 +38,7 @@ from phintys.backends.native.runtime.callbacks import plain_array
 from phintys.backends.native.sizes import Arithmetic, Counter, Element, Extent, Fixed
 from phintys.backends.native.steps.branch import Branch
 from phintys.backends.native.steps.call import LibraryCall
-from phintys.backends.native.steps.callback import Callback
+from phintys.backends.native.steps.callback import Callback, CCall
 from phintys.backends.native.steps.check import Check
 from phintys.backends.native.steps.claim import Claim
 from phintys.backends.native.steps.kernel import Kernel
@@ -270,12 +270,17 @@ class Interpreter:
         return Memory(storage, root.dtype, length)
 
     def _room(self, slot: int) -> int:
-        """Return the bytes of a slot of the arena."""
+        """Return the bytes of a slot of the arena.
+
+        Some arrays may be made later, from sizes that only a check before them proves to be equal
+        to those that are known now.
+        """
         assert self.plan is not None
-        arrays = [array for _, array in self.plan.slots[slot].sizes()]
-        return max(
-            int(np.prod(self.shape(one), dtype=object)) * one.dtype.itemsize for one in arrays
-        )
+        sizes = [
+            [one.dtype.itemsize, *(self._size(self.sizes.canonical(size)) for size in one.sizes)]
+            for _, one in self.plan.slots[slot].sizes()
+        ]
+        return max(int(np.prod(some, dtype=object)) for some in sizes)
 
     def places(self, array: Array, indices: Sequence[Index], grid: Grid) -> Numbers:
         """Return the elements that indices name, in the shape of the grid."""
@@ -522,6 +527,7 @@ def _extreme_of_nothing(statement: Statement, value: Numbers, axes: Sequence[int
 _CARRIED_OUT: dict[type[Step], Callable[[Interpreter, Any], None]] = {
     Branch: Interpreter.branch,
     Callback: Interpreter.callback,
+    CCall: Interpreter.callback,
     Check: Interpreter.check,
     Claim: Interpreter.claim,
     Kernel: Interpreter.kernel,

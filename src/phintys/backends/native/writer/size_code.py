@@ -15,6 +15,7 @@ from phintys.backends.native.values import Array, LoopVariable
 if TYPE_CHECKING:
     from collections.abc import Collection, Generator
 
+    from phintys.backends.native.assembler.builder import Builder
     from phintys.backends.native.assembler.values import Value
     from phintys.backends.native.polynomials import Atom, Polynomial, Polynomials
     from phintys.backends.native.writer.function_code import FunctionCode
@@ -113,8 +114,7 @@ class SizeCode:
 
     def saturating(self, operation: str, left: Value, right: Value) -> Value:
         """Return a sum or product of lengths, or the largest int64 if it is out of range."""
-        result, overflows = self.b.checked(operation, left, right)
-        return self.b.select(overflows, self.b.constant(INT64, MOST), result)
+        return saturating(self.b, operation, left, right)
 
     @contextmanager
     def where_fixed(self, *sizes: Size) -> Generator[None]:
@@ -180,10 +180,10 @@ class SizeCode:
                 for s in canonical
             )
             if not self.code.open_loops:
-                self.keep(current, self._arithmetic(current.operation, left, right))
+                self.keep(current, size_arithmetic(self.b, current.operation, left, right))
                 continue
             with self.code.before(self.code.home([current])):
-                self._known[current] = self._arithmetic(current.operation, left, right)
+                self._known[current] = size_arithmetic(self.b, current.operation, left, right)
         return self._known[atom]
 
     def _from_frame(self, atom: Atom) -> Value:
@@ -195,32 +195,39 @@ class SizeCode:
             slot = self.main.atom_slot(atom)
         return self.b.load(INT64, self.code.slot(slot))
 
-    def _arithmetic(self, operation: str, left: Value, right: Value) -> Value:
-        b = self.b
-        if operation in {"add", "sub", "mul"}:
-            return b.binary(operation, left, right)
-        if operation == "max":
-            return b.maximum_number(left, right)
-        if operation == "min":
-            return b.minimum_number(left, right)
-        if operation == "lt":
-            return b.write(INT64, f"zext i1 {(left < right).text} to i64")
-        if operation in {"volume", "total"}:
-            if operation == "volume":
-                one = b.constant(INT64, 1)
-                left, right = b.maximum_number(left, one), b.maximum_number(right, one)
-            return self.saturating("mul" if operation == "volume" else "add", left, right)
-        if operation not in {"floordiv", "mod"}:
-            msg = f"There is no operation {operation!r} on sizes."
-            raise IntegrityError(msg)
-        # Quotients by 0 are not used, but computing one would trap.
-        divisor = b.select(b.eq(right, 0), b.constant(INT64, 1), right)
-        quotient = b.binary("sdiv", left, divisor)
-        rest = left - quotient * divisor
-        below = b.ne(rest, 0) & ((rest ^ divisor) < 0)
-        if operation == "mod":
-            return b.select(below, rest + divisor, rest)
-        return b.select(below, quotient - 1, quotient)
+
+def saturating(b: Builder, operation: str, left: Value, right: Value) -> Value:
+    """Return a sum or product of lengths, or the largest int64 if it is out of range."""
+    result, overflows = b.checked(operation, left, right)
+    return b.select(overflows, b.constant(INT64, MOST), result)
+
+
+def size_arithmetic(b: Builder, operation: str, left: Value, right: Value) -> Value:
+    """Return the value of an :class:`~phintys.backends.native.sizes.Arithmetic`."""
+    if operation in {"add", "sub", "mul"}:
+        return b.binary(operation, left, right)
+    if operation == "max":
+        return b.maximum_number(left, right)
+    if operation == "min":
+        return b.minimum_number(left, right)
+    if operation == "lt":
+        return b.write(INT64, f"zext i1 {(left < right).text} to i64")
+    if operation in {"volume", "total"}:
+        if operation == "volume":
+            one = b.constant(INT64, 1)
+            left, right = b.maximum_number(left, one), b.maximum_number(right, one)
+        return saturating(b, "mul" if operation == "volume" else "add", left, right)
+    if operation not in {"floordiv", "mod"}:
+        msg = f"There is no operation {operation!r} on sizes."
+        raise IntegrityError(msg)
+    # Quotients by 0 are not used, but computing one would trap.
+    divisor = b.select(b.eq(right, 0), b.constant(INT64, 1), right)
+    quotient = b.binary("sdiv", left, divisor)
+    rest = left - quotient * divisor
+    below = b.ne(rest, 0) & ((rest ^ divisor) < 0)
+    if operation == "mod":
+        return b.select(below, rest + divisor, rest)
+    return b.select(below, quotient - 1, quotient)
 
 
 def _bits(polynomial: Polynomial, ring: Polynomials) -> int:

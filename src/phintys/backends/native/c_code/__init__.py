@@ -1,0 +1,1 @@
+"""C code of Ops: its source, its compiler, and the functions that native code calls."""

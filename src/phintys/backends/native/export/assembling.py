@@ -1,0 +1,246 @@
+"""From a program to one object for linkers."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from phintys._base.errors import ArgumentError
+from phintys._base.records import record
+from phintys.backends.native.assembler.externals import EXTERNALS
+from phintys.backends.native.assembler.llvm_library import llvm
+from phintys.backends.native.assembler.module import Module
+from phintys.backends.native.export.entry import EntryWriter
+from phintys.backends.native.export.runtime import RuntimeWriter
+from phintys.backends.native.limits import STACK_BYTES
+from phintys.backends.native.memory import ALIGNMENT
+from phintys.backends.native.program import walk_steps
+from phintys.backends.native.routines.blas_threads import BLAS_THREADS, BLAS_THREADS_SYMBOL
+from phintys.backends.native.routines.library import is_outlined, library
+from phintys.backends.native.routines.numpy_functions import is_numpy_function
+from phintys.backends.native.runtime.blas import is_routine
+from phintys.backends.native.runtime.engine import undefined_symbols
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from phintys.backends.native.export.interface import Interface
+    from phintys.backends.native.kernels.kernel_code import KernelCode
+    from phintys.backends.native.plan import Plan
+    from phintys.backends.native.writer.programs import EmittedProgram
+
+_LEVEL = 2
+_SYMBOL = re.compile(r"@([\w.$]+)")
+
+
+@record(frozen=True)
+class Assembled:
+    """The machine code of an exported function.
+
+    Attributes
+    ----------
+    data
+        The object file.
+    needs
+        The functions that it calls, without those of the C library that compilers assume.
+    functions
+        The functions that it offers.
+    """
+
+    data: bytes
+    needs: tuple[str, ...]
+    functions: tuple[str, ...]
+
+
+def assemble(
+    plan: Plan,
+    emitted: EmittedProgram,
+    interface: Interface,
+    *,
+    blas: str,
+    blas_prefix: str,
+    allocates: bool,
+) -> Assembled:
+    """Return a program as an object.
+
+    Raises
+    ------
+    ArgumentError
+        If the program needs something that an object cannot have; the message names the Op.
+    """
+    _check_callbacks(emitted, interface)
+    _check_allocations(plan, emitted, interface, allocates=allocates)
+    target = plan.target
+    own = Module(target)
+    RuntimeWriter(own, emitted.layout, allocates=allocates).write()
+    entry = EntryWriter(own, plan, emitted, interface, allocates=allocates)
+    functions = entry.write()
+    modules = [emitted.module, *_outlined(emitted.module), own]
+    defined = {function.name for module in modules for function in module.functions}
+    wanted = {name for module in modules for name in module.declared} - defined
+    wanted = {name for name in wanted if not name.startswith("llvm.")}
+    names = {name: _outside(name, plan, interface, blas, blas_prefix) for name in sorted(wanted)}
+    texts = [_renamed(str(module), names) for module in modules]
+    if BLAS_THREADS_SYMBOL in wanted:
+        texts.append(_blas_threads(target.triple))
+    internal = defined - set(functions)
+    machine = target.machine(_LEVEL, for_linkers=True)
+    data = llvm().compile_together(texts, sorted(internal), machine)
+    needs = {names[name] for name in wanted if name != BLAS_THREADS_SYMBOL}
+    return Assembled(data, tuple(sorted(needs | undefined_symbols(data))), tuple(functions))
+
+
+def _outlined(module: Module) -> list[Module]:
+    """Return the modules with the outlined functions that a module needs, and theirs in turn."""
+    found: list[Module] = []
+    done: set[str] = set()
+    waiting = [module]
+    while waiting:
+        declared = waiting.pop().declared
+        for symbol in sorted(declared - done):
+            if symbol not in EXTERNALS and is_outlined(symbol):
+                done.add(symbol)
+                part = library(module.target, [symbol])
+                found.append(part)
+                waiting.append(part)
+    return found
+
+
+# ---- symbols -------------------------------------------------------------------------------------
+
+
+def _outside(name: str, plan: Plan, interface: Interface, blas: str, prefix: str) -> str:
+    """Return the name of a function outside of the object."""
+    if name in EXTERNALS:
+        external = EXTERNALS[name]
+        if external.source == "libm":
+            return external.name
+        _refuse(
+            interface,
+            f"{external.op} calls SciPy's function {external.name!r}",
+            "Write it with functions that have code of their own: docs/export.md lists the others.",
+            _lines(plan, external.op),
+        )
+    if name == BLAS_THREADS_SYMBOL:
+        return name
+    if is_numpy_function(name):
+        _refuse(
+            interface,
+            f"a draw calls NumPy's function {name.removeprefix('phintys_numpy_')!r}",
+            "Draw from phintys.random.RandomStream instead.",
+        )
+    if is_routine(name):
+        short = name.split("_", 2)[2]
+        if blas != "link":
+            _refuse(
+                interface,
+                f"{_callers(plan)} call the routine {short!r} of BLAS or LAPACK",
+                'Export with blas="link", and link a library that has it.',
+            )
+        return f"{prefix}{short}_"
+    return name
+
+
+def _renamed(text: str, names: dict[str, str]) -> str:
+    """Return the text of a module with the names of functions outside of it."""
+    if BLAS_THREADS_SYMBOL in names:
+        text = text.replace(
+            f"declare void @{BLAS_THREADS_SYMBOL}()",
+            f"@{BLAS_THREADS_SYMBOL} = external global [{BLAS_THREADS.size} x i8]",
+        )
+    changed = {old: new for old, new in names.items() if old != new}
+    return _SYMBOL.sub(lambda found: f"@{changed.get(found[1], found[1])}", text)
+
+
+def _blas_threads(triple: str) -> str:
+    """Return the record of the threads of BLAS: parts are computed one after the other.
+
+    Large products are divided as in Python, so that results have the same bits.
+    """
+    words = [0] * (BLAS_THREADS.size // 8)
+    words[BLAS_THREADS.offset("is_ours") // 8] = 1
+    content = ", ".join(f"i64 {word}" for word in words)
+    kind = f"[{len(words)} x i64]"
+    return (
+        f'target triple = "{triple}"\n'
+        f"@{BLAS_THREADS_SYMBOL} = hidden global {kind} [{content}], align 64\n"
+    )
+
+
+# ---- what cannot be exported ---------------------------------------------------------------------
+
+
+def _refuse(interface: Interface, problem: str, remedy: str, lines: Iterable[str] = ()) -> None:
+    where = "".join(f"\n  {line}" for line in lines)
+    msg = f"export({interface.name!r}): {problem}. {remedy}{where}"
+    raise ArgumentError(msg)
+
+
+def _check_callbacks(emitted: EmittedProgram, interface: Interface) -> None:
+    callbacks = emitted.layout.callbacks
+    if callbacks:
+        ops = ", ".join(sorted({str(one.node.op) for one in callbacks}))
+        _refuse(
+            interface,
+            f"an object cannot run Ops that have only Python code, and this function has {ops}",
+            "Compute their results before, and pass them as arguments, or write them with Ops that "
+            "have native code (docs/native.md lists those that have none).",
+            [f"{one.node.op}, made at {one.node.origin}" for one in callbacks],
+        )
+
+
+def _check_allocations(
+    plan: Plan, emitted: EmittedProgram, interface: Interface, *, allocates: bool
+) -> None:
+    if allocates:
+        return
+    if interface.dimensions:
+        names = ", ".join(one.name for one in interface.dimensions)
+        _refuse(
+            interface,
+            f"with allocate=False, all lengths must be known, and {names} are not",
+            "Give the arguments static shapes: pt.tensor(..., shape=(3, 4)).",
+        )
+    if "phintys_malloc" in emitted.module.declared:
+        kernels = [one for one, code in emitted.kernels.items() if not _fits_on_stack(code)]
+        steps = [*kernels, *emitted.shared_loops]
+        if steps:
+            _refuse(
+                interface,
+                f"with allocate=False, no step may need more than {STACK_BYTES} bytes of memory of "
+                "its own, and one does",
+                "Let the function allocate, or make its arrays smaller.",
+                [f"{one.op}, made at {one.origin}" for step in steps for one in step.nodes()],
+            )
+
+
+def _fits_on_stack(code: KernelCode) -> bool:
+    """Return whether a kernel surely has its memory on the stack."""
+    plan = code.plan
+    if plan.is_chunked and plan.nests[0].kept:  # as many totals as parts
+        return False
+    rooms = [room.known for room in plan.rooms.values()]
+    needed = sum(STACK_BYTES + 1 if room is None else room + ALIGNMENT for room in rooms)
+    return needed <= STACK_BYTES
+
+
+def _callers(plan: Plan) -> str:
+    """Return the Ops that call libraries, for a message."""
+    ops = {
+        f"{node.op} (made at {node.origin})"
+        for step in walk_steps(plan.program.steps)
+        if step.calls_library
+        for node in step.nodes()
+    }
+    return ", ".join(sorted(ops)) or "Ops"
+
+
+def _lines(plan: Plan, op: str) -> list[str]:
+    """Return the places where a scalar op was made."""
+    found = {
+        str(node.origin)
+        for step in walk_steps(plan.program.steps)
+        for node in step.nodes()
+        if getattr(getattr(node.op, "scalar_op", None), "name", "") == op
+    }
+    return [f"made at {line}" for line in sorted(found)]

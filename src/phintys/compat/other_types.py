@@ -1,0 +1,41 @@
+"""``None`` and slices as variables, for programs that ask whether something is one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from phintys.graph import Constant, generic
+
+__all__ = [
+    "NoneConst",
+    "NoneTypeT",
+    "SliceConstant",
+    "SliceType",
+    "as_symbolic_None",
+    "none_type_t",
+]
+
+NoneConst = Constant(generic, None, name="NoneConst")
+none_type_t = generic
+
+
+class _OfNone(type):
+    def __instancecheck__(cls, instance: object) -> bool:
+        return instance is generic
+
+
+class NoneTypeT(metaclass=_OfNone):
+    """The type of :data:`NoneConst`."""
+
+
+class SliceType:
+    """The type of slices, which no variable has here: an index holds its slices."""
+
+
+class SliceConstant:
+    """A slice as a constant, which no variable is here."""
+
+
+def as_symbolic_None(x: None = None, **options: Any) -> Any:
+    """Return :data:`NoneConst`."""
+    return NoneConst

@@ -1,0 +1,7 @@
+"""Patterns of sparse Jacobians: which elements depend on which, and colours of columns."""
+
+from phintys._base.public import public_dir
+
+__all__: list[str] = []
+
+__dir__ = public_dir(__name__)

@@ -1,0 +1,401 @@
+"""Exported functions give the same bits as in Python, through a shared library."""
+
+import ctypes
+import json
+import re
+import shutil
+import subprocess
+import sys
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import phintys
+import phintys.tensor as pt
+from phintys._base.errors import ArgumentError, ConfigError
+from phintys.backends.native.export.toolchain import has_zig
+from phintys.backends.native.runtime.blas import WHEEL
+
+CC = shutil.which("cc")
+needs_cc = pytest.mark.skipif(CC is None, reason="there is no C compiler")
+needs_nm = pytest.mark.skipif(shutil.which("nm") is None, reason="there is no nm")
+
+LIBM = {"sin", "cos", "tan", "fmod", "sinf", "cosf", "tanf", "fmodf", "exp", "log", "pow"}
+ALLOWED = {"malloc", "free", "memset", "memcpy", "memmove"} | LIBM
+
+
+def blas_options():
+    """Return the options for a library that has the functions of BLAS here."""
+    library = WHEEL()
+    if library is None:
+        pytest.skip("SciPy has no OpenBLAS of its own here")
+    return {"blas_prefix": "scipy_", "libraries": [library._name]}
+
+
+def loaded(f, folder, **options):
+    """Export a function, and return the module of Python that calls it."""
+    *_, path = f.export(folder, kind="python", **options)
+    spec = spec_from_file_location(path.stem, path)
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def same_bits(found, expected):
+    expected = [np.asarray(one) for one in expected]
+    return all(
+        one.tobytes() == other.tobytes() and one.shape == other.shape
+        for one, other in zip(found, expected, strict=True)
+    )
+
+
+def programs():
+    """Yield a name, inputs, outputs, values and whether BLAS is needed."""
+    rng = np.random.default_rng(30)
+    x = pt.dvector("x")
+    X, Y, F, k = pt.dmatrix("X"), pt.dmatrix("Y"), pt.fmatrix("F"), pt.lvector("k")
+
+    def of(*shape):
+        return rng.standard_normal(shape)
+
+    square = of(6, 6)
+    spd = square @ square.T + 6 * np.eye(6)
+    yield "softmax", [X], [pt.special.softmax(X, axis=1)], [of(5, 7)], False
+    scalars = [pt.gammaln(pt.exp(x)).sum(), pt.erf(x), pt.log1p(pt.exp(x)), pt.tanh(x)]
+    yield "scalars", [x], scalars, [of(33)], False
+    yield "gather", [x, k], [x[k], pt.zeros_like(x)[k].inc(1.0)], [of(9), [1, 3, 3, 8]], False
+    views = [X.T, X[::2] ** 3, X.reshape((-1,)), X, pt.constant(of(3))]
+    yield "views", [X], views, [of(4, 6)], False
+    yield "mask", [x], [x[x > 0], x[x > 0].sum()], [of(20)], False
+    sums = [pt.cumsum(X, axis=0), X.max(axis=1), pt.argmax(X, axis=1)]
+    yield "sums", [X], sums, [of(5, 4)], False
+    yield "complex", [x], [pt.exp(1j * x), x > 0], [of(7)], False
+    rows = phintys.scan(
+        lambda s, h: pt.tanh(s + h * 0.5), sequences=[X], outputs_info=[pt.zeros_like(X[0])]
+    )[0]
+    yield "loop", [X], [rows, phintys.grad(rows.sum(), X)], [of(12, 5)], False
+    yield "factor", [X], [pt.linalg.cholesky(X)], [spd], True
+    yield "solve", [X, x], [pt.linalg.solve(X, x), pt.linalg.slogdet(X)[1]], [spd, of(6)], True
+    yield "product", [X, Y], [X @ Y], [of(120, 130), of(130, 140)], True
+    yield "single", [F], [pt.tanh(F) @ F], [of(9, 9).astype("f4")], True
+
+
+PROGRAMS = {name: rest for name, *rest in programs()}
+BY_DEFAULT = ("softmax", "views", "mask", "solve")
+
+
+@needs_cc
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_an_exported_function_gives_the_same_bits(name, tmp_path, repeats):
+    if not repeats(0, 1) and name not in BY_DEFAULT:
+        pytest.skip("make stress and make export-tests run all programs")
+    inputs, outputs, values, needs_blas = PROGRAMS[name]
+    f = phintys.function(inputs, outputs, name=f"f_{name}")
+    module = loaded(f, tmp_path, **(blas_options() if needs_blas else {}))
+    call = getattr(module, f.name)
+    assert same_bits(call(*values, capacities=[10_000] * len(outputs)), f(*values))
+    assert (tmp_path / f"{f.name}.o").stat().st_size < 30_000 * (1 + (name == "scalars"))
+
+
+@needs_cc
+@needs_nm
+def test_an_object_needs_only_memory_and_libm(tmp_path):
+    inputs, outputs, _, _ = PROGRAMS["loop"]
+    phintys.function(inputs, outputs, name="f").export(tmp_path)
+    run = subprocess.run(["nm", "-u", tmp_path / "f.o"], capture_output=True, text=True, check=True)
+    assert set(run.stdout.split()) - {"U", "_GLOBAL_OFFSET_TABLE_"} <= ALLOWED
+    needs = json.loads((tmp_path / "f.json").read_text())["needs"]
+    assert set(needs) <= ALLOWED
+
+
+# ---- the state -----------------------------------------------------------------------------------
+
+
+@needs_cc
+def test_updates_are_in_the_state_of_the_caller(tmp_path):
+    x = pt.dvector("x")
+    total = phintys.shared(np.zeros(3), name="total")
+    old = phintys.shared(np.ones(3), name="old")
+    scale = phintys.shared(2.0, name="scale")
+    f = phintys.function(
+        [x], [total, total.sum()], updates={total: total + scale * x, old: total}, name="f"
+    )
+    module = loaded(f, tmp_path)
+    first, second = module.State(), module.State()
+    for value in (np.arange(3.0), np.ones(3)):
+        assert same_bits(module.f(value, state=first), f(value))
+    assert same_bits([first["total"], first["old"]], [total.get_value(), old.get_value()])
+    assert same_bits([second["total"], second["old"]], [np.zeros(3), np.ones(3)])
+    second["total"] = 5.0
+    assert module.f(np.zeros(3), state=second)[1] == 15.0
+
+
+@needs_cc
+def test_values_can_be_exchanged(tmp_path):
+    a, b = (phintys.shared(np.arange(4.0) + n, name=name) for n, name in ((0, "a"), (9, "b")))
+    f = phintys.function([], [a * 1], updates={a: b, b: a}, name="f")
+    module = loaded(f, tmp_path)
+    for _ in range(3):
+        assert same_bits(module.f(), f())
+    assert same_bits([module.STATE["a"], module.STATE["b"]], [a.get_value(), b.get_value()])
+
+
+@needs_cc
+def test_a_failed_call_leaves_the_state_unchanged(tmp_path):
+    k, x = pt.lscalar("k"), pt.dvector("x")
+    total = phintys.shared(np.zeros(3), name="total")
+    f = phintys.function([k, x], x[k], updates={total: total + x.sum()}, name="f")
+    module = loaded(f, tmp_path)
+    assert module.f(1, np.arange(3.0))[0] == 1.0
+    before = module.STATE["total"]
+    message = r"Subtensor.*out of range.*test_exporting\.py"
+    with pytest.raises(module.ExportedError, match=message) as error:
+        module.f(7, np.arange(3.0))
+    assert error.value.code > 0
+    assert same_bits([module.STATE["total"]], [before])
+
+
+@needs_cc
+def test_random_numbers_continue_as_in_python(tmp_path):
+    stream = phintys.random.RandomStream(seed=5)
+    f = phintys.function([], stream.normal(size=(4,)), name="f")
+    module = loaded(f, tmp_path)
+    for _ in range(3):
+        assert same_bits(module.f(), [f()])
+
+
+# ---- what cannot be exported ---------------------------------------------------------------------
+
+
+def test_ops_in_python_are_refused_by_name(tmp_path):
+    x = pt.dvector("x")
+    f = phintys.function([x], pt.sort(x), name="f")
+    with pytest.raises(ArgumentError, match=r"SortOp.*(?s:.*)test_exporting\.py"):
+        f.export(tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_functions_of_scipy_are_refused_by_name(tmp_path):
+    x = pt.dvector("x")
+    with pytest.raises(ArgumentError, match=r"gamma calls SciPy.*(?s:.*)test_exporting\.py"):
+        phintys.function([x], pt.gamma(x), name="f").export(tmp_path)
+
+
+def test_without_blas_the_op_that_needs_it_is_named(tmp_path):
+    X = pt.dmatrix("X")
+    with pytest.raises(ArgumentError, match=r"(?s)Dot.*test_exporting\.py.*dgemm"):
+        phintys.function([X], X @ X, name="f").export(tmp_path, blas="none")
+
+
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [
+        ({"kind": "exe"}, "kind is one of"),
+        ({"blas": "mkl"}, "blas is one of"),
+        ({"name": "a b"}, "the name must be one of C"),
+        ({"allocate": False}, "x_0"),
+    ],
+)
+def test_options_are_checked(options, what, tmp_path):
+    x = pt.dvector("x")
+    with pytest.raises(ArgumentError, match=re.escape(what)):
+        phintys.function([x], x + 1, name="f").export(tmp_path, **options)
+
+
+def test_the_reference_backend_has_nothing_to_export(tmp_path):
+    x = pt.dvector("x")
+    with pytest.raises(ConfigError, match="reference"):
+        phintys.function([x], x + 1, mode="reference", name="f").export(tmp_path)
+
+
+# ---- other machines ------------------------------------------------------------------------------
+
+FORMATS = {
+    "x86-64": b"\x7fELF\x02\x01",
+    "x86-64-v4": b"\x7fELF\x02\x01",
+    "aarch64": b"\x7fELF\x02\x01",
+    "aarch64-macos": b"\xcf\xfa\xed\xfe\x0c\x00\x00\x01",
+    "wasm32": b"\0asm",
+}
+MACHINES = {"x86-64": 62, "x86-64-v4": 62, "aarch64": 183}
+
+
+@pytest.mark.parametrize("target", FORMATS)
+def test_objects_for_other_machines_have_their_format(target, tmp_path):
+    X = pt.dmatrix("X")
+    f = phintys.function([X], pt.special.softmax(X, axis=1), name="f")
+    f.export(tmp_path, target=target)
+    data = (tmp_path / "f.o").read_bytes()
+    assert data.startswith(FORMATS[target])
+    if target in MACHINES:
+        assert int.from_bytes(data[18:20], "little") == MACHINES[target]
+
+
+@pytest.mark.skipif(not has_zig(), reason="there is no linker for WebAssembly (ziglang)")
+@pytest.mark.skipif(shutil.which("node") is None, reason="there is no node")
+def test_a_module_of_webassembly_imports_nothing(tmp_path):
+    X = pt.dmatrix("X")
+    f = phintys.function([X], pt.special.softmax(X, axis=1), name="f")
+    f.export(tmp_path, target="wasm32", kind="wasm")
+    value = np.arange(6.0).reshape(2, 3) ** 2 * 0.1
+    program = f"""
+const bytes = require('fs').readFileSync({json.dumps(str(tmp_path / "f.wasm"))});
+const module = new WebAssembly.Module(bytes);
+const e = new WebAssembly.Instance(module, {{}}).exports;
+if (e._initialize) e._initialize();
+const put = (type, a) => {{
+  const p = e.malloc(type.BYTES_PER_ELEMENT * a.length);
+  new type(e.memory.buffer, p, a.length).set(a);
+  return p;
+}};
+const out = put(Float64Array, new Array(6).fill(0)), shape = put(BigInt64Array, [0n, 0n]);
+const args = put(Uint32Array, [put(Float64Array, {value.ravel().tolist()})]);
+const code = e.f(args, put(BigInt64Array, [2n, 3n]), put(Uint32Array, [out]),
+                 put(BigInt64Array, [6n]), shape, 0, 0, 0, 0n);
+console.log(JSON.stringify({{
+  imports: WebAssembly.Module.imports(module).length, code,
+  values: [...new Float64Array(e.memory.buffer, out, 6)],
+  shape: [...new BigInt64Array(e.memory.buffer, shape, 2)].map(Number),
+}}));
+"""
+    run = subprocess.run(["node", "-e", program], capture_output=True, text=True, check=True)
+    found = json.loads(run.stdout)
+    assert (found["imports"], found["code"], found["shape"]) == (0, 0, [2, 3])
+    np.testing.assert_allclose(np.reshape(found["values"], (2, 3)), f(value), rtol=1e-14)
+
+
+# ---- the interface -------------------------------------------------------------------------------
+
+
+@needs_cc
+def test_wrong_calls_return_codes(tmp_path):
+    x, k = pt.dvector("x"), pt.lvector("k")
+    f = phintys.function([x, k], [pt.exp(x), x[k], x.sum()], name="f")
+    files = f.export(tmp_path, kind="shared")
+    program = f"""
+import ctypes, numpy as np
+f = ctypes.CDLL({str(files[-1])!r}).f
+pointer, int64 = ctypes.c_void_p, ctypes.c_int64
+f.argtypes = [pointer] * 8 + [int64]
+x, k, long = np.ones(4), np.array([0, 3]), np.ones(5)
+outs = [np.empty(4), np.empty(2), np.empty(())]
+def call(args=(x.ctypes.data, k.ctypes.data), dims=(4, 2), capacities=(4, 2, 1), results=None):
+    results = [one.ctypes.data for one in outs] if results is None else results
+    a, r = (pointer * 2)(*args), (pointer * 3)(*results)
+    d, c = (int64 * 2)(*dims), (int64 * 3)(*capacities)
+    return f(a, d, r, c, None, None, None, None, 0)
+print(call(), call(args=(None, k.ctypes.data)), call(args=(x.ctypes.data + 4, k.ctypes.data)),
+      call(dims=(-1, 2)), call(dims=(2**60, 2)), call(capacities=(3, 2, 1)),
+      call(capacities=(4, -1, 1)), call(results=[None, None, outs[2].ctypes.data]),
+      call(results=[outs[0].ctypes.data + 1, None, None]), call(args=(None, None), dims=(0, 0)),
+      f(None, None, None, None, None, None, None, None, 0))
+k[1] = 9
+print(call())
+"""
+    run = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60
+    )
+    good, bad = run.stdout.splitlines()
+    assert [int(one) for one in good.split()] == [0, -1, -2, -3, -3, -4, -4, 0, -2, 0, -1]
+    assert int(bad) > 0
+
+
+@needs_cc
+def test_static_shapes_need_no_malloc(tmp_path):
+    X = pt.tensor("X", dtype="float32", shape=(40, 40))
+    f = phintys.function([X], [pt.special.softmax(pt.exp(X), axis=1), X.sum(axis=1)], name="f")
+    module = loaded(f, tmp_path, allocate=False)
+    value = np.random.default_rng(0).random((40, 40), "f4")
+    assert same_bits(module.f(value), f(value))
+    assert "malloc" not in module.DESCRIPTION["needs"]
+    assert module.DESCRIPTION["dimensions"] == []
+
+
+def test_what_takes_memory_while_it_runs_is_refused_without_malloc(tmp_path):
+    X = pt.tensor("X", dtype="float32", shape=(4000, 4000))
+    f = phintys.function([X], pt.special.softmax(pt.exp(X), axis=0), name="f")
+    with pytest.raises(ArgumentError, match=r"Softmax.*test_exporting\.py"):
+        f.export(tmp_path, allocate=False)
+
+
+@needs_cc
+def test_work_memory_is_enough(tmp_path):
+    x = pt.dvector("x")
+    f = phintys.function([x], pt.outer(x, x).cumsum(axis=0).cumsum(axis=1).sum(axis=0), name="f")
+    files = f.export(tmp_path, kind="shared")
+    library = ctypes.CDLL(str(files[-1]))
+    library.f.argtypes = [ctypes.c_void_p] * 8 + [ctypes.c_int64]
+    library.f_work_bytes.restype = ctypes.c_int64
+    value, out = np.arange(40.0), np.empty(40)
+    dims = (ctypes.c_int64 * 1)(40)
+    needed = library.f_work_bytes(dims)
+    guard = np.full(needed + 64, 0x5A, np.uint8)
+    args, results = ((ctypes.c_void_p * 1)(one.ctypes.data) for one in (value, out))
+    assert library.f(args, dims, results, None, None, None, None, guard.ctypes.data, needed) == 0
+    assert same_bits([out], [f(value)])
+    assert (guard[needed:] == 0x5A).all()
+
+
+THREADS = """
+#include <pthread.h>
+#include <stdio.h>
+#include "f.h"
+static void *calls(void *given) {
+  double x[10], y[10], first[10];
+  for (int i = 0; i < 10; i++) x[i] = 0.1 * i + *(int *)given;
+  if (f_typed(10, x, first, 10, NULL, 0)) return given;
+  for (int call = 0; call < 20000; call++) {
+    if (f_typed(10, x, y, 10, NULL, 0)) return given;
+    for (int i = 0; i < 10; i++) if (y[i] != first[i]) return given;
+  }
+  return NULL;
+}
+int main(void) {
+  pthread_t threads[4];
+  int numbers[4] = {0, 1, 2, 3}, failed = 0;
+  void *result;
+  for (int i = 0; i < 4; i++) pthread_create(&threads[i], NULL, calls, &numbers[i]);
+  for (int i = 0; i < 4; i++) { pthread_join(threads[i], &result); failed |= result != NULL; }
+  return failed;
+}
+"""
+
+
+def built(source, folder, *objects):
+    """Compile a C program with exported objects; return its path."""
+    path = folder / "program"
+    command = [CC, "-O1", "-Wall", "-Werror", "-pthread", f"-I{folder}", "-o", path, source]
+    subprocess.run([*command, *objects, "-lm"], check=True)
+    return path
+
+
+@needs_cc
+def test_threads_call_at_the_same_time(tmp_path):
+    x = pt.dvector("x")
+    f = phintys.function([x], pt.cumsum(pt.outer(x, pt.exp(x)), axis=0).sum(axis=0), name="f")
+    f.export(tmp_path)
+    (tmp_path / "threads.c").write_text(THREADS)
+    program = built(tmp_path / "threads.c", tmp_path, tmp_path / "f.o")
+    subprocess.run([program], check=True, timeout=60)
+
+
+@needs_cc
+def test_the_example_in_c_prints_what_python_prints(tmp_path):
+    example = Path(__file__).parents[4] / "examples" / "exported.py"
+    python = [sys.executable, str(example)]
+    expected = subprocess.run(python, capture_output=True, text=True, check=True).stdout
+    command = [sys.executable, "-m", "phintys", "export", f"{example}:smoother", tmp_path]
+    subprocess.run(command, check=True, capture_output=True)
+    program = built(example.with_suffix(".c"), tmp_path, tmp_path / "smoother.o")
+    found = subprocess.run([program], capture_output=True, text=True, check=True).stdout
+    assert found == expected
+
+
+@needs_cc
+def test_code_of_one_lane_gives_the_same_numbers(tmp_path):
+    inputs, outputs, values, _ = PROGRAMS["softmax"]
+    f = phintys.function(inputs, outputs, name="f")
+    (found,) = loaded(f, tmp_path, target="one-lane").f(*values)
+    np.testing.assert_allclose(found, f(*values)[0], rtol=1e-14)

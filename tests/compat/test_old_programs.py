@@ -1,0 +1,76 @@
+"""Programs for Python 2 and an older NumPy, with modules of their own."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+
+import numpy as np
+import pytest
+
+from phintys.compat import PACKAGES, uninstall
+from phintys.compat.script import run_script
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Write modules and run the first one."""
+
+    def run_files(**sources):
+        for name, source in sources.items():
+            (tmp_path / f"{name}.py").write_text(source)
+        before = set(sys.modules)
+        try:
+            return run_script(str(tmp_path / f"{next(iter(sources))}.py"), [])
+        finally:
+            for name in set(sys.modules) - before:
+                if name in sources:
+                    del sys.modules[name]
+            for package in PACKAGES:
+                uninstall(package)
+
+    return run_files
+
+
+def test_imported_modules_are_translated_with_old_divisions(run, capsys, tmp_path):
+    program = run(
+        script="import helper, other\nprint 'began'\nfound = helper.half(7), other.third(7)\n",
+        helper="def half(n):\n    print 'half'\n    return n / 2\n",
+        other="def third(n):\n    return n / 3\n",
+    )
+    assert program.found == (3, 2)
+    assert capsys.readouterr().out == "began\nhalf\n"
+    assert not list(tmp_path.rglob("*.pyc"))
+
+
+def test_modules_of_programs_in_python3_are_as_they_are(run):
+    program = run(script="import helper\nfound = helper.half(7)\n", helper="half = lambda n: n / 2")
+    assert program.found == 3.5
+
+
+def test_names_of_python2_in_a_script_that_is_python3_as_well(run):
+    program = run(
+        script=(
+            "import itertools, cPickle, StringIO, Queue\n"
+            "found = [sum(xrange(4)), unicode('a'), list(itertools.izip([1], [2])), long(3)]\n"
+            "found += [cPickle.loads(cPickle.dumps(5)), StringIO.StringIO('b').read()]\n"
+            "found += [Queue.Queue().empty(), isinstance('c', basestring), cmp(1, 2)]\n"
+        )
+    )
+    assert program.found == [6, "a", [(1, 2)], 3, 5, "b", True, True, -1]
+    assert not hasattr(itertools, "izip")
+    assert "cPickle" not in sys.modules
+
+
+def test_old_names_of_numpy_warn_once_each(run):
+    source = (
+        "import numpy as np\n"
+        "found = [np.cast['float32'](i).dtype == 'float32' for i in range(3)]\n"
+        "found += [np.product([2, 3]), np.float_(1), np.float is float]\n"
+    )
+    with pytest.warns(UserWarning, match=r"NumPy no longer has np\.") as noted:
+        program = run(script=source)
+    assert program.found == [True, True, True, 6, 1.0, True]
+    assert len(noted) == 4
+    with pytest.raises(AttributeError):
+        getattr(np, "product")  # noqa: B009 - a name that NumPy lacks
