@@ -22,8 +22,12 @@ FACTS = {
         steps/claim._ANY_BYTES writer/address_code.MOST_BYTES writer/size_code._MOST_BITS
         writer/main_function._BOUNDED_BITS writer/main_function._FACTOR_BITS
         writer/shared_passes._NONE writer/shared_passes._MOST runtime/c_entry._EXPONENT
+        export/interface.MOST_LENGTH export/runtime._MOST_BYTES
     """,
     "codes, flags, indices and layouts of records": """
+        export/interface.ABI export/interface.NULL_POINTER export/interface.MISALIGNED
+        export/interface.WRONG_LENGTH export/interface.TOO_SMALL export/interface.NO_MEMORY
+        export/interface.OTHER_SHAPE export/interface._FIRST export/interface._SECOND
         frame.STATE frame.STATUS frame.CONSTANTS frame.FIRST_RECORD frame.OUT_OF_MEMORY
         frame.EXCEPTION frame.NO_RESULT frame.NO_BUFFER frame.TOO_LARGE memory.ALIGNMENT
         lower/images._AXES routines/exponentials.ROOMS routines/triangular_functions._SINGULAR
@@ -37,7 +41,7 @@ FACTS = {
     """,
     "units": "measuring._NANO runtime/threads._BILLION assembler/clock._BILLION",
     "the interfaces of LLVM, NumPy, Python, LAPACK and the system": """
-        assembler/llvm_library._FIRST_KNOWN assembler/llvm_library._LAST_KNOWN
+        assembler/llvm_library._INTERNAL export/assembling._LEVEL assembler/llvm_library._FIRST_KNOWN assembler/llvm_library._LAST_KNOWN
         measuring._STACK_BITS routines/decompositions._NOT_FINITE runtime/blas._PTHREADS
         runtime/capi._NUMPY_ARRAY_TYPE runtime/capi._VARARGS runtime/capi._KEYWORDS
         runtime/capi.ALIGNED runtime/capi.C_CONTIGUOUS runtime/capi.OWNDATA runtime/capi.WRITEABLE
