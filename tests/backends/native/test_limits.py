@@ -41,7 +41,8 @@ FACTS = {
     """,
     "units": "measuring._NANO runtime/threads._BILLION assembler/clock._BILLION",
     "the interfaces of LLVM, NumPy, Python, LAPACK and the system": """
-        assembler/llvm_library._INTERNAL export/assembling._LEVEL assembler/llvm_library._FIRST_KNOWN assembler/llvm_library._LAST_KNOWN
+        assembler/llvm_library._INTERNAL export/assembling._LEVEL
+        assembler/llvm_library._FIRST_KNOWN assembler/llvm_library._LAST_KNOWN
         measuring._STACK_BITS routines/decompositions._NOT_FINITE runtime/blas._PTHREADS
         runtime/capi._NUMPY_ARRAY_TYPE runtime/capi._VARARGS runtime/capi._KEYWORDS
         runtime/capi.ALIGNED runtime/capi.C_CONTIGUOUS runtime/capi.OWNDATA runtime/capi.WRITEABLE
