@@ -105,7 +105,7 @@ def test_gradients_are_those_of_differences(name):
             for x, p in zip(arrays, patterns, strict=True)
         ]
         result = ours(*operands)
-        return result.data if sparse.is_sparse(result) else result
+        return result.elements if sparse.is_sparse(result) else result
 
     verify_grad(of_elements, [v.data if sp.issparse(v) else v for v in values], rng=rng)
 
@@ -116,6 +116,19 @@ def test_the_gradient_of_a_sparse_argument_has_its_pattern():
     value = sp.csr_array([[0.0, 2.0], [3.0, 0.0]])
     slope = f(value, [1.0, 10.0])
     np.testing.assert_array_equal(slope.toarray(), [[0.0, 201.0], [4.0, 0.0]])
+
+
+def test_constants_and_shared_matrices_multiply_as_arguments_do():
+    value = sp.csc_array([[0.0, 2.0], [3.0, 0.0]])
+    w = phintys.shared(value)
+    c = sparse.as_sparse_variable(value)
+    x = pt.dvector("x")
+    f = phintys.function([x], [w @ x, c @ x, phintys.grad((c @ x).sum(), x)])
+    for result in f([1.0, 10.0])[:2]:
+        np.testing.assert_array_equal(result, [20.0, 3.0])
+    np.testing.assert_array_equal(f([1.0, 10.0])[2], [3.0, 2.0])
+    w.set_value(2 * value)
+    np.testing.assert_array_equal(f([1.0, 10.0])[0], [40.0, 6.0])
 
 
 def test_entries_that_are_stored_twice_are_refused():

@@ -206,8 +206,8 @@ def parts(x: Any) -> Form:
     """Return the dense variables of a sparse one: those it is made of, if it is made of them."""
     node = x.owner
     is_made = node is not None and isinstance(node.op, FromParts)
-    arrays = node.inputs if is_made else _parts_of(x)
-    return Form(*arrays, x.type.format, x.type.shape)
+    data, indices, indptr, shape = x.owner.inputs if is_made else _parts_of(x)
+    return Form(data, indices, indptr, shape, x.type.format, x.type.shape)
 
 
 def _parts_of(x: Any) -> Any:

@@ -62,8 +62,8 @@ class SparseVariable(Variable):
         return parts(self).data.shape[0]
 
     @property
-    def data(self) -> Any:
-        """The stored elements."""
+    def elements(self) -> Any:
+        """The stored elements, a vector. (``data`` of a constant is its value.)"""
         return parts(self).data
 
     @property
