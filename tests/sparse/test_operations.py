@@ -150,4 +150,5 @@ def test_what_is_sparse_only_inside_never_becomes_an_object():
     a = sparse.from_parts(d, [1, 0], [0, 1, 2], (2, 2))
     f = phintys.function([d], ((a + a) @ pt.ones(2)).sum())
     assert "callback" not in f.explain()
+    assert "RepeatIndex" not in f.explain()  # the rows of a constant pattern are known
     np.testing.assert_array_equal(f([1.0, 2.0]), 6.0)

@@ -16,6 +16,7 @@ from phintys._base.errors import ShapeError
 from phintys.graph.apply import Apply
 from phintys.graph.null_type import DisconnectedType, disconnected_type
 from phintys.graph.op import Op
+from phintys.graph.variable import Constant
 from phintys.sparse.type import ARRAYS, INDEX, SparseType
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.known import known_int
@@ -161,7 +162,11 @@ class Form:
     @property
     def major(self) -> Any:
         """The row of each entry of a csr matrix, the column of each entry of a csc matrix."""
-        return pt.repeat(pt.arange(self.indptr.shape[0] - 1), pt.diff(self.indptr))
+        starts = self.indptr
+        if isinstance(starts, Constant):  # known now: not computed at each call
+            counts = np.diff(starts.data)
+            return pt.constant(np.repeat(np.arange(len(counts), dtype=INDEX), counts))
+        return pt.repeat(pt.arange(starts.shape[0] - 1), pt.diff(starts))
 
     @property
     def rows(self) -> Any:
@@ -211,6 +216,10 @@ def parts(x: Any) -> Form:
 
 
 def _parts_of(x: Any) -> Any:
+    if isinstance(x, Constant):
+        matrix: Any = x.data
+        arrays = (matrix.data, matrix.indices.astype(INDEX), matrix.indptr.astype(INDEX))
+        return [*map(pt.constant, arrays), pt.constant(np.array(matrix.shape, "int64"))]
     # Kept with the variable, so that gradients by way of several operations have one pattern.
     known = getattr(x.tag, "sparse_parts", None)
     if known is None or known[0].owner.inputs[0] is not x:
@@ -224,8 +233,13 @@ def from_arrays(data: Any, indices: Any, indptr: Any, shape: Any, format: str = 
     rows, columns = (pt.cast(as_tensor_variable(n), "int64") for n in shape)
     static = (known_int(rows), known_int(columns))
     sizes = pt.stack([rows, columns])
-    indices, indptr = (pt.cast(as_tensor_variable(v), INDEX) for v in (indices, indptr))
+    indices, indptr = (_index_vector(v) for v in (indices, indptr))
     return Form(as_tensor_variable(data), indices, indptr, sizes, format, static)
+
+
+def _index_vector(x: Any) -> Any:
+    x = as_tensor_variable(x)
+    return pt.constant(x.data.astype(INDEX)) if isinstance(x, Constant) else pt.cast(x, INDEX)
 
 
 class PlacesIn(Op):
