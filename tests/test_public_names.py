@@ -240,7 +240,6 @@ def test_what_is_offered_is_not_said_to_be_missing(home):
     [
         ("phintys", "foldl", "phintys.control"),
         ("phintys.tensor", "RandomStreams", "phintys.random.RandomStream"),
-        ("phintys", "sparse", "dense arrays"),
         ("phintys.tensor", "conv2d", "phintys.tensor.signal"),
         ("phintys.tensor", "rfft", "phintys.tensor.fft"),
         ("phintys.tensor.linalg", "polar", "phintys.wrap_py"),
@@ -270,7 +269,6 @@ def test_what_is_not_offered_yet_says_what_to_use(home, name, instead):
         ("phintys.scan", "from phintys import scan"),
         ("phintys.tensor.random", "phintys.random"),
         ("phintys.graph.replace", "clone_replace"),
-        ("phintys.sparse", "dense arrays"),
     ],
 )
 def test_imports_of_modules_that_are_elsewhere_say_where(module, instead):

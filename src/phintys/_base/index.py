@@ -533,6 +533,9 @@ RULES: dict[str, dict[str, str]] = {
     "phintys.passes.shapes": {
         "CANONICAL_SHAPE": "Alloc Reshape SpecifyShape",
     },
+    "phintys.passes.sparse": {
+        "CANONICAL_SPARSE": "Parts",
+    },
     "phintys.passes.stabilize": {
         "STABILIZE": """
             LogSoftmax LogSumExp Softmax cosh erf erfc exp exp2 expm1 log log10 log1p log2 log_ndtr

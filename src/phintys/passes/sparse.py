@@ -1,0 +1,25 @@
+"""What is sparse only inside of a graph never becomes an object."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from phintys.rewriting import late_rules, node_rewriter
+from phintys.sparse.parts import FromParts, Parts
+
+if TYPE_CHECKING:
+    from phintys.graph.apply import Apply
+    from phintys.graph.fgraph import FunctionGraph
+    from phintys.graph.variable import Variable
+
+
+@node_rewriter([Parts])
+def parts_of_parts(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+    """Parts(FromParts(x)) -> x"""
+    inner = node.inputs[0].owner
+    if inner is None or not isinstance(inner.op, FromParts):
+        return None
+    return list(inner.inputs)
+
+
+CANONICAL_SPARSE = late_rules(parts_of_parts, needs=[Parts])

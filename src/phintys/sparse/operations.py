@@ -1,0 +1,333 @@
+"""Operations on sparse matrices, made of dense operations on their parts.
+
+Only patterns need Ops of their own (:mod:`~phintys.sparse.patterns`): elements are gathered, added
+up and multiplied by steps that dense programs have, which also take their derivatives.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import phintys.tensor as pt
+from phintys._base.errors import ArgumentError, ShapeError, TypeContractError
+from phintys.sparse.parts import Form, from_arrays, parts
+from phintys.sparse.patterns import CommonPattern, Converted, MergedPattern, ProductPattern
+from phintys.sparse.type import FORMATS, SparseType, sp, type_of
+from phintys.tensor.convert import as_tensor_variable
+from phintys.tensor.observing import Assert
+
+
+def is_sparse(x: Any) -> bool:
+    """Return whether ``x`` is a sparse variable or a sparse value of SciPy."""
+    return isinstance(getattr(x, "type", None), SparseType) or bool(sp.issparse(x))
+
+
+def as_sparse_variable(x: Any, name: str | None = None) -> Any:
+    """Return ``x`` as a sparse variable; a value of SciPy becomes a constant.
+
+    Raises
+    ------
+    TypeContractError
+        ``x`` is not sparse.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> from phintys import sparse
+    >>> sparse.as_sparse_variable(scipy.sparse.eye_array(3, format="csr")).sum().eval()
+    array(3.)
+    """
+    if isinstance(getattr(x, "type", None), SparseType):
+        return x
+    if not sp.issparse(x):
+        msg = (
+            f"Expected a sparse variable or a sparse matrix of SciPy, got {x!r}. Convert dense "
+            "ones with csr_from_dense or csc_from_dense."
+        )
+        raise TypeContractError(msg)
+    type_ = type_of(x, x.shape)
+    return type_.make_constant(type_.filter(x), name)
+
+
+def from_parts(data: Any, indices: Any, indptr: Any, shape: Any, format: str = "csr") -> Any:
+    """Return the sparse matrix of these arrays, as :class:`scipy.sparse.csr_array` takes them.
+
+    Parameters
+    ----------
+    data, indices, indptr
+        Vectors, which may be constants: then the pattern is known when a function is compiled.
+        Within a row (a column, for csc), indices grow.
+    shape
+        Two sizes, or a vector of two integers.
+    format
+        ``"csr"`` or ``"csc"``.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> from phintys import sparse
+    >>> d = pt.dvector("d")
+    >>> A = sparse.from_parts(d, [0, 2], [0, 1, 2], (2, 3))
+    >>> sparse.dense_from_sparse(A).eval({d: [4.0, 5.0]})
+    array([[4., 0., 0.],
+           [0., 0., 5.]])
+    """
+    if format not in FORMATS:
+        msg = f"The format must be 'csr' or 'csc', got {format!r}."
+        raise ArgumentError(msg)
+    sizes = as_tensor_variable(shape) if not isinstance(shape, list | tuple) else shape
+    return from_arrays(data, indices, indptr, (sizes[0], sizes[1]), format).variable
+
+
+def csm_properties(x: Any) -> tuple[Any, Any, Any, Any]:
+    """Return the stored elements, indices, ``indptr`` and shape of a sparse matrix."""
+    form = parts(as_sparse_variable(x))
+    return form.data, form.indices, form.indptr, form.shape
+
+
+def converted(form: Form, format: str) -> Form:
+    """Return a matrix in a format."""
+    if form.format == format:
+        return form
+    indices, indptr, order = Converted()(form.indices, form.indptr, form.minor_size)
+    return Form(form.data[order], indices, indptr, form.shape, format, form.static)
+
+
+def to_format(x: Any, format: str) -> Any:
+    """Return a sparse matrix in the format ``"csr"`` or ``"csc"``."""
+    x = as_sparse_variable(x)
+    return x if x.type.format == format else converted(parts(x), format).variable
+
+
+def dense_from_sparse(x: Any) -> Any:
+    """Return the matrix as a dense one.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> from phintys import sparse
+    >>> sparse.dense_from_sparse(scipy.sparse.eye_array(2, format="csr")).eval()
+    array([[1., 0.],
+           [0., 1.]])
+    """
+    form = parts(as_sparse_variable(x))
+    zeros = pt.zeros((form.size(0), form.size(1)), form.data.dtype)
+    return pt.set_subtensor(zeros[form.rows, form.columns], form.data)
+
+
+def csr_from_dense(x: Any) -> Any:
+    """Return the elements of a dense matrix that are not 0, in the format csr.
+
+    The gradient is that of the stored elements; it is 0 elsewhere.
+    """
+    x = as_tensor_variable(x)
+    if x.ndim != 2:
+        msg = f"A sparse matrix is made of a matrix, got {x} of type {x.type}."
+        raise ShapeError(msg)
+    rows, columns = pt.nonzero(x)
+    indptr = pt.searchsorted(rows, pt.arange(x.shape[0] + 1))
+    return from_arrays(x[rows, columns], columns, indptr, (x.shape[0], x.shape[1])).variable
+
+
+def csc_from_dense(x: Any) -> Any:
+    """Return the elements of a dense matrix that are not 0, in the format csc."""
+    return transpose(csr_from_dense(as_tensor_variable(x).T))
+
+
+def transpose(x: Any) -> Any:
+    """Return the transpose, whose format is the other one: nothing is moved."""
+    return parts(as_sparse_variable(x)).transposed.variable
+
+
+def cast(x: Any, dtype: Any) -> Any:
+    """Return the matrix with elements of another dtype."""
+    return structured(x, lambda data: pt.cast(data, dtype))
+
+
+def neg(x: Any) -> Any:
+    """Return ``-x``."""
+    return structured(x, lambda data: -data)
+
+
+def structured(x: Any, function: Any) -> Any:
+    """Return a function of the stored elements, on the same pattern."""
+    form = parts(as_sparse_variable(x))
+    return form.with_data(function(form.data)).variable
+
+
+def add(x: Any, y: Any) -> Any:
+    """Return ``x + y``: sparse if both are, on the union of the patterns; otherwise dense."""
+    if not (is_sparse(x) and is_sparse(y)):
+        x, y = (dense_from_sparse(v) if is_sparse(v) else v for v in (x, y))
+        return pt.add(x, y)
+    a, b = _alike(x, y)
+    if a.has_pattern_of(b):
+        return a.with_data(a.data + b.data).variable
+    indices, indptr, at_a, at_b = MergedPattern()(a.indices, a.indptr, b.indices, b.indptr)
+    zeros = pt.zeros(indices.shape[0], pt.promote_types(a.data.dtype, b.data.dtype))
+    first = pt.set_subtensor(zeros[at_a], a.data)
+    return Form(
+        pt.inc_subtensor(first[at_b], b.data), indices, indptr, a.shape, a.format, a.static
+    ).variable
+
+
+def sub(x: Any, y: Any) -> Any:
+    """Return ``x - y``."""
+    return add(x, neg(y) if is_sparse(y) else pt.neg(y))
+
+
+def mul(x: Any, y: Any) -> Any:
+    """Return the elementwise product with a sparse or dense matrix, a row, a column or a number.
+
+    The result is sparse. Elements that are not stored are 0 also where the other is infinite. A
+    dense vector is a row, as in NumPy.
+    """
+    if is_sparse(x) and is_sparse(y):
+        a, b = _alike(x, y)
+        if a.has_pattern_of(b):
+            return a.with_data(a.data * b.data).variable
+        indices, indptr, at_a, at_b = CommonPattern()(a.indices, a.indptr, b.indices, b.indptr)
+        product = a.data[at_a] * b.data[at_b]
+        return Form(product, indices, indptr, a.shape, a.format, a.static).variable
+    if not is_sparse(x):
+        x, y = y, x
+    form, y = parts(as_sparse_variable(x)), as_tensor_variable(y)
+    return form.with_data(form.data * _at_entries(y, form)).variable
+
+
+def _at_entries(y: Any, form: Form) -> Any:
+    if y.ndim == 0:
+        return y
+    if y.ndim > 2:
+        msg = f"A sparse matrix is multiplied by at most a matrix, got {y} of type {y.type}."
+        raise ShapeError(msg)
+    full = pt.broadcast_to(y, (form.size(0), form.size(1)))
+    return full[form.rows, form.columns]
+
+
+def row_scale(x: Any, s: Any) -> Any:
+    """Return the matrix with each row multiplied by an element of a vector."""
+    form = parts(as_sparse_variable(x))
+    return form.with_data(form.data * as_tensor_variable(s)[form.rows]).variable
+
+
+def col_scale(x: Any, s: Any) -> Any:
+    """Return the matrix with each column multiplied by an element of a vector."""
+    form = parts(as_sparse_variable(x))
+    return form.with_data(form.data * as_tensor_variable(s)[form.columns]).variable
+
+
+def sp_sum(x: Any, axis: int | None = None) -> Any:
+    """Return the sum of all elements, or of those along an axis, as a dense tensor.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> from phintys import sparse
+    >>> sparse.sp_sum(scipy.sparse.csr_array([[1.0, 2.0], [0.0, 3.0]]), axis=0).eval()
+    array([1., 5.])
+    """
+    form = parts(as_sparse_variable(x))
+    if axis is None:
+        return form.data.sum()
+    if axis not in {-2, -1, 0, 1}:
+        msg = f"The axis of a sparse matrix must be 0 or 1, got {axis!r}."
+        raise ArgumentError(msg)
+    if axis % 2:
+        return pt.segment_sum(form.data, form.rows, form.size(0))
+    return pt.segment_sum(form.data, form.columns, form.size(1))
+
+
+def diag(x: Any) -> Any:
+    """Return the main diagonal as a dense vector."""
+    form = parts(as_sparse_variable(x))
+    on_it = pt.eq(form.rows, form.columns)
+    kept = pt.where(on_it, form.data, pt.zeros_like(form.data))
+    places = pt.where(on_it, form.rows, 0)
+    # Where there are no entries on the diagonal, zeros go to the first place; it exists if there
+    # are entries at all.
+    return pt.segment_sum(kept, places, pt.minimum(form.size(0), form.size(1)))
+
+
+def square_diagonal(diagonal: Any) -> Any:
+    """Return the square csc matrix with this diagonal."""
+    d = as_tensor_variable(diagonal)
+    n = d.shape[0]
+    return from_arrays(d, pt.arange(n), pt.arange(n + 1), (n, n), "csc").variable
+
+
+def dot(x: Any, y: Any) -> Any:
+    """Return the matrix product: sparse if both are, otherwise dense.
+
+    Parameters
+    ----------
+    x, y
+        At least one is sparse. A dense one is a matrix or a vector.
+
+    Raises
+    ------
+    ShapeError
+        A dense operand has another rank than 1 or 2.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> from phintys import sparse
+    >>> sparse.dot(scipy.sparse.csr_array([[1.0, 2.0], [0.0, 3.0]]), [1.0, 10.0]).eval()
+    array([21., 30.])
+    """
+    if is_sparse(x) and is_sparse(y):
+        return _sparse_product(x, y)
+    if not is_sparse(x):
+        if not is_sparse(y):
+            msg = "One operand of sparse.dot must be sparse. Use phintys.tensor.dot for dense ones."
+            raise TypeContractError(msg)
+        x = as_tensor_variable(x)
+        return _dense_product(parts(as_sparse_variable(y)).transposed, x.T).T
+    return _dense_product(parts(as_sparse_variable(x)), as_tensor_variable(y))
+
+
+def _dense_product(form: Form, y: Any) -> Any:
+    if y.ndim not in {1, 2}:
+        msg = f"A sparse matrix is multiplied by a vector or a matrix, got {y} of type {y.type}."
+        raise ShapeError(msg)
+    y = pt.specify_shape(y, (form.size(1), *(None for _ in range(y.ndim - 1))))
+    data = form.data if y.ndim == 1 else form.data[:, None]
+    return pt.segment_sum(data * y[form.columns], form.rows, form.size(0))
+
+
+def _sparse_product(x: Any, y: Any) -> Any:
+    a, b = parts(as_sparse_variable(x)), parts(as_sparse_variable(y))
+    if not a.is_csr:
+        return _rows_times_rows(converted(b, "csc").transposed, a.transposed).transposed.variable
+    return _rows_times_rows(a, converted(b, "csr")).variable
+
+
+def _rows_times_rows(a: Form, b: Form) -> Form:
+    pattern = ProductPattern()(a.indices, a.indptr, b.indices, b.indptr, a.size(1), b.size(0))
+    indices, indptr, left, right, into = pattern
+    data = pt.segment_sum(a.data[left] * b.data[right], into, indices.shape[0])
+    sizes = pt.stack([a.shape[0], b.shape[1]])
+    return Form(data, indices, indptr, sizes, "csr", (a.static[0], b.static[1]))
+
+
+def sampling_dot(x: Any, y: Any, p: Any) -> Any:
+    """Return ``x @ y.T`` at the entries of ``p``, multiplied by them; nothing else is computed."""
+    form = parts(as_sparse_variable(p))
+    x, y = as_tensor_variable(x), as_tensor_variable(y)
+    return form.with_data(form.data * (x[form.rows] * y[form.columns]).sum(axis=1)).variable
+
+
+def _alike(x: Any, y: Any) -> tuple[Form, Form]:
+    a, b = parts(as_sparse_variable(x)), parts(as_sparse_variable(y))
+    for axis in (0, 1):
+        if None not in {a.static[axis], b.static[axis]} and a.static[axis] != b.static[axis]:
+            msg = f"Sparse matrices must have the same shape, got {a.static} and {b.static}."
+            raise ShapeError(msg)
+    b = converted(b, a.format)
+    if None in {*a.static, *b.static} and a.shape is not b.shape:
+        equal = pt.eq(a.shape, b.shape).all()
+        shape = Assert("Sparse matrices must have the same shape.")(a.shape, equal)
+        a = replace(a, shape=shape)
+    return a, b

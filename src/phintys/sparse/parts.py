@@ -1,0 +1,298 @@
+"""A sparse matrix is three dense arrays and its sizes: the Ops between both forms.
+
+``Parts(FromParts(x)) -> x``, so what is sparse only inside of a graph never becomes an object: all
+that is done with it are operations on dense arrays.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+import phintys.tensor as pt
+from phintys._base.errors import ShapeError
+from phintys.graph.apply import Apply
+from phintys.graph.null_type import DisconnectedType, disconnected_type
+from phintys.graph.op import Op
+from phintys.graph.variable import Constant
+from phintys.sparse.type import ARRAYS, INDEX, SparseType
+from phintys.tensor.convert import as_tensor_variable
+from phintys.tensor.known import known_int
+from phintys.tensor.type import TensorType
+
+
+class Parts(Op):
+    """The stored elements, indices, ``indptr`` and shape of a sparse matrix."""
+
+    __props__ = ()
+
+    def make_node(self, x: Any) -> Apply:
+        """Build a node for a sparse variable."""
+        type_ = x.type
+        major = type_.shape[0 if type_.format == "csr" else 1]
+        starts = None if major is None else major + 1
+        outputs = [
+            type_.data_type(),
+            TensorType(INDEX, (None,))(),
+            TensorType(INDEX, (starts,))(),
+            TensorType("int64", (2,))(),
+        ]
+        return Apply(self, [x], outputs)
+
+    # The arrays of an argument are read where they are.
+    view_map = {0: [0], 1: [0], 2: [0]}
+
+    def perform(self, node: Apply, inputs: Any, output_storage: Any) -> None:
+        """Read the arrays of the object."""
+        (x,) = inputs
+        output_storage[0][0] = np.asarray(x.data)
+        output_storage[1][0] = np.asarray(x.indices, INDEX)
+        output_storage[2][0] = np.asarray(x.indptr, INDEX)
+        output_storage[3][0] = np.array(x.shape, "int64")
+
+    def L_op(self, inputs: Any, outputs: Any, output_grads: Any) -> list[Any]:
+        """Return a matrix with the same pattern and the gradients of the elements."""
+        gradient = output_grads[0]
+        if isinstance(gradient.type, DisconnectedType):
+            return [disconnected_type()]
+        _, indices, indptr, shape = outputs
+        return [
+            FromParts(inputs[0].type.format, inputs[0].type.shape)(gradient, indices, indptr, shape)
+        ]
+
+    def R_op(self, inputs: Any, eval_points: Any) -> list[Any]:
+        """Return the elements of the direction, which has the pattern of the input."""
+        (direction,) = eval_points
+        return [None if direction is None else self(direction)[0], None, None, None]
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Only the elements depend on the values of the elements."""
+        return [[True, False, False, False]]
+
+
+class FromParts(Op):
+    """A sparse matrix from its elements, indices, ``indptr`` and shape.
+
+    Parameters
+    ----------
+    format
+        ``"csr"`` or ``"csc"``.
+    shape
+        The sizes as far as they are known.
+    """
+
+    __props__ = ("format", "shape")
+
+    def __init__(self, format: str, shape: Any = (None, None)) -> None:
+        self.format = format
+        self.shape = tuple(shape)
+
+    def make_node(self, data: Any, indices: Any, indptr: Any, shape: Any) -> Apply:
+        """Build a node for four vectors."""
+        data = as_tensor_variable(data)
+        indices, indptr = (pt.cast(as_tensor_variable(v), INDEX) for v in (indices, indptr))
+        shape = pt.cast(as_tensor_variable(shape), "int64")
+        for name, v in (("data", data), ("indices", indices), ("indptr", indptr), ("shape", shape)):
+            if v.ndim != 1:
+                msg = f"The {name} of a sparse matrix must be a vector, got {v} of type {v.type}."
+                raise ShapeError(msg)
+        output = SparseType(self.format, data.dtype, self.shape)
+        return Apply(self, [data, indices, indptr, shape], [output()])
+
+    def perform(self, node: Apply, inputs: Any, output_storage: Any) -> None:
+        """Build the object, of arrays of its own."""
+        data, indices, indptr, shape = inputs
+        matrix = ARRAYS[self.format](
+            (data.copy(), indices.copy(), indptr.copy()), shape=tuple(int(n) for n in shape)
+        )
+        output_storage[0][0] = node.outputs[0].type.filter(matrix, strict=True)
+
+    def L_op(self, inputs: Any, outputs: Any, output_grads: Any) -> list[Any]:
+        """Return the elements of the gradient at the entries of the pattern."""
+        (gradient,) = output_grads
+        none = [disconnected_type() for _ in range(3)]
+        return [elements_at(parts(gradient), parts(outputs[0])), *none]
+
+    def R_op(self, inputs: Any, eval_points: Any) -> list[Any]:
+        """Return the direction of the elements on the same pattern."""
+        direction = eval_points[0]
+        return [None if direction is None else self(direction, *inputs[1:])]
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """The pattern has no derivative."""
+        return [[True], [False], [False], [False]]
+
+
+@dataclass(frozen=True, eq=False)
+class Form:
+    """A sparse matrix as dense variables.
+
+    Rows are *major* and columns *minor* in the format csr; in csc it is the other way round.
+    """
+
+    data: Any
+    indices: Any
+    indptr: Any
+    shape: Any
+    format: str
+    static: tuple[int | None, int | None]
+
+    @property
+    def is_csr(self) -> bool:
+        """Whether the entries are in the order of rows."""
+        return self.format == "csr"
+
+    def size(self, axis: int) -> Any:
+        """Return a size, as an int if it is known."""
+        static = self.static[axis]
+        return self.shape[axis] if static is None else static
+
+    @property
+    def major_size(self) -> Any:
+        """The number of rows of a csr matrix, of columns of a csc matrix."""
+        return self.size(0 if self.is_csr else 1)
+
+    @property
+    def minor_size(self) -> Any:
+        """The number of columns of a csr matrix, of rows of a csc matrix."""
+        return self.size(1 if self.is_csr else 0)
+
+    @property
+    def major(self) -> Any:
+        """The row of each entry of a csr matrix, the column of each entry of a csc matrix."""
+        starts = self.indptr
+        if isinstance(starts, Constant):  # known now: not computed at each call
+            counts = np.diff(starts.data)
+            return pt.constant(np.repeat(np.arange(len(counts), dtype=INDEX), counts))
+        return pt.repeat(pt.arange(starts.shape[0] - 1), pt.diff(starts))
+
+    @property
+    def rows(self) -> Any:
+        """The row of each entry."""
+        return self.major if self.is_csr else self.indices
+
+    @property
+    def columns(self) -> Any:
+        """The column of each entry."""
+        return self.indices if self.is_csr else self.major
+
+    @property
+    def transposed(self) -> Form:
+        """The transpose: the same arrays in the other format."""
+        return replace(
+            self,
+            shape=self.shape[::-1],
+            format="csc" if self.is_csr else "csr",
+            static=self.static[::-1],
+        )
+
+    def with_data(self, data: Any) -> Form:
+        """Return the matrix with other elements on the same pattern."""
+        return replace(self, data=data)
+
+    def has_pattern_of(self, other: Form) -> bool:
+        """Return whether two matrices have the same pattern because it is the same variables."""
+        return (
+            self.format == other.format
+            and self.indices is other.indices
+            and self.indptr is other.indptr
+        )
+
+    @property
+    def variable(self) -> Any:
+        """The sparse variable."""
+        op = FromParts(self.format, self.static)
+        return op(self.data, self.indices, self.indptr, self.shape)
+
+
+def parts(x: Any) -> Form:
+    """Return the dense variables of a sparse one: those it is made of, if it is made of them."""
+    node = x.owner
+    is_made = node is not None and isinstance(node.op, FromParts)
+    data, indices, indptr, shape = x.owner.inputs if is_made else _parts_of(x)
+    return Form(data, indices, indptr, shape, x.type.format, x.type.shape)
+
+
+def _parts_of(x: Any) -> Any:
+    if isinstance(x, Constant):
+        matrix: Any = x.data
+        arrays = (matrix.data, matrix.indices.astype(INDEX), matrix.indptr.astype(INDEX))
+        return [*map(pt.constant, arrays), pt.constant(np.array(matrix.shape, "int64"))]
+    # Kept with the variable, so that gradients by way of several operations have one pattern.
+    known = getattr(x.tag, "sparse_parts", None)
+    if known is None or known[0].owner.inputs[0] is not x:
+        known = Parts()(x)
+        x.tag.sparse_parts = known
+    return known
+
+
+def from_arrays(data: Any, indices: Any, indptr: Any, shape: Any, format: str = "csr") -> Form:
+    """Return a form of arrays and two sizes, which may be symbolic."""
+    rows, columns = (pt.cast(as_tensor_variable(n), "int64") for n in shape)
+    static = (known_int(rows), known_int(columns))
+    sizes = pt.stack([rows, columns])
+    indices, indptr = (_index_vector(v) for v in (indices, indptr))
+    return Form(as_tensor_variable(data), indices, indptr, sizes, format, static)
+
+
+def _index_vector(x: Any) -> Any:
+    x = as_tensor_variable(x)
+    return pt.constant(x.data.astype(INDEX)) if isinstance(x, Constant) else pt.cast(x, INDEX)
+
+
+class PlacesIn(Op):
+    """Where the entries of one pattern are in another.
+
+    It is the number of entries of the other for those that are not in it.
+    """
+
+    __props__ = ()
+
+    def make_node(self, *inputs: Any) -> Apply:
+        """Build a node for the indices and ``indptr`` of both."""
+        variables = [as_tensor_variable(v) for v in inputs]
+        return Apply(self, variables, [TensorType("int64", (variables[0].type.shape[0],))()])
+
+    def perform(self, node: Apply, inputs: Any, output_storage: Any) -> None:
+        """Search by the key (major, minor) of an entry."""
+        indices, indptr, others, other_indptr = inputs
+        output_storage[0][0] = places(keys(indices, indptr), keys(others, other_indptr))
+
+    def infer_shape(self, fgraph: Any, node: Apply, input_shapes: Any) -> list[Any]:
+        """Return the number of entries."""
+        return [input_shapes[0]]
+
+    def L_op(self, inputs: Any, outputs: Any, output_grads: Any) -> list[Any]:
+        """Return nothing: patterns have no derivative."""
+        return [disconnected_type() for _ in inputs]
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Patterns have no derivative."""
+        return [[False] for _ in node.inputs]
+
+
+def keys(indices: Any, indptr: Any) -> Any:
+    """Return numbers that grow along the entries of a pattern: major times 2**31 plus minor."""
+    major = np.repeat(np.arange(len(indptr) - 1, dtype="int64"), np.diff(indptr))
+    return (major << 31) + indices
+
+
+def places(wanted: Any, present: Any) -> Any:
+    """Return the positions of keys among sorted keys; the number of them for those not there."""
+    found = np.searchsorted(present, wanted)
+    if len(present):
+        found[present[np.minimum(found, len(present) - 1)] != wanted] = len(present)
+    return found.astype("int64")
+
+
+def elements_at(form: Form, pattern: Form) -> Any:
+    """Return the elements of a matrix at the entries of a pattern; 0 where it has none."""
+    if form.has_pattern_of(pattern):
+        return form.data
+    if form.format != pattern.format:
+        msg = f"Both matrices must have one format, got {form.format} and {pattern.format}."
+        raise ShapeError(msg)
+    at = PlacesIn()(pattern.indices, pattern.indptr, form.indices, form.indptr)
+    return pt.concatenate([form.data, pt.zeros(1, form.data.dtype)])[at]

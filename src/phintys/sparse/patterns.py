@@ -1,0 +1,140 @@
+"""Ops on patterns: which entries a result has, and which entries of the operands they are made of.
+
+They have no derivative. Where patterns are constants they are computed once, when a function is
+compiled.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from phintys._base.errors import ShapeError
+from phintys.graph.apply import Apply
+from phintys.graph.null_type import disconnected_type
+from phintys.graph.op import Op
+from phintys.sparse.parts import keys, places
+from phintys.sparse.type import INDEX
+from phintys.tensor.convert import as_tensor_variable
+from phintys.tensor.type import TensorType
+
+
+class PatternOp(Op):
+    """Vectors of integers from vectors and sizes: of ``indices`` and ``indptr``, then places."""
+
+    __props__ = ()
+    places: ClassVar[int]
+    """How many vectors of places follow the pattern."""
+
+    def make_node(self, *inputs: Any) -> Apply:
+        """Build a node for vectors of integers, and sizes."""
+        index, place = TensorType(INDEX, (None,)), TensorType("int64", (None,))
+        outputs = [index(), index(), *(place() for _ in range(self.places))]
+        return Apply(self, [as_tensor_variable(v) for v in inputs], outputs)
+
+    def perform(self, node: Apply, inputs: Any, output_storage: Any) -> None:
+        """Compute the pattern and the places."""
+        indices, indptr, *found = self.pattern(*inputs)
+        values = [indices.astype(INDEX), indptr.astype(INDEX), *(v.astype("int64") for v in found)]
+        for cell, value in zip(output_storage, values, strict=True):
+            cell[0] = value
+
+    def pattern(self, *inputs: Any) -> Any:
+        """Return ``indices``, ``indptr`` and vectors of places."""
+        raise NotImplementedError
+
+    def L_op(self, inputs: Any, outputs: Any, output_grads: Any) -> list[Any]:
+        """Return nothing: patterns have no derivative."""
+        return [disconnected_type() for _ in inputs]
+
+    def R_op(self, inputs: Any, eval_points: Any) -> list[Any]:
+        """Return nothing: patterns have no derivative."""
+        return [None for _ in range(2 + self.places)]
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Patterns have no derivative."""
+        return [[False] * len(node.outputs) for _ in node.inputs]
+
+
+def _of_keys(found: Any, count: int) -> tuple[Any, Any]:
+    """Return the pattern of sorted keys with ``count`` rows."""
+    indptr = np.searchsorted(found, np.arange(count + 1, dtype="int64") << 31)
+    return found & (2**31 - 1), indptr
+
+
+class Converted(PatternOp):
+    """``(indices, indptr, minor size)``: the pattern in the other format, and the order."""
+
+    places = 1
+
+    def pattern(self, indices: Any, indptr: Any, size: Any) -> Any:
+        """Sort entries by their indices; rows stay in order within them."""
+        order = np.argsort(indices, kind="stable")
+        major = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+        starts = np.searchsorted(indices[order], np.arange(int(size) + 1))
+        return major[order], starts, order
+
+
+class MergedPattern(PatternOp):
+    """Two patterns: their union, and where the entries of each are in it."""
+
+    places = 2
+
+    def pattern(self, indices: Any, indptr: Any, others: Any, other_indptr: Any) -> Any:
+        """Unite the keys."""
+        _check_rows(indptr, other_indptr)
+        a, b = keys(indices, indptr), keys(others, other_indptr)
+        union = np.union1d(a, b)
+        return (*_of_keys(union, len(indptr) - 1), places(a, union), places(b, union))
+
+
+class CommonPattern(PatternOp):
+    """Two patterns: their intersection, and where its entries are in each of them."""
+
+    places = 2
+
+    def pattern(self, indices: Any, indptr: Any, others: Any, other_indptr: Any) -> Any:
+        """Intersect the keys."""
+        _check_rows(indptr, other_indptr)
+        common, at_a, at_b = np.intersect1d(
+            keys(indices, indptr),
+            keys(others, other_indptr),
+            assume_unique=True,
+            return_indices=True,
+        )
+        return (*_of_keys(common, len(indptr) - 1), at_a, at_b)
+
+
+class ProductPattern(PatternOp):
+    """Two patterns by rows, columns of the first and rows of the second: that of the product.
+
+    The places are those of the left and right factor of each multiplication, and of the entry to
+    which their product is added (Gustavson, 1978, by rows).
+    """
+
+    places = 3
+
+    def pattern(
+        self, indices: Any, indptr: Any, others: Any, other_indptr: Any, columns: Any, rows: Any
+    ) -> Any:
+        """List all multiplications."""
+        if columns != rows:
+            msg = (
+                f"Columns of the first and rows of the second must agree, got {columns} and {rows}."
+            )
+            raise ShapeError(msg)
+        counts = np.diff(other_indptr)[indices]
+        left = np.repeat(np.arange(len(indices)), counts)
+        ends = np.cumsum(counts)
+        within = np.arange(len(left)) - np.repeat(ends - counts, counts)
+        right = np.repeat(other_indptr[indices], counts) + within
+        rows_of = np.repeat(np.arange(len(indptr) - 1, dtype="int64"), np.diff(indptr))
+        found, into = np.unique((rows_of[left] << 31) + others[right], return_inverse=True)
+        return (*_of_keys(found, len(indptr) - 1), left, right, into.ravel())
+
+
+def _check_rows(a: Any, b: Any) -> None:
+    if len(a) != len(b):
+        msg = f"Sparse matrices must have the same shape, got {len(a) - 1} and {len(b) - 1} rows."
+        raise ShapeError(msg)

@@ -1,0 +1,206 @@
+"""Sparse variables, with the operators and methods of SciPy's sparse arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import phintys.tensor as pt
+from phintys.graph.shared_variable import SharedVariable
+from phintys.graph.sharing import shared_constructor
+from phintys.graph.variable import Constant, Variable
+from phintys.sparse import operations
+from phintys.sparse.parts import parts
+from phintys.sparse.type import SparseType, sp, type_of
+
+
+class SparseVariable(Variable):
+    """A symbolic sparse matrix.
+
+    ``+``, ``-``, ``*`` and ``/`` are elementwise, ``@`` is the matrix product, as for SciPy's
+    sparse arrays. A sum with a dense matrix is dense; a product with one is sparse.
+
+    Examples
+    --------
+    >>> import phintys
+    >>> from phintys import sparse
+    >>> A = sparse.csr_matrix("A")
+    >>> f = phintys.function([A], (2 * A).sum())
+    >>> import scipy.sparse
+    >>> f(scipy.sparse.eye_array(3, format="csr"))
+    array(6.)
+    """
+
+    type: SparseType
+
+    # NumPy's arrays leave operators with a sparse variable to it.
+    __array_ufunc__ = None
+
+    @property
+    def dtype(self) -> str:
+        """The dtype of the elements."""
+        return self.type.dtype
+
+    @property
+    def format(self) -> str:
+        """``"csr"`` or ``"csc"``."""
+        return self.type.format
+
+    @property
+    def ndim(self) -> int:
+        """The rank, 2."""
+        return 2
+
+    @property
+    def shape(self) -> tuple[Any, Any]:
+        """Both sizes; ints where they are known."""
+        form = parts(self)
+        return form.size(0), form.size(1)
+
+    @property
+    def nnz(self) -> Any:
+        """The number of stored elements."""
+        return parts(self).data.shape[0]
+
+    @property
+    def elements(self) -> Any:
+        """The stored elements, a vector. (``data`` of a constant is its value.)"""
+        return parts(self).data
+
+    @property
+    def T(self) -> Any:
+        """The transpose."""
+        return operations.transpose(self)
+
+    def transpose(self) -> Any:
+        """Return the transpose."""
+        return operations.transpose(self)
+
+    def toarray(self) -> Any:
+        """Return a dense matrix."""
+        return operations.dense_from_sparse(self)
+
+    def tocsr(self) -> Any:
+        """Return the matrix in the format csr."""
+        return operations.to_format(self, "csr")
+
+    def tocsc(self) -> Any:
+        """Return the matrix in the format csc."""
+        return operations.to_format(self, "csc")
+
+    def astype(self, dtype: Any) -> Any:
+        """Return the matrix with elements of another dtype."""
+        return operations.cast(self, dtype)
+
+    def sum(self, axis: int | None = None) -> Any:
+        """Return the sum of all elements, or of those along an axis."""
+        return operations.sp_sum(self, axis)
+
+    def diagonal(self) -> Any:
+        """Return the main diagonal."""
+        return operations.diag(self)
+
+    def dot(self, other: Any) -> Any:
+        """Return the matrix product."""
+        return operations.dot(self, other)
+
+    def multiply(self, other: Any) -> Any:
+        """Return the elementwise product."""
+        return operations.mul(self, other)
+
+    def zeros_like(self, *_: Any) -> Any:
+        """Return zeros on the same pattern."""
+        return operations.structured(self, pt.zeros_like)
+
+    def __neg__(self) -> Any:
+        return operations.neg(self)
+
+    def __abs__(self) -> Any:
+        return operations.structured(self, pt.abs)
+
+    def __add__(self, other: Any) -> Any:
+        return operations.add(self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return operations.add(other, self)
+
+    def __sub__(self, other: Any) -> Any:
+        return operations.sub(self, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return operations.sub(other, self)
+
+    def __mul__(self, other: Any) -> Any:
+        return operations.mul(self, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return operations.mul(self, other)
+
+    def __truediv__(self, other: Any) -> Any:
+        return operations.mul(self, pt.true_div(1, other))
+
+    def __matmul__(self, other: Any) -> Any:
+        return operations.dot(self, other)
+
+    def __rmatmul__(self, other: Any) -> Any:
+        return operations.dot(other, self)
+
+
+class SparseConstant(Constant, SparseVariable):
+    """A sparse matrix that is known when a function is compiled."""
+
+
+class SparseSharedVariable(SharedVariable, SparseVariable):
+    """A sparse matrix that is kept between calls."""
+
+
+SparseType.variable_type = SparseVariable
+SparseType.constant_type = SparseConstant
+SparseType.shared_type = SparseSharedVariable
+
+
+def matrix(
+    format: str, name: str | None = None, dtype: Any = "floatX", shape: Any = (None, None)
+) -> Any:
+    """Return a sparse variable of a format, ``"csr"`` or ``"csc"``."""
+    return SparseType(format, dtype, shape)(name)
+
+
+def csr_matrix(name: str | None = None, dtype: Any = "floatX", shape: Any = (None, None)) -> Any:
+    """Return a sparse variable of the format csr.
+
+    Examples
+    --------
+    >>> from phintys import sparse
+    >>> sparse.csr_matrix("A", "float32", (None, 3)).type
+    SparseType(csr, float32, (None, 3))
+    """
+    return matrix("csr", name, dtype, shape)
+
+
+def csc_matrix(name: str | None = None, dtype: Any = "floatX", shape: Any = (None, None)) -> Any:
+    """Return a sparse variable of the format csc."""
+    return matrix("csc", name, dtype, shape)
+
+
+def shared(
+    value: Any,
+    name: str | None = None,
+    strict: bool = False,
+    allow_downcast: bool | None = None,
+    borrow: bool = False,
+) -> Any:
+    """Return a shared variable with a sparse value of SciPy.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> from phintys import sparse
+    >>> w = sparse.shared(scipy.sparse.eye_array(2, format="csr"), "w")
+    >>> w.sum().eval()
+    array(2.)
+    """
+    return type_of(value).make_shared(value, name, strict, allow_downcast, borrow)
+
+
+shared_constructor.register(sp.sparray, shared)
+shared_constructor.register(sp.spmatrix, shared)
