@@ -348,7 +348,8 @@ JAX_RULES: dict[str, str] = {
         AdvancedIncSubtensor AdvancedSubtensor IncSubtensor Nonzero RepeatIndex Subtensor
         """,
     "phintys.backends.jax.rules.linear_algebra": """
-        Cholesky CholeskyInverse Det Eigh Expm Inv QR SVD SlogDet Solve SolveTriangular
+        Cholesky CholeskyInverse Det Eigh Expm ExpmDerivative Inv LUFactor PermuteRows
+        PivotToPermutation QR SVD SlogDet Solve SolveTriangular
         """,
     "phintys.backends.jax.rules.loops": "OpFromGraph RowLoop Scan _CountSteps",
     "phintys.backends.jax.rules.products": """
@@ -358,8 +359,8 @@ JAX_RULES: dict[str, str] = {
         Advance FoldIn Jump Positions RandomBits SplitState StateOfWords StateWords
         """,
     "phintys.backends.jax.rules.reductions": """
-        ArgSortOp CumOp LinearRecurrence Reduce RunningExtreme SearchSorted SegmentReduce SortOp
-        _ArgExtreme
+        ArgExtremeAlong ArgPartitionOp ArgSortOp CumOp LinearRecurrence PartitionOp Reduce RowOrder
+        RunningArgExtreme RunningExtreme SearchSorted SegmentReduce SortOp _ArgExtreme
         """,
     "phintys.backends.jax.rules.shapes": """
         ARange Alloc AllocDiag AllocEmpty Assume CheckAndRaise DimShuffle ExtractDiag Fence

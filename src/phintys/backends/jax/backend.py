@@ -68,7 +68,7 @@ class JaxBackend:
         )
         raise ConfigError(msg)
 
-    def link(self, fgraph: FunctionGraph, *, profiler: Profiler | None = None) -> JaxProgram:  # noqa: ARG002 - the protocol's
+    def link(self, fgraph: FunctionGraph, *, profiler: Profiler | None = None) -> JaxProgram:
         """Return a program for a graph; it is compiled when it is first called."""
         library()
         program = import_module("phintys.backends.jax.program")

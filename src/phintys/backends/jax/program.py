@@ -128,7 +128,11 @@ class JaxProgram:
         return known
 
     def _size_on_host(
-        self, size: Variable, leaves: frozenset[int], known: dict[Variable, Any], inputs: Sequence[Any]
+        self,
+        size: Variable,
+        leaves: frozenset[int],
+        known: dict[Variable, Any],
+        inputs: Sequence[Any],
     ) -> Any:
         session = self._new_session()
         session.share_derived(self._derived)
@@ -222,7 +226,10 @@ class JaxProgram:
             if int(code):
                 node, make = program.session.failures[int(code) - 1]
                 error = make()
-                add_note(error, f"In an earlier call, while computing {node.op}\nmade at\n  {node.origin}")
+                add_note(
+                    error,
+                    f"In an earlier call, while computing {node.op}\nmade at\n  {node.origin}",
+                )
                 raise error
 
     def _raise_as_library(self, inputs: Sequence[Any], error: Exception) -> None:

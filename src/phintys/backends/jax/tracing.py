@@ -1,8 +1,8 @@
 """The walk through a graph that makes a function of JAX of it, inside of a trace of ``jax.jit``.
 
-A value is *known* or *traced*. Known ones are NumPy arrays: constants, sizes, and what nodes compute
-from known values alone, by their own ``perform``. So arithmetic of shapes keeps its meaning and does
-not reach the device. Traced ones are arrays of JAX, computed by the rule of a node's Op.
+A value is *known* or *traced*. Known ones are NumPy arrays: constants, sizes, and what nodes
+compute from known values alone, by their own ``perform``. So arithmetic of shapes keeps its meaning
+and does not reach the device. Traced ones are arrays of JAX, computed by the rule of a node's Op.
 
 Conditions on traced values become codes, which are numbers: 0 where all is well, else that of the
 failure in the :class:`Session`. They pass through loops and branches like other results.
@@ -389,7 +389,10 @@ def _output_shapes(trace: Trace, node: Apply, inputs: Sequence[Any]) -> list[tup
 
     def make() -> list[Variable]:
         given = [tuple(ShapeI(d)(v) for d in range(_rank(v))) for v in node.inputs]
-        from_sizes = node.op.infer_shape(None, node, given)
+        infer: Callable[..., Any] | None = getattr(node.op, "infer_shape", None)
+        if infer is None:
+            raise NeedsKnownError(node, "the shape of the result")
+        from_sizes = infer(None, node, given)
         return [size for shape in from_sizes for size in shape]
 
     sizes = trace.session.derived((node, "shape"), make)

@@ -35,8 +35,6 @@ from phintys.tensor.shapes import ShapeI
 from phintys.tensor.tiling import RepeatIndex
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from phintys.graph.apply import Apply
     from phintys.graph.variable import Variable
 
@@ -279,8 +277,8 @@ def advanced_inc_subtensor(op: Any, node: Apply, trace: Trace, x: Any, y: Any, *
         op._check_value(node, np.zeros(y.shape, y.dtype), wanted)
     y = y.astype(x.dtype)
     repeats = may_repeat(op.idx_list, node.inputs[2:])
-    if x.dtype == bool or (op.ignore_duplicates and repeats and not op.set_instead_of_inc):
-        raise NotConvertedError
+    if op.ignore_duplicates and repeats and not op.set_instead_of_inc:
+        raise NotConvertedError("increments of elements that may repeat, of which one counts")
     at = x.at[index]
     if not op.set_instead_of_inc:
         return at.add(y)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from numpy.linalg import LinAlgError
 
-from phintys.backends.jax.arrays import jnp, jsl, lax
-from phintys.backends.jax.tracing import NotConvertedError, Trace, converts
+from phintys.backends.jax.arrays import jax, jnp, jsl, lax
+from phintys.backends.jax.tracing import NotConvertedError, Trace, converts, perform
 from phintys.tensor.linear_algebra.cholesky import Cholesky
 from phintys.tensor.linear_algebra.cholesky_adjoint import CholeskyInverse
 from phintys.tensor.linear_algebra.determinants import Det, SlogDet
 from phintys.tensor.linear_algebra.eigen import Eigh
-from phintys.tensor.linear_algebra.powers import Expm
+from phintys.tensor.linear_algebra.lu import LUFactor, PermuteRows, PivotToPermutation
+from phintys.tensor.linear_algebra.powers import Expm, ExpmDerivative
 from phintys.tensor.linear_algebra.qr_op import QR
 from phintys.tensor.linear_algebra.singular_values import SVD
 from phintys.tensor.linear_algebra.solving import Inv, Solve
@@ -23,18 +25,38 @@ if TYPE_CHECKING:
     from phintys.graph.apply import Apply
 
 
-def _matrices(op: Any, node: Apply, inputs: Sequence[Any]) -> list[Any]:
-    """Return the inputs with one batch; sizes that do not fit raise the library's error."""
-    op._run_time_sizes(node, inputs)
-    batch = op._run_time_batch(node, inputs)
-    core, _ = op.dims()
-    found: list[Any] = []
-    for value, dims in zip(inputs, core, strict=True):
-        x = jnp.asarray(value)
-        if 0 in x.shape:
-            raise NotConvertedError("JAX has no decompositions of empty matrices")
-        found.append(jnp.broadcast_to(x, (*batch, *x.shape[x.ndim - len(dims) :])))
-    return found
+def of_matrices(rule: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a rule its inputs with one batch; sizes that do not fit raise the library's error.
+
+    Results for empty matrices do not depend on values, and JAX has no decompositions of them.
+    """
+
+    def checked(op: Any, node: Apply, trace: Trace, *inputs: Any) -> Any:
+        op._run_time_sizes(node, inputs)
+        batch = op._run_time_batch(node, inputs)
+        if any(0 in np.shape(value) for value in inputs):
+            return perform(node, [_harmless(value) for value in inputs])
+        core, _ = op.dims()
+        arrays = [jnp.asarray(value) for value in inputs]
+        return rule(
+            op,
+            node,
+            trace,
+            *(
+                jnp.broadcast_to(x, (*batch, *x.shape[x.ndim - len(dims) :]))
+                for x, dims in zip(arrays, core, strict=True)
+            ),
+        )
+
+    return checked
+
+
+def _harmless(value: Any) -> np.ndarray[Any, Any]:
+    """Return matrices of a shape that have all decompositions."""
+    shape = np.shape(value)
+    if len(shape) < 2:
+        return np.zeros(shape, value.dtype)
+    return np.broadcast_to(np.eye(*shape[-2:], dtype=value.dtype), shape)
 
 
 def _check(op: Any, node: Apply, trace: Trace, holds: Any, text: str) -> None:
@@ -48,11 +70,9 @@ def _check_finite(op: Any, node: Apply, trace: Trace, x: Any, text: str) -> None
 
 
 @converts(Cholesky)
+@of_matrices
 def cholesky(op: Any, node: Apply, trace: Trace, x: Any) -> Any:
     """Read the triangle that the Op reads."""
-    (x,) = _matrices(op, node, [x])
-    if not getattr(op, "lower", True):
-        raise NotConvertedError
     found = lax.linalg.cholesky(jnp.tril(x), symmetrize_input=False)
     _check_finite(op, node, trace, found, "the matrix is not positive definite")
     return found
@@ -71,9 +91,10 @@ def _triangular(a: Any, b: Any, *, lower: bool, unit: bool = False, adjoint: boo
 
 
 @converts(SolveTriangular)
+@of_matrices
 def solve_triangular(op: Any, node: Apply, trace: Trace, a: Any, b: Any) -> Any:
     """Zeros on the diagonal are failures."""
-    a, b = _of_result(node, _matrices(op, node, [a, b]))
+    a, b = _of_result(node, [a, b])
     found = _triangular(a, b, lower=op.lower, unit=op.unit_diagonal)
     if op.unit_diagonal:
         return found
@@ -83,9 +104,10 @@ def solve_triangular(op: Any, node: Apply, trace: Trace, a: Any, b: Any) -> Any:
 
 
 @converts(Solve)
+@of_matrices
 def solve(op: Any, node: Apply, trace: Trace, a: Any, b: Any) -> Any:
     """By the factors of a general or a positive definite matrix; others by the expansion."""
-    a, b = _of_result(node, _matrices(op, node, [a, b]))
+    a, b = _of_result(node, [a, b])
     if op.assume_a == "pos":
         factor = lax.linalg.cholesky(jnp.tril(a), symmetrize_input=False)
         half = _triangular(factor, b, lower=True)
@@ -109,68 +131,102 @@ def _of_result(node: Apply, matrices: Sequence[Any]) -> list[Any]:
 
 
 @converts(Expm)
+@of_matrices
 def expm(op: Any, node: Apply, trace: Trace, x: Any) -> Any:
-    """The exponential of a matrix."""
-    (x,) = _matrices(op, node, [x])
-    if x.ndim != 2:
-        raise NotConvertedError
+    """Exponentials, by Padé approximants (Higham, 2005)."""
     return jsl.expm(x)
 
 
+@converts(ExpmDerivative)
+@of_matrices
+def expm_derivative(op: Any, node: Apply, trace: Trace, x: Any, direction: Any) -> Any:
+    """The derivative of the approximant."""
+    return jax.jvp(jsl.expm, (x,), (direction,))[1]
+
+
 @converts(Inv)
+@of_matrices
 def inv(op: Any, node: Apply, trace: Trace, a: Any) -> Any:
     """The inverse, checked by the pivots."""
-    (a,) = _matrices(op, node, [a])
     found = jnp.linalg.inv(a)
     _check_finite(op, node, trace, found, "the matrix is singular")
     return found
 
 
 @converts(Det)
+@of_matrices
 def det(op: Any, node: Apply, trace: Trace, a: Any) -> Any:
     """The determinant."""
-    (a,) = _matrices(op, node, [a])
     return jnp.linalg.det(a)
 
 
 @converts(SlogDet)
+@of_matrices
 def slogdet(op: Any, node: Apply, trace: Trace, a: Any) -> list[Any]:
     """Sign and logarithm of the determinant."""
-    (a,) = _matrices(op, node, [a])
     return list(jnp.linalg.slogdet(a))
 
 
 @converts(Eigh)
+@of_matrices
 def eigh(op: Any, node: Apply, trace: Trace, a: Any) -> list[Any]:
     """Read the lower triangle."""
-    (a,) = _matrices(op, node, [a])
     values, vectors = jnp.linalg.eigh(a, UPLO="L", symmetrize_input=False)
     _check_finite(op, node, trace, values, "the matrix has no decomposition")
     return [values, vectors]
 
 
 @converts(QR)
+@of_matrices
 def qr(op: Any, node: Apply, trace: Trace, a: Any) -> list[Any]:
     """Orthogonal times triangular."""
-    (a,) = _matrices(op, node, [a])
     return list(jnp.linalg.qr(a, mode="complete" if op.full else "reduced"))
 
 
 @converts(SVD)
+@of_matrices
 def svd(op: Any, node: Apply, trace: Trace, a: Any) -> list[Any]:
     """Singular values and vectors."""
-    (a,) = _matrices(op, node, [a])
     found = list(jnp.linalg.svd(a, full_matrices=op.full_matrices))
     _check_finite(op, node, trace, found[1], "the matrix has no decomposition")
     return found
 
 
 @converts(CholeskyInverse)
+@of_matrices
 def cholesky_inverse(op: Any, node: Apply, trace: Trace, factor: Any) -> Any:
     """The inverse of a matrix by its factor; NaN where that is singular."""
-    (factor,) = _matrices(op, node, [factor])
     eye = jnp.broadcast_to(jnp.eye(factor.shape[-1], dtype=factor.dtype), factor.shape)
     half = _triangular(factor, eye, lower=True)
     found = jnp.tril(_triangular(factor, half, lower=True, adjoint=True))
     is_singular = jnp.any(jnp.diagonal(factor, 0, -2, -1) == 0, -1)[..., None, None]
     return jnp.where(is_singular, jnp.nan, found)
+
+
+@converts(LUFactor)
+@of_matrices
+def lu_factor(op: Any, node: Apply, trace: Trace, a: Any) -> list[Any]:
+    """The factors of a singular matrix are a result as well."""
+    factors, pivots, order = lax.linalg.lu(a)
+    return [factors, pivots.astype("int32"), order.astype("int64")]
+
+
+@converts(PivotToPermutation)
+@of_matrices
+def pivot_to_permutation(op: Any, node: Apply, trace: Trace, pivots: Any) -> Any:
+    """Exchanges as a permutation."""
+    size = pivots.shape[-1]
+    return lax.linalg.lu_pivots_to_permutation(pivots.astype("int32"), size).astype("int64")
+
+
+@converts(PermuteRows)
+@of_matrices
+def permute_rows(op: Any, node: Apply, trace: Trace, rows: Any, x: Any) -> Any:
+    """A gather of rows."""
+    size = x.shape[-2]
+    trace.check(
+        (rows >= -size) & (rows < size),
+        node,
+        lambda: IndexError(f"{op}: the number of a row is out of range"),
+    )
+    return jnp.take_along_axis(x, jnp.where(rows < 0, rows + size, rows)[..., None], -2)

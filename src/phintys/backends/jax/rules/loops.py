@@ -24,8 +24,6 @@ from phintys.graph.op import Op
 from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from phintys.graph.variable import Variable
 
 
@@ -80,9 +78,7 @@ class _Steps:
             (*window[1:], row.astype(window[0].dtype))
             for window, row in zip(windows, out.carried, strict=True)
         ]
-        after = [
-            new.astype(old.dtype) for new, old in zip(out.untraced, untraced, strict=True)
-        ]
+        after = [new.astype(old.dtype) for new, old in zip(out.untraced, untraced, strict=True)]
         return (moved, after, jnp.where(code != 0, code, wrong)), out
 
     def rows_at(self, number: Any) -> list[Any]:

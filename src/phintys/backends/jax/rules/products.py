@@ -40,11 +40,14 @@ def dot(op: Any, node: Apply, trace: Trace, x: Any, y: Any) -> Any:
         return jnp.dot(jnp.asarray(x).astype("int32"), jnp.asarray(y).astype("int32")) > 0
     x, x_is_flipped = _untransposed(node.inputs[0], x, trace)
     y, y_is_flipped = _untransposed(node.inputs[1], y, trace)
-    contracted = ((0 if x_is_flipped else x_rank - 1,), (1 if y_is_flipped else max(y_rank - 2, 0),))
+    contracted = (
+        (0 if x_is_flipped else x_rank - 1,),
+        (1 if y_is_flipped else max(y_rank - 2, 0),),
+    )
     return lax.dot_general(
         jnp.asarray(x),
         jnp.asarray(y),
-        (contracted, ((), ())),
+        (((x_axis,), (y_axis,)), ((), ())),
         precision=trace.session.precision,
         preferred_element_type=_dtype(node),
     )
@@ -139,15 +142,9 @@ def _convolved(op: Any, trace: Trace, images: Any, filters: Any, sizes: Sequence
     )
 
 
-def _require_floats(op: Any, x: Any) -> None:
-    if x.dtype.kind != "f" or op.ndim > 3:
-        raise NotConvertedError
-
-
 @converts(Conv)
 def conv(op: Any, node: Apply, trace: Trace, images: Any, filters: Any, *lengths: Any) -> Any:
     """Filters over images."""
-    _require_floats(op, images)
     op._shape([images.shape, filters.shape], [])  # raises for sizes that do not fit
     return _convolved(op, trace, jnp.asarray(images), jnp.asarray(filters), filters.shape[2:])
 
@@ -155,7 +152,6 @@ def conv(op: Any, node: Apply, trace: Trace, images: Any, filters: Any, *lengths
 @converts(ConvByImages)
 def conv_by_images(op: Any, node: Apply, trace: Trace, filters: Any, g: Any, *sizes: Any) -> Any:
     """The transpose of a convolution as a function of its images."""
-    _require_floats(op, g)
     lengths = trace.sizes(node, sizes)
     shape = tuple(int(n) for n in op._shape([filters.shape, g.shape], list(lengths)))
 
@@ -168,7 +164,6 @@ def conv_by_images(op: Any, node: Apply, trace: Trace, filters: Any, g: Any, *si
 @converts(ConvByFilters)
 def conv_by_filters(op: Any, node: Apply, trace: Trace, images: Any, g: Any, *sizes: Any) -> Any:
     """The transpose of a convolution as a function of its filters."""
-    _require_floats(op, g)
     lengths = trace.sizes(node, sizes)
     shape = tuple(int(n) for n in op._shape([images.shape, g.shape], list(lengths)))
 
@@ -206,6 +201,4 @@ def max_pool(op: Any, node: Apply, trace: Trace, x: Any) -> list[Any]:
             is_left = jnp.where(jnp.isnan(a), of_nan, jnp.where(jnp.isnan(b), False, is_left))
         return jnp.where(is_left, a, b), jnp.where(is_left, i, j)
 
-    return list(
-        lax.reduce_window((x, places), (lowest, outside), larger, window, strides, padding)
-    )
+    return list(lax.reduce_window((x, places), (lowest, outside), larger, window, strides, padding))

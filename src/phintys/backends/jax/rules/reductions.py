@@ -7,15 +7,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from phintys.backends.jax.arrays import jax, jnp, jsp, lax
-from phintys.backends.jax.tracing import MisfitError, NotConvertedError, Trace, converts
+from phintys.backends.jax.tracing import (
+    MisfitError,
+    NeedsKnownError,
+    NotConvertedError,
+    Trace,
+    converts,
+    is_known,
+)
 from phintys.tensor.cumulative import CumOp, LinearRecurrence
-from phintys.tensor.extremes import _ArgExtreme
+from phintys.tensor.extremes import ArgExtremeAlong, _ArgExtreme
+from phintys.tensor.partitioning import ArgPartitionOp, PartitionOp
 from phintys.tensor.reduce import Reduce
-from phintys.tensor.running_extremes import RunningExtreme
+from phintys.tensor.running_extremes import RunningArgExtreme, RunningExtreme
 from phintys.tensor.searching import SearchSorted
 from phintys.tensor.segments import SegmentReduce
 from phintys.tensor.softmaxes import LogSoftmax, LogSumExp, Softmax
-from phintys.tensor.sorting import ArgSortOp, SortOp
+from phintys.tensor.sorting import ArgSortOp, RowOrder, SortOp
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -145,6 +153,39 @@ def arg_extreme(op: Any, node: Apply, trace: Trace, x: Any) -> Any:
     return (jnp.argmax if op.which == "max" else jnp.argmin)(moved, -1).astype("int64")
 
 
+@converts(ArgExtremeAlong)
+def arg_extreme_along(op: Any, node: Apply, trace: Trace, x: Any, axis: Any) -> Any:
+    """The axis must be known."""
+    if not is_known(axis):
+        raise NeedsKnownError(node, "the axis", [node.inputs[1]])
+    number = int(axis)
+    if not -np.ndim(x) <= number < np.ndim(x) or not np.shape(x)[number]:
+        raise MisfitError(node)
+    return (jnp.argmax if op.which == "max" else jnp.argmin)(jnp.asarray(x), number).astype("int64")
+
+
+@converts(RunningArgExtreme)
+def running_arg_extreme(op: Any, node: Apply, trace: Trace, x: Any) -> Any:
+    """A scan of pairs of a value and its place; the first of equal ones stays, NaN above all."""
+    x = jnp.asarray(x)
+    is_beyond = jnp.greater if op.mode == "max" else jnp.less
+    places = jnp.broadcast_to(
+        jnp.expand_dims(
+            lax.iota("int64", x.shape[op.axis]), tuple(a for a in range(x.ndim) if a != op.axis)
+        ),
+        x.shape,
+    )
+
+    def later(first: Any, then: Any) -> Any:
+        (a, i), (b, j) = first, then
+        moves = is_beyond(b, a)
+        if x.dtype.kind == "f":
+            moves = (moves | jnp.isnan(b)) & ~jnp.isnan(a)
+        return jnp.where(moves, b, a), jnp.where(moves, j, i)
+
+    return lax.associative_scan(later, (x, places), axis=op.axis)[1] if x.size else places
+
+
 @converts(RunningExtreme)
 def running_extreme(op: Any, node: Apply, trace: Trace, x: Any) -> Any:
     """Running maxima and minima."""
@@ -156,8 +197,10 @@ def running_extreme(op: Any, node: Apply, trace: Trace, x: Any) -> Any:
 @converts(SearchSorted)
 def search_sorted(op: Any, node: Apply, trace: Trace, x: Any, v: Any, *sorter: Any) -> Any:
     """Places in a sorted vector."""
-    if x.dtype.kind == "c" or sorter:
-        raise NotConvertedError
+    if x.dtype.kind == "c":
+        raise NotConvertedError("JAX does not search for complex numbers")
+    if sorter:
+        x = jnp.asarray(x)[sorter[0]]
     return jnp.searchsorted(jnp.asarray(x), jnp.asarray(v), side=op.side).astype("int64")
 
 
@@ -182,14 +225,33 @@ def segment_reduce(op: Any, node: Apply, trace: Trace, data: Any, ids: Any, coun
 @converts(SortOp)
 def sort(op: Any, node: Apply, trace: Trace, x: Any) -> Any:
     """Sort along an axis."""
-    if x.dtype.kind == "c":
-        raise NotConvertedError
     return jnp.sort(x, op.axis)
 
 
 @converts(ArgSortOp)
 def arg_sort(op: Any, node: Apply, trace: Trace, x: Any) -> Any:
     """Positions of sorted elements; equal ones keep their order."""
-    if x.dtype.kind == "c" or op.kind not in ("stable", "mergesort"):
-        raise NotConvertedError
     return jnp.argsort(x, op.axis, stable=True).astype("int64")
+
+
+@converts(PartitionOp)
+def partition(op: Any, node: Apply, trace: Trace, x: Any) -> Any:
+    """A sort is a partition."""
+    op._check_places(np.broadcast_to(np.zeros((), x.dtype), np.shape(x)))
+    return jnp.sort(jnp.asarray(x), op.axis)
+
+
+@converts(ArgPartitionOp)
+def arg_partition(op: Any, node: Apply, trace: Trace, x: Any) -> Any:
+    """A sort is a partition."""
+    op._check_places(np.broadcast_to(np.zeros((), x.dtype), np.shape(x)))
+    return jnp.argsort(jnp.asarray(x), op.axis).astype("int64")
+
+
+@converts(RowOrder)
+def row_order(op: Any, node: Apply, trace: Trace, x: Any) -> Any:
+    """The last key comes first, here as in NumPy."""
+    rows, columns = np.shape(x)
+    if not columns:
+        return lax.iota("int64", rows)
+    return jnp.lexsort(jnp.asarray(x).T[::-1]).astype("int64")

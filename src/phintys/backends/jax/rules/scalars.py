@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from phintys.backends.jax.arrays import jax, jnp, jsp, lax
+from phintys.backends.jax.rules import special
 from phintys.backends.jax.rules.words import rejection, word_at
 from phintys.random.exact import steps
 from phintys.scalar.casting import Cast
@@ -25,102 +26,83 @@ if TYPE_CHECKING:
 
 Dtypes = Sequence[np.dtype[Any]]
 
-_LN2 = float(np.log(2.0))
-
-
-def _guarded(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """A division of integers gives 0 where NumPy's does."""
-
-    def divide(x: Any, y: Any) -> Any:
-        if x.dtype.kind in "iu":
-            return jnp.where(y == 0, 0, function(x, jnp.where(y == 0, 1, y)))
-        return function(x, y)
-
-    return divide
-
-
-def _sinc(x: Any) -> Any:
-    safe = jnp.where(x == 0, 1, np.pi * x)
-    return jnp.where(x == 0, 1, jnp.sin(safe) / safe)
-
-
-def _log1mexp(x: Any) -> Any:
-    """log(1 - exp(x)), in the form that is accurate for x (Maechler, 2012)."""
-    return jnp.where(x > -_LN2, jnp.log(-jnp.expm1(x)), jnp.log1p(-jnp.exp(x)))
-
-
-def _round_half_away(x: Any) -> Any:
-    below_half = np.nextafter(np.asarray(0.5, x.dtype), np.asarray(0, x.dtype))
-    return jnp.trunc(x + jnp.copysign(below_half, x))
-
-
-def _polygamma(n: Any, x: Any) -> Any:
-    whole = jnp.floor(n)
-    return jnp.where(n == whole, jsp.polygamma(whole.astype("int64"), x), jnp.nan)
-
-
-def _second(first: Any, second: Any) -> Any:
-    return jnp.broadcast_to(second, jnp.broadcast_shapes(first.shape, second.shape))
-
-
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "abs": jnp.abs,
     "and_": jnp.bitwise_and,
     "angle": jnp.angle,
     "beta": jsp.beta,
+    "beta_density": special.beta_density,
     "betainc": jsp.betainc,
+    "betaincc": lambda a, b, x: jsp.betainc(b, a, 1 - x),
     "betaln": jsp.betaln,
     "clip": lambda x, low, high: jnp.minimum(jnp.maximum(x, low), high),
     "complex": lax.complex,
     "complex_from_polar": lambda r, t: lax.complex(r * jnp.cos(t), r * jnp.sin(t)),
+    "cosine_integral": lambda x: jsp.sici(x)[1],
+    "dawsn": jsp.dawsn,
     "digamma": jsp.digamma,
     "entr": jsp.entr,
     "eq": jnp.equal,
     "erf": jsp.erf,
     "erfc": jsp.erfc,
+    "erfcinv": special.erfcinv,
+    "erfcx": jsp.erfcx,
     "erfinv": jsp.erfinv,
     "exp1": jsp.exp1,
+    "exp2_share": special.exp2_share,
+    "exp_of_product": special.exp_of_product,
+    "exp_share": special.exp_share,
     "expi": jsp.expi,
+    "expn": special.expn,
     "factorial": jsp.factorial,
-    "fmod": _guarded(jnp.fmod),
+    "fmod": special.whole_division(jnp.fmod),
+    "fresnel_cosine": lambda x: jsp.fresnel(x)[1],
+    "fresnel_sine": lambda x: jsp.fresnel(x)[0],
     "gamma": jsp.gamma,
+    "gamma_density": special.gamma_density,
     "gammainc": jsp.gammainc,
     "gammaincc": jsp.gammaincc,
     "gammaln": jsp.gammaln,
     "ge": jnp.greater_equal,
     "gt": jnp.greater,
+    "hyp1f1": jsp.hyp1f1,
+    "hyp2f1": jsp.hyp2f1,
     "i0": jsp.i0,
     "i0e": jsp.i0e,
     "i1": jsp.i1,
     "i1e": jsp.i1e,
     "identity": lambda x: x,
     "imag": jnp.imag,
-    "int_div": _guarded(jnp.floor_divide),
+    "int_div": special.whole_division(jnp.floor_divide),
     "invert": jnp.invert,
     "kl_div": jsp.kl_div,
     "le": jnp.less_equal,
-    "log1mexp": _log1mexp,
+    "log1mexp": special.log1mexp,
     "log_ndtr": jsp.log_ndtr,
     "log_sigmoid": jax.nn.log_sigmoid,
     "logit": jsp.logit,
     "lt": jnp.less,
-    "mod": _guarded(jnp.mod),
+    "mod": special.whole_division(jnp.mod),
     "ndtr": jsp.ndtr,
     "ndtri": jsp.ndtri,
     "ne": jnp.not_equal,
     "neg": jnp.negative,
     "or_": jnp.bitwise_or,
+    "owens_t": jsp.owens_t,
     "poch": jsp.poch,
-    "polygamma": _polygamma,
+    "polygamma": special.polygamma,
     "pow": jnp.power,
+    "pow_less_one": special.pow_less_one,
     "real": jnp.real,
     "rel_entr": jsp.rel_entr,
-    "round_half_away": _round_half_away,
-    "second": _second,
+    "round_half_away": special.round_half_away,
+    "second": special.second,
     "sigmoid": jax.nn.sigmoid,
     "sign": jnp.sign,
-    "sinc": _sinc,
+    "sine_integral": lambda x: jsp.sici(x)[0],
     "softplus": jax.nn.softplus,
+    "softsign": lambda x: x / (1 + jnp.abs(x)),
+    "spacing": special.spacing,
     "spence": jsp.spence,
     "sqr": jnp.square,
     "sub": jnp.subtract,
@@ -132,9 +114,6 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "xor": jnp.bitwise_xor,
     "zeta": jsp.zeta,
 }
-
-_WITHOUT: frozenset[str] = frozenset({"spacing"})
-"""Functions for which what JAX has under the name is not the same."""
 
 _CHAINED = frozenset(
     "maximum minimum logical_and logical_or and_ or_ xor fmax fmin".split()  # noqa: SIM905 - shorter
@@ -229,7 +208,7 @@ def _function_of(op: Any) -> Callable[..., Any] | None:
     if op.name in _FUNCTIONS:
         return _FUNCTIONS[op.name]
     ufunc = getattr(op, "ufunc", None)
-    if op.name in _WITHOUT or not isinstance(ufunc, np.ufunc):
+    if not isinstance(ufunc, np.ufunc):
         return None
     return getattr(jnp, ufunc.__name__, None) or getattr(jsp, ufunc.__name__, None)
 

@@ -1,0 +1,129 @@
+"""Scalar functions that JAX does not have as the library defines them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from phintys.backends.jax.arrays import jnp, jsp
+
+_LN2 = float(np.log(2.0))
+_SPLIT = 134217729.0
+_MOST = 700.0
+
+
+def whole_division(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """Return a division that gives 0 for integers divided by 0, as NumPy's does."""
+
+    def divide(x: Any, y: Any) -> Any:
+        if x.dtype.kind in "iu":
+            return jnp.where(y == 0, 0, function(x, jnp.where(y == 0, 1, y)))
+        return function(x, y)
+
+    return divide
+
+
+def log1mexp(x: Any) -> Any:
+    """Return log(1 - exp(x)), in the form that is accurate for x (Maechler, 2012)."""
+    return jnp.where(x > -_LN2, jnp.log(-jnp.expm1(x)), jnp.log1p(-jnp.exp(x)))
+
+
+def round_half_away(x: Any) -> Any:
+    """Round halves away from 0."""
+    below_half = np.nextafter(np.asarray(0.5, x.dtype), np.asarray(0, x.dtype))
+    return jnp.trunc(x + jnp.copysign(below_half, x))
+
+
+def polygamma(n: Any, x: Any) -> Any:
+    """Return a derivative of digamma, of a whole order."""
+    whole = jnp.floor(n)
+    return jnp.where(n == whole, jsp.polygamma(whole.astype("int64"), x), jnp.nan)
+
+
+def expn(n: Any, x: Any) -> Any:
+    """Return an exponential integral, of a whole order."""
+    whole = jnp.floor(n)
+    return jnp.where(n == whole, jsp.expn(whole, x), jnp.nan)
+
+
+def second(first: Any, then: Any) -> Any:
+    """Return the second argument in the shape of both."""
+    return jnp.broadcast_to(then, jnp.broadcast_shapes(first.shape, then.shape))
+
+
+def spacing(x: Any) -> Any:
+    """Return the distance to the next number away from 0."""
+    return jnp.nextafter(x, jnp.copysign(jnp.asarray(jnp.inf, x.dtype), x)) - x
+
+
+def erfcinv(x: Any) -> Any:
+    """Return the inverse of erfc, in the form that is accurate for x."""
+    return jnp.where(x > 0.5, jsp.erfinv(1 - x), -jsp.ndtri(x / 2) / np.sqrt(2).astype(x.dtype))
+
+
+def _wide(x: Any, y: Any) -> tuple[Any, Any, Any]:
+    """Return float64 arguments, and the dtype of the result."""
+    dtype = np.result_type(x.dtype, y.dtype)
+    return x.astype("float64"), y.astype("float64"), dtype
+
+
+def _share_by(power: Callable[[Any], Any], unit: float) -> Callable[[Any, Any], Any]:
+    def share(x: Any, y: Any) -> Any:
+        x, y, dtype = _wide(x, y)
+        difference = x - y
+        part = difference - x
+        error = (x - (difference - part)) - (y + part)  # exact: Knuth, 1969
+        error = unit * jnp.where(jnp.abs(error) < 1, error, 0)
+        is_below = difference < 0
+        small = power(-jnp.abs(difference)) * (1 + jnp.where(is_below, error, -error))
+        found = jnp.where(is_below, small, 1) / (1 + small)
+        found = jnp.where(jnp.isnan(difference), difference, found)
+        return jnp.where((x == -jnp.inf) & (y == -jnp.inf), 0, found).astype(dtype)
+
+    return share
+
+
+exp_share = _share_by(jnp.exp, 1.0)
+exp2_share = _share_by(jnp.exp2, _LN2)
+
+
+def _halves(x: Any) -> tuple[Any, Any]:
+    high = _SPLIT * x
+    high = high - (high - x)
+    return high, x - high
+
+
+def exp_of_product(x: Any, y: Any) -> Any:
+    """Return exp(x y) of the exact product (Dekker, 1971)."""
+    x, y, dtype = _wide(x, y)
+    product = x * y
+    (x_high, x_low), (y_high, y_low) = _halves(x), _halves(y)
+    error = ((x_high * y_high - product) + x_high * y_low + x_low * y_high) + x_low * y_low
+    is_known = (jnp.abs(product) < _MOST) & jnp.isfinite(error)
+    return (jnp.exp(product) * (1 + jnp.where(is_known, error, 0))).astype(dtype)
+
+
+def pow_less_one(x: Any, y: Any) -> Any:
+    """Return x**(y - 1) of the exact difference."""
+    x, y, dtype = _wide(x, y)
+    power = y - 1
+    part = power - y
+    change = ((y - (power - part)) - (1 + part)) * jnp.log(jnp.abs(x))
+    scale = 1 + jnp.where(jnp.abs(change) < 1, change, 0)
+    return (jnp.power(x, power) * scale).astype(dtype)
+
+
+def gamma_density(a: Any, x: Any) -> Any:
+    """Return x**(a - 1) exp(-x) / gamma(a)."""
+    a, x, dtype = _wide(a, x)
+    inside = jnp.exp(jsp.xlogy(a - 1, x) - x - jsp.gammaln(a))
+    return jnp.where((a < 0) | (x < 0), jnp.nan, jnp.where(x == jnp.inf, 0, inside)).astype(dtype)
+
+
+def beta_density(a: Any, b: Any, x: Any) -> Any:
+    """Return x**(a - 1) (1 - x)**(b - 1) / beta(a, b)."""
+    exponent = jsp.xlogy(a - 1, x) + jsp.xlog1py(b - 1, -x) - jsp.betaln(a, b)
+    is_inside = (a > 0) & (b > 0) & (x >= 0) & (x <= 1)
+    return jnp.where(is_inside, jnp.exp(exponent), jnp.nan)
