@@ -16,7 +16,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo check durations test export-tests test-all test-seeds test-optimized test-lowest test-wheel stress \
-        reference pytensor-tests bridge-tests browser-tests bridge-page array-api fuzz quality debug lint stubs index docs distributions \
+        reference pytensor-tests bridge-tests browser-tests jax-tests bridge-page array-api fuzz quality debug lint stubs index docs distributions \
         types bench peers clean
 
 help: ## show this list
@@ -115,6 +115,9 @@ pytensor-tests: $(READY) ## run the tests published with PyTensor and Aesara (do
 
 bridge-tests: .venv-bridge/.ready ## run the tests of the bridge for PyTensor (installs it first)
 	.venv-bridge/bin/python -m pytest tests/bridge tests/tools/test_bridge_ops.py
+
+jax-tests: $(READY) ## run all records of Ops in mode jax (a few minutes)
+	$(BIN)/python -m pytest $(PYTEST) -m 'stress or not stress' tests/backends/jax
 
 browser-tests: $(READY) ## run the tests of pages of graphs in a browser (installs Chromium where it may)
 	@command -v chromedriver >/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null && \

@@ -41,7 +41,7 @@ def _default_mode():
 WITH_DOCSTRINGS = {"debugging.md"}
 
 
-WITH_JAX = {"from_jax.md"}
+WITH_JAX = {"accelerators.md", "from_jax.md"}
 
 
 def marks(page):

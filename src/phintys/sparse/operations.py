@@ -57,7 +57,8 @@ def from_parts(data: Any, indices: Any, indptr: Any, shape: Any, format: str = "
     ----------
     data, indices, indptr
         Vectors, which may be constants: then the pattern is known when a function is compiled.
-        Within a row (a column, for csc), indices grow.
+        Within a row (a column, for csc), indices grow, and all are below 2**31. A pattern that is
+        an argument of a function is taken as it is: only matrices of SciPy are checked.
     shape
         Two sizes, or a vector of two integers.
     format

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING
 
-from phintys._base.errors import ConfigError
+from phintys._base.late import LateModule
 from phintys._base.records import record
 from phintys.backends.base import register_backend
+from phintys.backends.jax.options import JaxOptions
 from phintys.backends.jax.requirement import library
 
 if TYPE_CHECKING:
-    from phintys.backends.jax.program import JaxProgram
+    from phintys.backends.jax import program
     from phintys.backends.measurements import Profiler
     from phintys.graph.fgraph import FunctionGraph
-
-Checks = Literal["now", "later", False]
+else:
+    program = LateModule("phintys.backends.jax.program")
 
 
 @record(frozen=True)
-class JaxBackend:
+class JaxBackend(JaxOptions):
     """Run graphs as programs of JAX, on one device.
 
     The parameters are those of :func:`phintys.jax.mode`.
@@ -31,47 +31,16 @@ class JaxBackend:
     'jax'
     """
 
-    device: Any = None
-    checks: Checks = "now"
-    results: Literal["numpy", "device"] = "numpy"
-    matmul: str = "highest"
-    host: Literal["allow", "refuse"] = "allow"
-
     @property
     def name(self) -> str:
         """Return ``"jax"``."""
         return "jax"
 
-    def find_device(self) -> Any:
-        """Return the device of JAX on which programs run, ``None`` for JAX's default.
-
-        Raises
-        ------
-        ConfigError
-            There is no such device.
-        """
-        if not isinstance(self.device, str):
-            return self.device
-        kind, _, number = self.device.partition(":")
-        try:
-            found = library().devices(kind)
-        except RuntimeError:
-            found = []
-        if number.isdigit() and int(number) < len(found):
-            return found[int(number)]
-        if not number and found:
-            return found[0]
-        here = ", ".join(f"{d.platform}:{d.id}" for d in library().devices())
-        msg = (
-            f"phintys.jax.mode(device={self.device!r}): JAX finds no such device here, only "
-            f"{here}. Name one of these, or leave device=None for the first."
-        )
-        raise ConfigError(msg)
-
-    def link(self, fgraph: FunctionGraph, *, profiler: Profiler | None = None) -> JaxProgram:
+    def link(
+        self, fgraph: FunctionGraph, *, profiler: Profiler | None = None
+    ) -> program.JaxProgram:
         """Return a program for a graph; it is compiled when it is first called."""
         library()
-        program = import_module("phintys.backends.jax.program")
         return program.JaxProgram(fgraph, self)
 
 

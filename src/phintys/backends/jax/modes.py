@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from phintys._base.errors import ConfigError
-from phintys.backends.jax.backend import Checks, JaxBackend
+from phintys.backends.jax.backend import JaxBackend
+from phintys.backends.jax.options import Checks
 from phintys.compile.mode import Mode, register_mode
 from phintys.passes.pipelines import PIPELINES
 

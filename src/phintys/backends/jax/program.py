@@ -26,7 +26,7 @@ from phintys.graph.variable import Constant
 from phintys.tensor.shapes import Shape, ShapeI
 
 if TYPE_CHECKING:
-    from phintys.backends.jax.backend import JaxBackend
+    from phintys.backends.jax.options import JaxOptions
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.variable import Variable
 
@@ -75,7 +75,7 @@ class Prelude:
 class JaxProgram:
     """A graph as programs of JAX."""
 
-    def __init__(self, fgraph: FunctionGraph, options: JaxBackend) -> None:
+    def __init__(self, fgraph: FunctionGraph, options: JaxOptions) -> None:
         self.fgraph = fgraph
         self.options = options
         self.inputs = list(fgraph.inputs)
@@ -256,10 +256,14 @@ class JaxProgram:
         options = self.options
         device = self._device or jax.devices()[0]
         lines = [
-            f"A program of JAX on {device}: checks={options.checks!r}, results="
-            f"{options.results!r}, matmul={options.matmul!r}, host={options.host!r}.",
-            f"{len(self._programs)} programs are compiled, of at most {MOST_SPECIALISED}, by "
-            f"{self.traces} traces.",
+            (
+                f"A program of JAX on {device}: checks={options.checks!r}, results="
+                f"{options.results!r}, matmul={options.matmul!r}, host={options.host!r}."
+            ),
+            (
+                f"{len(self._programs)} programs are compiled, of at most {MOST_SPECIALISED}, by "
+                f"{self.traces} traces."
+            ),
         ]
         if not self.traces:
             lines.append("It is compiled by its first call, for the shapes of its arguments.")

@@ -196,7 +196,7 @@ def _selected(x: Any, index: tuple[Any, ...]) -> tuple[int, ...]:
 
 @converts(IncSubtensor)
 def inc_subtensor(op: Any, node: Apply, trace: Trace, x: Any, y: Any, *values: Any) -> Any:
-    """An update of a box is no scatter, which XLA would run element by element."""
+    """Update a box as a whole: XLA would run a scatter element by element."""
     x = jnp.asarray(x)
     index = _read(op, node, trace, x, values)
     box = None if x.dtype == bool else _box(index, x.shape)

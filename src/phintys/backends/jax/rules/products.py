@@ -47,7 +47,7 @@ def dot(op: Any, node: Apply, trace: Trace, x: Any, y: Any) -> Any:
     return lax.dot_general(
         jnp.asarray(x),
         jnp.asarray(y),
-        (((x_axis,), (y_axis,)), ((), ())),
+        (contracted, ((), ())),
         precision=trace.session.precision,
         preferred_element_type=_dtype(node),
     )

@@ -36,8 +36,8 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "betaincc": lambda a, b, x: jsp.betainc(b, a, 1 - x),
     "betaln": jsp.betaln,
     "clip": lambda x, low, high: jnp.minimum(jnp.maximum(x, low), high),
-    "complex": lax.complex,
-    "complex_from_polar": lambda r, t: lax.complex(r * jnp.cos(t), r * jnp.sin(t)),
+    "complex": lambda x, y: lax.complex(*_as_parts(x, y)),
+    "complex_from_polar": lambda r, t: _from_polar(*_as_parts(r, t)),
     "cosine_integral": lambda x: jsp.sici(x)[1],
     "dawsn": jsp.dawsn,
     "digamma": jsp.digamma,
@@ -124,6 +124,16 @@ _UNCAST = {"switch": (0,), "second": (0,), "clip": ()}
 """The first arguments keep their dtype, the others have that of the result."""
 
 _OF_COMPLEX = {"real", "imag", "angle", "complex", "complex_from_polar"}
+
+
+def _as_parts(*values: Any) -> list[Any]:
+    """Return the parts of complex numbers as floats of one dtype: float64 but for float32 alone."""
+    is_single = all(value.dtype == np.float32 for value in values)
+    return [value.astype("float32" if is_single else "float64") for value in values]
+
+
+def _from_polar(r: Any, t: Any) -> Any:
+    return lax.complex(r * jnp.cos(t), r * jnp.sin(t))
 
 
 def apply_scalar(
