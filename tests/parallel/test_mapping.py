@@ -158,10 +158,11 @@ def test_threads_run_side_by_side():
 
 
 class Stubborn(Exception):
-    """Cannot be loaded from a pickle."""
+    """Cannot be pickled, whatever other libraries register for exceptions."""
 
     def __init__(self, one, two):
         super().__init__(f"{one} {two}")
+        self.lock = threading.Lock()
 
 
 def test_an_error_shows_the_task_its_inputs_and_the_users_line(where):

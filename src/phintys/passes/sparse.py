@@ -13,7 +13,12 @@ if TYPE_CHECKING:
     from phintys.graph.variable import Variable
 
 
-@node_rewriter([Parts])
+@node_rewriter(
+    [Parts],
+    examples=[
+        "phintys.sparse.parts.Parts()(phintys.sparse.from_parts(x, [0, 1, 2], [0, 3], (1, 3)))[0]",
+    ],
+)
 def parts_of_parts(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """Parts(FromParts(x)) -> x"""
     inner = node.inputs[0].owner
