@@ -68,6 +68,7 @@ FACADES: dict[str, dict[str, str]] = {
     "phintys.backends.jax": {
         "phintys.backends.jax.from_jax": "from_jax",
         "phintys.backends.jax.modes": "mode",
+        "phintys.backends.jax.to_jax": "to_jax",
     },
     "phintys.backends.reference": {
         "phintys.backends.reference.backend": "ReferenceBackend",
@@ -344,6 +345,7 @@ INTEGER_FUNCTIONS: dict[str, str] = {
 
 JAX_RULES: dict[str, str] = {
     "phintys.backends.jax.rules.elemwise": "Elemwise",
+    "phintys.backends.jax.rules.functions": "JaxOp",
     "phintys.backends.jax.rules.indexing": """
         AdvancedIncSubtensor AdvancedSubtensor IncSubtensor Nonzero RepeatIndex Subtensor
         """,

@@ -1,7 +1,7 @@
 """Programs of the JAX backend.
 
-A program is compiled for the shapes of its inputs, by ``jax.jit``, and for each value of the sizes
-that depend on values of inputs. These are computed first: on the host if they follow from small
+A program is compiled for the shapes of its inputs and for each value of the sizes that depend on
+values of inputs. These are computed first: on the host if they follow from small
 integers, else by small programs of their own. At most :data:`MOST_SPECIALISED` main programs are
 kept, those that were used last.
 """
@@ -9,7 +9,8 @@ kept, those that were used last.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,7 @@ from phintys._base.errors import add_note
 from phintys._base.records import record
 from phintys.backends.jax.arrays import jax, jnp
 from phintys.backends.jax.requirement import with_64_bits
-from phintys.backends.jax.tracing import NeedsKnownError, Session, Trace
+from phintys.backends.jax.tracing import HostRefusedError, NeedsKnownError, Session, Trace
 from phintys.backends.reference.vm import VM
 from phintys.graph.traversal import graph_inputs
 from phintys.graph.variable import Constant
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 
 MOST_SPECIALISED = 64
 """The most programs that are kept for values of sizes."""
+
+_SHOWN = ("checks", "results", "matmul", "host")
 
 _MOST_TRIES = 200
 """The most sizes of sizes that are looked for before a graph is refused."""
@@ -81,6 +84,7 @@ class JaxProgram:
         self.inputs = list(fgraph.inputs)
         self.outputs = list(fgraph.outputs)
         self.traces = 0
+        self.repeated = 0
         self._device = options.find_device()
         self._preludes: list[Prelude] = []
         self._programs: OrderedDict[Any, Specialised] = OrderedDict()
@@ -182,14 +186,33 @@ class JaxProgram:
             except Exception as error:
                 self._raise_as_library(inputs, error)
                 raise
-            checks = self.options.checks
-            if checks == "now" and program.session.failures and int(code):
-                self._raise_failure(program, int(code), inputs)
-            elif checks == "later" and program.session.failures:
-                self._late.append((code, program))
+            if self._has_failed(results, code, program):
+                results = self._repeated(inputs, int(code), program)
             if self.options.results == "device":
                 return results
             return [np.array(result) for result in results]
+
+    def _has_failed(self, results: Sequence[Any], code: Any, program: Specialised) -> bool:
+        """Return whether a check has failed; this waits for the device, unless checks are late."""
+        session = program.session
+        if self.options.checks == "later":
+            self._late.append((code, program))
+            return False
+        if session.hosted:
+            jax.block_until_ready(results)
+        is_wrong = bool(session.failures) and int(code) != 0
+        return is_wrong or bool(session.take_host_errors())
+
+    def _repeated(self, inputs: Sequence[Any], code: int, program: Specialised) -> list[Any]:
+        """Compute by the reference backend, which raises the library's own error.
+
+        That names values and the user's line, also in nested graphs. Without an error, rounding has
+        made the difference, and the results are the ones that the library defines.
+        """
+        self.repeated += 1
+        with _noting(program, code):
+            found = VM(self.fgraph)([np.array(value) for value in inputs])
+        return [jnp.asarray(value) for value in found]
 
     def _on_device(self) -> Any:
         return jax.default_device(self._device)
@@ -198,13 +221,13 @@ class JaxProgram:
         while True:
             try:
                 known = self._sizes(inputs)
-                key = _key(known)
+                key = (*map(np.shape, inputs), _key(known))
                 program = self._programs.get(key)
                 if program is None:
                     program = self._programs[key] = self._specialised(self.outputs, known)
                     if len(self._programs) > MOST_SPECIALISED:
                         self._programs.popitem(last=False)
-                elif self._preludes:
+                else:
                     self._programs.move_to_end(key)
                 results, code = program.call(*inputs)
             except NeedsKnownError as needed:
@@ -212,32 +235,24 @@ class JaxProgram:
             else:
                 return results, code, program
 
-    def _raise_failure(self, program: Specialised, code: int, inputs: Sequence[Any]) -> None:
-        node, make = program.session.failures[code - 1]
-        error = make()
-        add_note(error, f"While computing {node.op}\nmade at\n  {node.origin}")
-        self._raise_as_library(inputs, error)
-        raise error
-
     def _raise_late(self) -> None:
         """Raise the failure of an earlier call, whose inputs are gone."""
         late, self._late = self._late, []
         for code, program in late:
-            if int(code):
-                node, make = program.session.failures[int(code) - 1]
+            session = program.session
+            if session.failures and int(code):
+                node, make = session.failures[int(code) - 1]
                 error = make()
                 add_note(
-                    error,
-                    f"In an earlier call, while computing {node.op}\nmade at\n  {node.origin}",
+                    error, f"In an earlier call, computing {node.op}, made at\n  {node.origin}"
                 )
                 raise error
+            if found := session.take_host_errors():
+                raise found[0]
 
     def _raise_as_library(self, inputs: Sequence[Any], error: Exception) -> None:
-        """Raise the error that the reference backend raises for the same inputs, if it does.
-
-        It names the values and the user's line as all errors do, also those of nested graphs.
-        """
-        if isinstance(error, NeedsKnownError) or hasattr(error, "node"):
+        """Raise the error of the reference backend instead of one of a trace, if it has one."""
+        if isinstance(error, NeedsKnownError | HostRefusedError):
             return
         try:
             VM(self.fgraph)([np.array(value) for value in inputs])
@@ -255,25 +270,21 @@ class JaxProgram:
         """Return a description: devices, sizes that are computed first, what runs on the host."""
         options = self.options
         device = self._device or jax.devices()[0]
-        lines = [
-            (
-                f"A program of JAX on {device}: checks={options.checks!r}, results="
-                f"{options.results!r}, matmul={options.matmul!r}, host={options.host!r}."
-            ),
-            (
-                f"{len(self._programs)} programs are compiled, of at most {MOST_SPECIALISED}, by "
-                f"{self.traces} traces."
-            ),
-        ]
+        chosen = ", ".join(f"{name}={getattr(options, name)!r}" for name in _SHOWN)
+        compiled = f"{len(self._programs)} programs are compiled, of at most {MOST_SPECIALISED}"
+        traces = f"by {self.traces} traces"
+        lines = [f"A program of JAX on {device}: {chosen}.", f"{compiled}, {traces}."]
         if not self.traces:
             lines.append("It is compiled by its first call, for the shapes of its arguments.")
         for prelude in self._preludes:
             where = "device" if prelude.leaves is None else "host"
             lines.append(f"  computed first, on the {where}: {prelude.size}")
+        if self.repeated:
+            lines.append(f"{self.repeated} calls were repeated by the reference backend.")
         for key, program in list(self._programs.items())[-1:]:
             session = program.session
-            if self._preludes:
-                lines.append(f"The last one is for the sizes {[int(n) for n in _sizes_of(key)]}.")
+            sizes = f", and the sizes {key[-1]}" if self._preludes else ""
+            lines.append(f"The last one is for the shapes {key[:-1]}{sizes}.")
             lines.append(f"{len(session.failures)} checks of values.")
             for name, (count, reason) in session.hosted.items():
                 lines.append(f"  {count} callbacks to the host: {name}, since {reason}")
@@ -282,12 +293,24 @@ class JaxProgram:
         return "\n".join(lines)
 
 
-def _key(known: dict[Variable, Any]) -> tuple[bytes, ...]:
-    return tuple(value.astype("int64").tobytes() for value in known.values())
+def _key(known: dict[Variable, Any]) -> tuple[Any, ...]:
+    return tuple(
+        value.tolist() if value.ndim == 0 else (*value.ravel().tolist(),)
+        for value in known.values()
+    )
 
 
-def _sizes_of(key: tuple[bytes, ...]) -> list[Any]:
-    return [number for part in key for number in np.frombuffer(part, "int64")]
+@contextmanager
+def _noting(program: Specialised, code: int) -> Iterator[None]:
+    """Add the node whose check has failed to an error that does not name it."""
+    try:
+        yield
+    except Exception as error:
+        failures = program.session.failures
+        if code and failures and not hasattr(error, "__notes__"):
+            node, _ = failures[code - 1]
+            add_note(error, f"While computing {node.op}, made at\n  {node.origin}")
+        raise
 
 
 def _is_small(variable: Variable) -> bool:

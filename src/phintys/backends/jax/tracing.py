@@ -11,6 +11,7 @@ failure in the :class:`Session`. They pass through loops and branches like other
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -18,7 +19,10 @@ import numpy as np
 from phintys._base import index
 from phintys._base.errors import PhintysError
 from phintys.backends.jax.arrays import jax, jnp
+from phintys.backends.reference.vm import VM
 from phintys.graph.choosing import Choosing
+from phintys.graph.fgraph import FunctionGraph
+from phintys.graph.op import Op
 from phintys.graph.rules import OpRules
 from phintys.graph.traversal import io_toposort
 from phintys.graph.variable import Constant
@@ -26,7 +30,6 @@ from phintys.tensor.shapes import ShapeI
 
 if TYPE_CHECKING:
     from phintys.graph.apply import Apply
-    from phintys.graph.op import Op
     from phintys.graph.variable import Variable
 
     Env = dict[Variable, Any]
@@ -99,6 +102,7 @@ class Session:
         self.hosted: dict[str, tuple[int, str]] = {}
         self.expanded: dict[str, int] = {}
         self._derived: dict[Hashable, Any] = {}
+        self._host_errors: list[Exception] = []
 
     def start(self) -> None:
         """Forget what the last trace has found."""
@@ -133,6 +137,15 @@ class Session:
             raise HostRefusedError(msg)
         count, _ = self.hosted.get(name, (0, ""))
         self.hosted[name] = (count + 1, reason)
+
+    def add_host_error(self, error: Exception) -> None:
+        """Keep the error of a callback, which must not raise it on a thread of the device."""
+        self._host_errors.append(error)
+
+    def take_host_errors(self) -> list[Exception]:
+        """Return the errors of callbacks since the last time."""
+        found, self._host_errors = self._host_errors, []
+        return found
 
 
 class Trace:
@@ -324,7 +337,10 @@ def _is_folded(node: Apply, inputs: Sequence[Any]) -> bool:
         return False
     if not node.inputs or sum(np.size(value) for value in inputs) > _MOST_FOLDED:
         return False
-    return not getattr(RULES.find(type(node.op)), "makes_large", False)
+    rule = RULES.find(type(node.op))
+    if rule is None and type(node.op).do_constant_folding is not Op.do_constant_folding:
+        return False  # an Op of a user, which may do something else in each call
+    return not getattr(rule, "makes_large", False)
 
 
 def makes_large(rule: Callable[..., _Result]) -> Callable[..., _Result]:
@@ -363,15 +379,26 @@ def _scope_of(node: Apply) -> str:
 
 
 def host_call(trace: Trace, node: Apply, inputs: Sequence[Any], reason: str) -> list[Any]:
-    """Run ``perform`` of a node on the host, in a callback."""
+    """Run a node on the host by the reference backend, in a callback."""
+    session = trace.session
     trace.session.use_host(_host_name(node.op), node, reason)
     shapes = _output_shapes(trace, node, inputs)
     types = [output.type for output in node.outputs]
     dtypes = [np.dtype(t.dtype) for t in types]  # pyright: ignore[reportAttributeAccessIssue]
     specs = [jax.ShapeDtypeStruct(s, d) for s, d in zip(shapes, dtypes, strict=True)]
 
+    alone = node.clone_with_new_inputs([variable.type() for variable in node.inputs])
+    machine = VM(FunctionGraph(list(alone.inputs), list(alone.outputs), clone=False))
+
+    lock = Lock()  # JAX may run callbacks on several threads
+
     def on_host(*values: Any) -> tuple[Any, ...]:
-        results = perform(node, [np.array(value) for value in values])
+        try:
+            with lock:
+                results = machine([np.array(value) for value in values])
+        except Exception as error:  # noqa: BLE001 - it is raised when the call returns
+            session.add_host_error(error)
+            return tuple(np.zeros(spec.shape, spec.dtype) for spec in specs)
         return tuple(np.asarray(r, d) for r, d in zip(results, dtypes, strict=True))
 
     return list(jax.pure_callback(on_host, tuple(specs), *inputs, vmap_method="sequential"))

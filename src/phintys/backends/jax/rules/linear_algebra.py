@@ -148,9 +148,10 @@ def expm_derivative(op: Any, node: Apply, trace: Trace, x: Any, direction: Any) 
 @of_matrices
 def inv(op: Any, node: Apply, trace: Trace, a: Any) -> Any:
     """The inverse, checked by the pivots."""
-    found = jnp.linalg.inv(a)
-    _check_finite(op, node, trace, found, "the matrix is singular")
-    return found
+    factors, _, _ = lax.linalg.lu(a)
+    is_singular = jnp.diagonal(factors, 0, -2, -1) == 0
+    _check(op, node, trace, ~is_singular, "the matrix is singular")
+    return jnp.where(jnp.any(is_singular, -1)[..., None, None], jnp.nan, jnp.linalg.inv(a))
 
 
 @converts(Det)

@@ -33,7 +33,6 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "beta": jsp.beta,
     "beta_density": special.beta_density,
     "betainc": jsp.betainc,
-    "betaincc": lambda a, b, x: jsp.betainc(b, a, 1 - x),
     "betaln": jsp.betaln,
     "clip": lambda x, low, high: jnp.minimum(jnp.maximum(x, low), high),
     "complex": lambda x, y: lax.complex(*_as_parts(x, y)),
@@ -120,6 +119,13 @@ _UNCAST = {"switch": (0,), "second": (0,), "clip": ()}
 """The first arguments keep their dtype, the others have that of the result."""
 
 _OF_COMPLEX = {"real", "imag", "angle", "complex", "complex_from_polar"}
+
+
+def is_converted(op: Any) -> bool:
+    """Return whether a function of the table runs on the device."""
+    if isinstance(op, Cast) or op.name in {"add", "mul", *_UNCAST}:
+        return True
+    return _function_of(op) is not None or getattr(op, "expansion", None) is not None
 
 
 def _as_parts(*values: Any) -> list[Any]:

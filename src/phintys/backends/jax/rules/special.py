@@ -42,12 +42,6 @@ def polygamma(n: Any, x: Any) -> Any:
     return jnp.where(n == whole, jsp.polygamma(whole.astype("int64"), x), jnp.nan)
 
 
-def expn(n: Any, x: Any) -> Any:
-    """Return an exponential integral, of a whole order."""
-    whole = jnp.floor(n)
-    return jnp.where(n == whole, jsp.expn(whole, x), jnp.nan)
-
-
 def second(first: Any, then: Any) -> Any:
     """Return the second argument in the shape of both."""
     return jnp.broadcast_to(then, jnp.broadcast_shapes(first.shape, then.shape))

@@ -1,0 +1,53 @@
+"""What runs on the host in mode jax: lists that rules may only make shorter."""
+
+import pytest
+
+import phintys
+from phintys.graph import Op
+from phintys.scalar import SCALAR_OPS
+from phintys.scalar.op import ScalarOp
+from phintys.tensor.batching.blockwise import Blockwise
+from tests.records.conftest import FAMILIES
+
+pytest.importorskip("jax", reason="needs jax")
+
+from phintys.backends.jax.rules import scalars
+from phintys.backends.jax.tracing import RULES
+
+OPS = """
+    Breakpoint CholeskyUpdate ContinuousRiccati DiscreteRiccati Eig Eigvals Logm PackedQR PivotedQR
+    QZ QuasiTriangularSylvester Schur SolveBanded SolveToeplitz SolveTridiagonalLU Sqrtm
+    TridiagonalLU
+"""
+FUNCTIONS = """
+    betainc_by_a betainc_by_b betaincc betainccinv betaincinv binom expn gammainccinv gammaincinv
+    hyp1f1 hyp1f1_by_a hyp1f1_by_b hyp2f1 hyp2f1_by_a hyp2f1_by_c iv ive j0 j1 jv kv kve
+    log_gamma_slope ndtri_exp owens_t yv
+"""
+
+
+def test_the_ops_without_a_rule_are_those_that_are_known():
+    records = [record for module in FAMILIES.values() for record in module.RECORDS]
+    classes = {op if isinstance(op, type) else type(op) for r in records for op in r.ops}
+    ops = {
+        cls
+        for cls in classes
+        if issubclass(cls, Op) and not issubclass(cls, ScalarOp) and not cls.is_copy
+    } - {Blockwise}
+    RULES.load()
+    without = {c.__name__ for c in ops if RULES.find(c) is None and not hasattr(c, "expanded")}
+    assert without == set(OPS.split())
+
+
+def test_the_functions_without_a_rule_are_those_that_are_known():
+    functions = SCALAR_OPS.values() if isinstance(SCALAR_OPS, dict) else SCALAR_OPS
+    found = {f.name for f in functions if not scalars.is_converted(f)}
+    assert found == set(FUNCTIONS.split())
+
+
+def test_the_mode_that_refuses_the_host_names_the_function():
+    x = phintys.tensor.dvector("x")
+    mode = phintys.jax.mode(host="refuse")
+    f = phintys.function([x], phintys.tensor.j0(x), mode=mode)
+    with pytest.raises(phintys.PhintysError, match="j0 would run on the host"):
+        f([1.0])

@@ -1,0 +1,287 @@
+"""Programs of JAX: values, sizes that are computed first, checks, and options."""
+
+import pickle
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+
+import phintys
+import phintys.tensor as pt
+from phintys._base.errors import ArgumentError, ConfigError, PhintysError
+from phintys.backends.jax.tracing import HostRefusedError, NeedsKnownError
+
+jax = pytest.importorskip("jax")
+
+x, v = pt.dvectors("x", "v")
+A = pt.dmatrix("A")
+ks = pt.lvector("ks")
+n = pt.lscalar("n")
+
+
+def _same(inputs, outputs, *values, mode="jax", rtol=1e-12):
+    """Compare a function with that of the reference backend, and return it."""
+    function = phintys.function(inputs, outputs, mode=mode)
+    expected = phintys.function(inputs, outputs, mode="reference")(*values)
+    found = function(*values)
+    if not isinstance(expected, list):
+        expected, found = [expected], [found]
+    for a, b in zip(expected, found, strict=True):
+        assert isinstance(b, np.ndarray)
+        assert (a.dtype, a.shape) == (b.dtype, b.shape)
+        np.testing.assert_allclose(b, a, rtol=rtol)
+    return function
+
+
+def test_a_gradient_has_the_values_of_the_reference():
+    cost = (pt.tanh(A @ x) ** 2).sum()
+    rng = np.random.default_rng(0)
+    _same([A, x], [cost, phintys.grad(cost, A)], rng.random((3, 4)), rng.random(4))
+
+
+def test_jax_keeps_the_precision_of_the_user():
+    phintys.function([x], pt.exp(x), mode="jax")([1.0])
+    assert jax.numpy.arange(2.0).dtype == "float32"
+
+
+def test_sizes_that_depend_on_values_are_computed_first():
+    f = _same([x], pt.exp(x)[x > 0], np.array([1.0, -1.0, 2.0]))
+    program = f.vm
+    traces = program.traces
+    f([-1.0, 3.0, 4.0])  # another mask with as many elements
+    assert program.traces == traces
+    f([1.0, 3.0, 4.0])
+    assert program.traces == traces + 1
+    assert "computed first, on the device" in f.explain()
+
+
+def test_a_size_of_a_small_integer_is_computed_on_the_host():
+    f = _same([n], pt.arange(n) ** 2, 4)
+    assert "computed first, on the host" in f.explain()
+
+
+def test_equal_sizes_are_not_compiled_again():
+    f = phintys.function([A, n], A[n : n + 2], mode="jax")
+    value = np.arange(12.0).reshape(6, 2)
+    np.testing.assert_array_equal(f(value, 1), value[1:3])
+    traces = f.vm.traces
+    np.testing.assert_array_equal(f(value, 3), value[3:5])
+    assert f.vm.traces == traces
+
+
+def test_failures_belong_to_the_shapes_of_a_call():
+    f = phintys.function([v, ks], v[ks], mode="jax")
+    f([1.0, 2.0], [0, 1])
+    f([1.0, 2.0, 3.0], [2])
+    with pytest.raises(IndexError, match="axis 0 of v, which has size 2"):
+        f([1.0, 2.0], [0, 2])
+
+
+def test_loops_have_the_values_of_the_reference():
+    sums = phintys.scan(lambda a, s: s + a, x, pt.constant(0.0), return_updates=False)
+    value = np.arange(1.0, 6.0)
+    _same([x], [sums, phintys.grad(sums[-1] ** 2, x)], value)
+
+
+def test_a_loop_until_a_condition_keeps_its_rows():
+    doubled = phintys.scan(
+        lambda s: (2 * s, phintys.until(s > 10)),
+        outputs_info=[pt.constant(1.0)],
+        n_steps=n,
+        return_updates=False,
+    )
+    _same([n], doubled, 20)
+
+
+def test_only_the_chosen_branch_is_computed():
+    chosen = phintys.ifelse(pt.gt(x[0], 0), pt.log(x).sum(), v[ks[0]])
+    f = _same([x, v, ks], chosen, np.ones(3), np.ones(2), np.array([5]))
+    with pytest.raises(IndexError, match="index 5"):
+        f(-np.ones(3), np.ones(2), np.array([5]))
+
+
+def test_draws_have_the_same_words():
+    rng = phintys.random.shared_rng(7)
+    _, words = rng.integers(0, 1 << 40, size=(100,))
+    _, normals = rng.normal(0.0, 1.0, size=(100,))
+    found = phintys.function([], [words, normals], mode="jax")()
+    expected = phintys.function([], [words, normals], mode="reference")()
+    np.testing.assert_array_equal(found[0], expected[0])
+    np.testing.assert_allclose(found[1], expected[1], rtol=1e-13)
+
+
+def _error_of(function, *values):
+    with pytest.raises(Exception) as caught:  # noqa: PT011 - it is compared with the reference's
+        function(*values)
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("inputs", "output", "values"),
+    [
+        ([v, ks], phintys.scan(lambda k, v: v[k], [ks], None, [v])[0], ([1.0, 2.0], [0, 7])),
+        ([A], pt.linalg.cholesky(A), (-np.eye(2),)),
+        ([A, v], pt.linalg.solve(A, v[:, None]), (np.zeros((2, 2)), np.ones(2))),
+        ([A], pt.linalg.inv(A), (np.zeros((2, 2)),)),
+        ([A, v], A + v, (np.ones((2, 3)), np.ones(4))),
+        ([A, v], A @ v, (np.ones((2, 3)), np.ones(4))),
+        ([v, n], v.reshape((n, 2)), (np.ones(5), 2)),
+        ([v, n], v[n], (np.ones(5), 5)),
+    ],
+    ids=["loop", "cholesky", "solve", "inverse", "sum", "product", "reshape", "index"],
+)
+def test_errors_are_those_of_the_library_with_the_line_of_the_user(inputs, output, values):
+    error = _error_of(phintys.function(inputs, output, mode="jax"), *values)
+    expected = _error_of(phintys.function(inputs, output, mode="reference"), *values)
+    assert type(error) is type(expected)
+    assert str(error) == str(expected)
+    assert "test_mode.py" in "\n".join(error.__notes__)
+
+
+def test_late_checks_raise_at_the_next_call():
+    f = phintys.function([v, n], v[n], mode=phintys.jax.mode(checks="later"))
+    f([1.0], 3)
+    with pytest.raises(IndexError) as caught:
+        f([1.0], 0)
+    assert "earlier call" in caught.value.__notes__[0]
+    assert f([1.0], 0) == 1
+
+
+def test_a_size_that_depends_on_values_inside_a_loop_names_the_line():
+    sums, _ = phintys.scan(lambda k: pt.arange(k).sum(), sequences=[ks])
+    with pytest.raises(NeedsKnownError, match=r"compute it outside(?s:.*)test_mode\.py"):
+        phintys.function([ks], sums, mode="jax")([2, 3])
+
+
+def test_callbacks_are_listed_and_refused():
+    values = pt.linalg.eigvals(A)
+    f = _same([A], values, np.diag([1.0, 2.0]))
+    assert "1 callbacks to the host: Eigvals, since it has no rule" in f.explain()
+    refusing = phintys.function([A], values, mode=phintys.jax.mode(host="refuse"))
+    with pytest.raises(HostRefusedError, match=r"Eigvals would run(?s:.*)test_mode\.py"):
+        refusing(np.eye(2))
+
+
+class Counted(phintys.Op):
+    """The number of its calls, plus its input."""
+
+    def __init__(self, *, folds=True):
+        self.calls = 0
+        self.folds = folds
+
+    def make_node(self, x):
+        return phintys.Apply(self, [pt.as_tensor_variable(x)], [pt.dvector()])
+
+    def perform(self, node, inputs, output_storage):
+        self.calls += 1
+        output_storage[0][0] = inputs[0] + self.calls
+
+    def infer_shape(self, fgraph, node, input_shapes):
+        return input_shapes
+
+    def do_constant_folding(self, fgraph, node):
+        return self.folds
+
+
+def test_an_op_of_a_user_runs_in_each_call_even_of_constants():
+    f = phintys.function([], Counted(folds=False)(np.zeros(2)), mode="jax")
+    assert [f().tolist(), f().tolist()] == [[1, 1], [2, 2]]
+    assert "Counted, since it has no rule" in f.explain()
+
+
+def test_a_function_of_jax_is_a_part_of_the_program():
+    sine = phintys.jax.from_jax(jax.numpy.sin)
+    y = sine(x)
+    f = phintys.function([x], [y, phintys.grad(y.sum(), x)], mode="jax")
+    found = f([0.5, 1.0])
+    np.testing.assert_allclose(found, [np.sin([0.5, 1.0]), np.cos([0.5, 1.0])], rtol=1e-14)
+    assert "callback" not in f.explain()
+
+
+def test_the_inverse_of_no_numbers_is_that_of_the_reference():
+    """It has no value, and no pivot is 0."""
+    _same([A], pt.linalg.inv(A), np.full((2, 2), np.nan))
+
+
+def test_errors_of_callbacks_are_those_of_the_library():
+    solution = pt.linalg.solve_toeplitz(v, x)
+    function = phintys.function([v, x], solution, mode="jax")
+    with pytest.raises(np.linalg.LinAlgError):
+        function([0.0, 0.0], [1.0, 1.0])
+
+
+def test_results_can_stay_on_the_device():
+    f = phintys.function([x], x + 1, mode=phintys.jax.mode(results="device"))
+    assert isinstance(f([1.0]), jax.Array)
+
+
+def test_options_and_devices_are_checked():
+    with pytest.raises(ConfigError, match="checks='never'"):
+        phintys.jax.mode(checks="never")
+    with pytest.raises(ConfigError, match=r"only cpu:0|only \w+:0"):
+        phintys.function([x], x, mode=phintys.jax.mode(device="tpu:17"))
+
+
+def test_a_function_is_pickled_with_its_mode():
+    f = phintys.function([x], pt.exp(x), mode=phintys.jax.mode(checks="later"))
+    np.testing.assert_allclose(pickle.loads(pickle.dumps(f))([0.0]), [1.0])
+
+
+def test_a_program_without_jax_says_what_to_install():
+    code = """
+    import sys
+    sys.modules["jax"] = None
+    import phintys, phintys.tensor as pt
+    x = pt.dvector("x")
+    try:
+        phintys.function([x], x + 1, mode="jax")
+    except ImportError as error:
+        print(error)
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    assert "pip install 'phintys[jax]'" in done.stdout
+
+
+def test_a_failing_call_leaves_shared_values_as_they_were():
+    total = phintys.shared(np.zeros(2), "total")
+    f = phintys.function([n], v_of(total, n), updates={total: total + 1}, mode="jax")
+    f(0)
+    with pytest.raises(IndexError):
+        f(5)
+    np.testing.assert_array_equal(total.get_value(), [1.0, 1.0])
+
+
+def v_of(vector, index):
+    return vector[index]
+
+
+def test_functions_become_functions_of_jax():
+    y = pt.fvector("y")
+    f = phintys.function([y], (y**2).sum(), mode="jax")
+    pure = phintys.jax.to_jax(f)
+    value = jax.numpy.arange(6.0).reshape(2, 3)
+    np.testing.assert_allclose(jax.jit(pure)(value[0]), 5.0)
+    np.testing.assert_allclose(jax.grad(pure)(value[0]), 2 * value[0])
+    np.testing.assert_allclose(jax.vmap(pure)(value), (value**2).sum(1))
+
+
+def test_only_functions_of_jax_without_updates_become_pure():
+    with pytest.raises(ArgumentError, match="mode='jax'"):
+        phintys.jax.to_jax(phintys.function([x], x))
+    state = phintys.shared(0.0, "state")
+    updating = phintys.function([], state, updates={state: state + 1}, mode="jax")
+    with pytest.raises(ArgumentError, match="state"):
+        phintys.jax.to_jax(updating)
+
+
+def test_errors_are_errors_of_the_library():
+    assert issubclass(NeedsKnownError, PhintysError)
+    assert issubclass(HostRefusedError, PhintysError)
