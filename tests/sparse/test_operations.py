@@ -1,5 +1,9 @@
 """Sparse operations have SciPy's values, and derivatives that finite differences confirm."""
 
+import subprocess
+import sys
+import textwrap
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -141,8 +145,54 @@ def test_entries_that_are_stored_twice_are_refused():
 def test_shapes_that_differ_are_refused():
     a, b = sparse.csr_matrix("a"), sparse.csr_matrix("b")
     f = phintys.function([a, b], a + b)
-    with pytest.raises(AssertionError, match="same shape"):
+    with pytest.raises(ShapeError, match="same shape"):
         f(sp.csr_array((2, 3)), sp.csr_array((2, 4)))
+
+
+WRONG_PATTERNS = {
+    "twice": ([0, 0], [0, 2], "grow within each row"),
+    "not sorted": ([1, 0], [0, 2], "grow within each row"),
+    "negative": ([-1, 0], [0, 2], "from 0 to 1"),
+    "too large": ([0, 2**33], [0, 2], "from 0 to 1"),
+    "too few starts": ([0, 1], [0], "2 numbers"),
+    "wrong end": ([0, 1], [0, 1], "number of entries"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_PATTERNS)
+def test_wrong_patterns_are_refused(name):
+    """Those that are known at once, others when they come."""
+    indices, indptr, said = WRONG_PATTERNS[name]
+    d, i, p = pt.dvector("d"), pt.lvector("i"), pt.lvector("p")
+    with pytest.raises(ShapeError, match=said):
+        sparse.from_parts(d, indices, indptr, (1, 2))
+    f = phintys.function([d, i, p], sparse.from_parts(d, i, p, (1, 2)).toarray())
+    np.testing.assert_array_equal(f([1.0, 2.0], [0, 1], [0, 2]), [[1, 2]])
+    with pytest.raises(ShapeError, match=said):
+        f([1.0, 2.0], indices, indptr)
+
+
+@pytest.mark.parametrize("scale", [sparse.row_scale, sparse.col_scale])
+def test_scales_must_have_the_size_of_the_axis(scale):
+    a, s = sparse.csr_matrix("a"), pt.dvector("s")
+    f = phintys.function([a, s], scale(a, s))
+    with pytest.raises(ShapeError):
+        f(sp.eye_array(3, format="csr"), np.ones(4))
+
+
+def test_shared_matrices_are_sparse_whatever_was_imported_before():
+    program = """
+    import scipy.sparse, phintys
+    print(phintys.shared(scipy.sparse.eye_array(2, format="csr")).type)
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    assert done.stdout.strip() == "SparseType(csr, float64, (None, None))"
 
 
 def test_what_is_sparse_only_inside_never_becomes_an_object():

@@ -565,5 +565,6 @@ SCALAR_CODE: dict[str, str] = {
 
 SHARED_CONSTRUCTORS: dict[str, str] = {
     "phintys.random.generators.numpy_generators": "Generator",
+    "phintys.sparse.variable": "sparray spmatrix",
 }
 """Modules -> the classes of values that they make shared variables of."""

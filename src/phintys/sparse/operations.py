@@ -11,11 +11,18 @@ from typing import Any
 
 import phintys.tensor as pt
 from phintys._base.errors import ArgumentError, ShapeError, TypeContractError
+from phintys.graph.variable import Constant
 from phintys.sparse.parts import Form, from_arrays, parts
-from phintys.sparse.patterns import CommonPattern, Converted, MergedPattern, ProductPattern
+from phintys.sparse.patterns import (
+    CheckedPattern,
+    CommonPattern,
+    Converted,
+    MergedPattern,
+    ProductPattern,
+)
 from phintys.sparse.type import FORMATS, SparseType, sp, type_of
 from phintys.tensor.convert import as_tensor_variable
-from phintys.tensor.observing import Assert
+from phintys.tensor.observing import CheckAndRaise
 
 
 def is_sparse(x: Any) -> bool:
@@ -57,12 +64,19 @@ def from_parts(data: Any, indices: Any, indptr: Any, shape: Any, format: str = "
     ----------
     data, indices, indptr
         Vectors, which may be constants: then the pattern is known when a function is compiled.
-        Within a row (a column, for csc), indices grow, and all are below 2**31. A pattern that is
-        an argument of a function is taken as it is: only matrices of SciPy are checked.
+        Within a row (a column, for csc), indices must grow. A constant pattern is checked here,
+        others in each call.
     shape
         Two sizes, or a vector of two integers.
     format
         ``"csr"`` or ``"csc"``.
+
+    Raises
+    ------
+    ArgumentError
+        The format is another one.
+    ShapeError
+        The arrays are not those of a sparse matrix, or an entry is stored twice.
 
     Examples
     --------
@@ -78,7 +92,18 @@ def from_parts(data: Any, indices: Any, indptr: Any, shape: Any, format: str = "
         msg = f"The format must be 'csr' or 'csc', got {format!r}."
         raise ArgumentError(msg)
     sizes = as_tensor_variable(shape) if not isinstance(shape, list | tuple) else shape
-    return from_arrays(data, indices, indptr, (sizes[0], sizes[1]), format).variable
+    rows, columns = sizes[0], sizes[1]
+    major, minor = (rows, columns) if format == "csr" else (columns, rows)
+    indices, indptr = _checked(indices, indptr, major, minor)
+    return from_arrays(data, indices, indptr, (rows, columns), format).variable
+
+
+def _checked(indices: Any, indptr: Any, major: Any, minor: Any) -> Any:
+    """Return the pattern; now, if it is known, else as variables that a call checks."""
+    given = [as_tensor_variable(v) for v in (indices, indptr, major, minor)]
+    if all(isinstance(v, Constant) for v in given):
+        return CheckedPattern().pattern(*(v.data for v in given))
+    return CheckedPattern()(*given)
 
 
 def csm_properties(x: Any) -> tuple[Any, Any, Any, Any]:
@@ -210,13 +235,19 @@ def _at_entries(y: Any, form: Form) -> Any:
 def row_scale(x: Any, s: Any) -> Any:
     """Return the matrix with each row multiplied by an element of a vector."""
     form = parts(as_sparse_variable(x))
-    return form.with_data(form.data * as_tensor_variable(s)[form.rows]).variable
+    return form.with_data(form.data * _of_length(s, form.size(0))[form.rows]).variable
+
+
+def _of_length(s: Any, size: Any) -> Any:
+    """Return a tensor whose first axis must have a size."""
+    s = as_tensor_variable(s)
+    return pt.specify_shape(s, (size, *(None for _ in range(s.ndim - 1))))
 
 
 def col_scale(x: Any, s: Any) -> Any:
     """Return the matrix with each column multiplied by an element of a vector."""
     form = parts(as_sparse_variable(x))
-    return form.with_data(form.data * as_tensor_variable(s)[form.columns]).variable
+    return form.with_data(form.data * _of_length(s, form.size(1))[form.columns]).variable
 
 
 def sp_sum(x: Any, axis: int | None = None) -> Any:
@@ -293,7 +324,7 @@ def _dense_product(form: Form, y: Any) -> Any:
     if y.ndim not in {1, 2}:
         msg = f"A sparse matrix is multiplied by a vector or a matrix, got {y} of type {y.type}."
         raise ShapeError(msg)
-    y = pt.specify_shape(y, (form.size(1), *(None for _ in range(y.ndim - 1))))
+    y = _of_length(y, form.size(1))
     data = form.data if y.ndim == 1 else form.data[:, None]
     return pt.segment_sum(data * y[form.columns], form.rows, form.size(0))
 
@@ -316,7 +347,7 @@ def _rows_times_rows(a: Form, b: Form) -> Form:
 def sampling_dot(x: Any, y: Any, p: Any) -> Any:
     """Return ``x @ y.T`` at the entries of ``p``, multiplied by them; nothing else is computed."""
     form = parts(as_sparse_variable(p))
-    x, y = as_tensor_variable(x), as_tensor_variable(y)
+    x, y = _of_length(x, form.size(0)), _of_length(y, form.size(1))
     return form.with_data(form.data * (x[form.rows] * y[form.columns]).sum(axis=1)).variable
 
 
@@ -329,6 +360,7 @@ def _alike(x: Any, y: Any) -> tuple[Form, Form]:
     b = converted(b, a.format)
     if None in {*a.static, *b.static} and a.shape is not b.shape:
         equal = pt.eq(a.shape, b.shape).all()
-        shape = Assert("Sparse matrices must have the same shape.")(a.shape, equal)
+        same = CheckAndRaise(ShapeError, "Sparse matrices must have the same shape.")
+        shape = same(a.shape, equal)
         a = replace(a, shape=shape)
     return a, b

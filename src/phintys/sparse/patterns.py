@@ -15,7 +15,7 @@ from phintys.graph.apply import Apply
 from phintys.graph.null_type import disconnected_type
 from phintys.graph.op import Op
 from phintys.sparse.parts import keys, places
-from phintys.sparse.type import INDEX
+from phintys.sparse.type import INDEX, LIMIT
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.type import TensorType
 
@@ -61,6 +61,48 @@ def _of_keys(found: Any, count: int) -> tuple[Any, Any]:
     """Return the pattern of sorted keys with ``count`` rows."""
     indptr = np.searchsorted(found, np.arange(count + 1, dtype="int64") << 31)
     return found & (2**31 - 1), indptr
+
+
+class CheckedPattern(PatternOp):
+    """``(indices, indptr, major size, minor size)``: the pattern itself, if it is one."""
+
+    places = 0
+
+    def pattern(self, indices: Any, indptr: Any, rows: Any, columns: Any) -> Any:
+        """Check what matrices of SciPy are checked for at the boundary.
+
+        Raises
+        ------
+        ShapeError
+            A size, an index or a number of entries does not fit, indices within a row are not
+            sorted, or an entry is stored twice.
+        """
+        problem = _problem_of(indices, indptr, int(rows), int(columns))
+        if problem:
+            msg = (
+                f"The pattern of a sparse matrix of {rows} rows (or columns, for csc) {problem}. "
+                "Take the arrays of a matrix of SciPy after value.sum_duplicates()."
+            )
+            raise ShapeError(msg)
+        return indices, indptr
+
+
+def _problem_of(indices: Any, indptr: Any, rows: int, columns: int) -> str:
+    """Return the reason why a pattern is wrong; an empty text if it is not."""
+    if max(rows, columns, len(indices)) >= LIMIT:
+        return f"must have fewer than 2**31 columns and entries, got {columns} and {len(indices)}"
+    if len(indptr) != rows + 1 or indptr[0] != 0 or indptr[-1] != len(indices):
+        return (
+            f"must have an indptr of {rows + 1} numbers from 0 to the number of entries, "
+            f"{len(indices)}; got {len(indptr)} numbers"
+        )
+    if (np.diff(indptr) < 0).any():
+        return "must have an indptr that does not decrease"
+    if len(indices) and (indices.min() < 0 or indices.max() >= columns):
+        return f"must have indices from 0 to {columns - 1}, got {indices.min()} to {indices.max()}"
+    if (np.diff(keys(indices, indptr)) <= 0).any():
+        return "must have indices that grow within each row"
+    return ""
 
 
 class Converted(PatternOp):

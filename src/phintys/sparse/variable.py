@@ -182,6 +182,8 @@ def csc_matrix(name: str | None = None, dtype: Any = "floatX", shape: Any = (Non
     return matrix("csc", name, dtype, shape)
 
 
+@shared_constructor.register(sp.sparray)
+@shared_constructor.register(sp.spmatrix)
 def shared(
     value: Any,
     name: str | None = None,
@@ -200,7 +202,3 @@ def shared(
     array(2.)
     """
     return type_of(value).make_shared(value, name, strict, allow_downcast, borrow)
-
-
-shared_constructor.register(sp.sparray, shared)
-shared_constructor.register(sp.spmatrix, shared)

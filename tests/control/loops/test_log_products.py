@@ -183,6 +183,32 @@ def test_other_sums_stay(step):
     assert not is_changed(step)
 
 
+@pytest.mark.parametrize("axes", [(0,), (1,), (2,), (0, 2), (0, 1, 2)])
+@pytest.mark.parametrize("own", [1, 3, 6])
+def test_terms_with_any_axes_have_the_values_of_numpy(axes, own):
+    """The state has some axes, the captured terms all others and one of the state's."""
+    given = np.arange(8.0).reshape(2, 2, 2) / 4
+    state = tuple(slice(None) if own >> dim & 1 else slice(1) for dim in range(3))
+    terms = [given[:, :1, :1], given[:1, :, :1], given[:1, :1, :], given[state] + 0.5]
+    ms = [
+        pt.tensor(f"m{i}", dtype="float64", shape=tuple(1 if n == 1 else None for n in term.shape))
+        for i, term in enumerate(terms)
+    ]
+    u = pt.tensor("u", dtype="float64", shape=ms[-1].type.shape)
+
+    def step(h, *ms):
+        return h + pt.logsumexp(sum(ms, h), axis=axes).sum()
+
+    rows, _ = phintys.scan(step, None, [u], ms, n_steps=2)
+    f = phintys.function([u, *ms], [rows[-1], phintys.grad(rows[-1].sum(), u)])
+    expected = given[state]
+    for _ in range(2):
+        expected = expected + logsumexp(sum(terms, expected), axis=axes).sum()
+    value, slope = f(given[state], *terms)
+    np.testing.assert_allclose(value, expected, rtol=1e-12)
+    assert np.isfinite(slope).all()
+
+
 def test_a_loop_is_changed_once():
     op = with_log_products(scan_of(loop_of(FORMS["sum along columns"][0])[2]))
     assert any(isinstance(node.op, IfElse) for node in op.fgraph.apply_nodes)

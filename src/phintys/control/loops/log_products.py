@@ -125,13 +125,17 @@ def _shifts(moving: Any, fixed: Any, axes: tuple[int, ...]) -> list[Any]:
 
 
 def _is_product(factors: Sequence[Any], axes: Sequence[int]) -> bool:
-    """Return whether the first of two factors, which moves, lacks an axis that the sum keeps."""
+    """Return whether two factors have all axes, and the first, which moves, lacks one that is kept.
+
+    Where both lack it, only a term outside of the sum has it.
+    """
     if len(factors) < 2:
         return False
     moving, fixed = (factor.type.broadcastable for factor in factors)
     if any(moving[dim] or fixed[dim] for dim in axes):
         return False
-    return any(moving[dim] for dim in range(len(moving)) if dim not in axes)
+    kept = [dim for dim in range(len(moving)) if dim not in axes]
+    return any(moving[dim] for dim in kept) and not any(moving[d] and fixed[d] for d in kept)
 
 
 def _terms(x: Any, same: Container[Variable]) -> Iterator[tuple[Any, bool]]:
