@@ -6,6 +6,7 @@ result is an expression of other Ops has no instances.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import phintys.tensor as pt
@@ -71,8 +72,8 @@ __all__ = [
 # ---- convolutions and pooling --------------------------------------------------------------------
 
 
-def _convolution(ndim: int) -> Any:
-    apply = (images.conv2d, images.conv3d)[ndim - 2]
+def _of_images(ndim: int, use: Callable[..., Any]) -> Any:
+    """Return a class of Ops of convolutions: ``use(imshp, kshp, options)`` is what it applies."""
 
     def make(
         imshp: Any = None,
@@ -84,79 +85,54 @@ def _convolution(ndim: int) -> Any:
         num_groups: int = 1,
         unshared: bool = False,
     ) -> Any:
-        """Convolve: ``op(images, filters)``."""
-        options = _options(
-            subsample, border_mode, filter_flip, filter_dilation, num_groups, unshared
-        )
-        return lambda img, kern: apply(img, kern, imshp, kshp, **options)
+        """Take the shapes and options of the old class."""
+        images.refuse_unshared(unshared)
+        options = {
+            "border_mode": border_mode,
+            "subsample": subsample,
+            "filter_flip": filter_flip,
+            "filter_dilation": filter_dilation,
+            "num_groups": num_groups,
+        }
+        return use(imshp, kshp, options)
 
     return make
 
 
-def _options(
-    subsample: Any, border_mode: Any, flip: bool, dilation: Any, groups: int, unshared: bool
-) -> dict[str, Any]:
-    images.refuse_unshared(unshared)
-    return {
-        "border_mode": border_mode,
-        "subsample": subsample,
-        "filter_flip": flip,
-        "filter_dilation": dilation,
-        "num_groups": groups,
-    }
+def _convolution(ndim: int) -> Any:
+    """``op(images, filters)``: convolve."""
+    apply = (images.conv2d, images.conv3d)[ndim - 2]
+
+    def use(imshp: Any, kshp: Any, options: dict[str, Any]) -> Any:
+        return lambda img, kern: apply(img, kern, imshp, kshp, **options)
+
+    return _of_images(ndim, use)
 
 
 def _by_inputs(ndim: int) -> Any:
+    """``op(filters, output_grad, spatial_shape)``: the gradient for the images."""
     apply = (images.conv2d_grad_wrt_inputs, images.conv3d_grad_wrt_inputs)[ndim - 2]
 
-    def make(
-        imshp: Any = None,
-        kshp: Any = None,
-        border_mode: Any = "valid",
-        subsample: Any = (1,) * ndim,
-        filter_flip: bool = True,
-        filter_dilation: Any = (1,) * ndim,
-        num_groups: int = 1,
-        unshared: bool = False,
-    ) -> Any:
-        """Return the gradient for the images: ``op(filters, output_grad, spatial_shape)``."""
-        options = _options(
-            subsample, border_mode, filter_flip, filter_dilation, num_groups, unshared
-        )
-
+    def use(imshp: Any, kshp: Any, options: dict[str, Any]) -> Any:
         def op(kern: Any, topgrad: Any, shape: Any, add_assert_shape: bool = True) -> Any:
-            whole = _whole(imshp, shape, ndim)
-            return apply(topgrad, kern, whole, kshp, **options)
+            return apply(topgrad, kern, _whole(imshp, shape, ndim), kshp, **options)
 
         return op
 
-    return make
+    return _of_images(ndim, use)
 
 
 def _by_weights(ndim: int) -> Any:
+    """``op(images, output_grad, spatial_shape)``: the gradient for the filters."""
     apply = (images.conv2d_grad_wrt_weights, images.conv3d_grad_wrt_weights)[ndim - 2]
 
-    def make(
-        imshp: Any = None,
-        kshp: Any = None,
-        border_mode: Any = "valid",
-        subsample: Any = (1,) * ndim,
-        filter_flip: bool = True,
-        filter_dilation: Any = (1,) * ndim,
-        num_groups: int = 1,
-        unshared: bool = False,
-    ) -> Any:
-        """Return the gradient for the filters: ``op(images, output_grad, spatial_shape)``."""
-        options = _options(
-            subsample, border_mode, filter_flip, filter_dilation, num_groups, unshared
-        )
-
+    def use(imshp: Any, kshp: Any, options: dict[str, Any]) -> Any:
         def op(img: Any, topgrad: Any, shape: Any, add_assert_shape: bool = True) -> Any:
             return apply(img, topgrad, _whole(kshp, shape, ndim), imshp, **options)
 
         return op
 
-    return make
+    return _of_images(ndim, use)
 
 
 def _whole(stated: Any, spatial: Any, ndim: int) -> tuple[Any, ...]:

@@ -111,14 +111,21 @@ def when(b: Builder, condition: Value) -> Generator[None]:
 
 
 @contextmanager
-def leaving(b: Builder, condition: Value, block: Block) -> Generator[None]:
-    """Emit code that runs if a scalar bool is true, and then jumps to a block."""
+def ending_if(b: Builder, condition: Value) -> Generator[None]:
+    """Emit code that runs if a scalar bool is true, and must end with a jump or a return."""
     failed, after = b.new_block("failed"), b.new_block("fine")
     b.branch(condition, failed, after)
     b.begin(failed)
     yield
-    b.jump(block)
     b.begin(after)
+
+
+@contextmanager
+def leaving(b: Builder, condition: Value, block: Block) -> Generator[None]:
+    """Emit code that runs if a scalar bool is true, and then jumps to a block."""
+    with ending_if(b, condition):
+        yield
+        b.jump(block)
 
 
 def divide_up(b: Builder, x: Value, divisor: Value | int) -> Value:

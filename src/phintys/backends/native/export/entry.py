@@ -8,7 +8,7 @@ import numpy as np
 
 from phintys.backends.native.assembler.atomics import null
 from phintys.backends.native.assembler.builder import Builder
-from phintys.backends.native.assembler.control import when
+from phintys.backends.native.assembler.control import ending_if, when
 from phintys.backends.native.assembler.records import byte_offset
 from phintys.backends.native.assembler.types import INT8, INT32, INT64, PTR, VOID, type_of
 from phintys.backends.native.assembler.values import Value
@@ -253,12 +253,8 @@ class _CallWriter:
     # ---- checks
 
     def _refuse_if(self, condition: Value, code: int) -> None:
-        b = self.b
-        bad, fine = b.new_block("bad"), b.new_block("fine")
-        b.branch(condition, bad, fine)
-        b.begin(bad)
-        b.ret(b.constant(INT32, code))
-        b.begin(fine)
+        with ending_if(self.b, condition):
+            self.b.ret(self.b.constant(INT32, code))
 
     def _is_null(self, pointer: Value) -> Value:
         return self.b.compare("eq", pointer, null(self.b))
@@ -480,12 +476,8 @@ class _CallWriter:
         return b.convert(b.select(status > 0, status, own), INT32)
 
     def _end_if(self, condition: Value, code: int) -> None:
-        b = self.b
-        bad, fine = b.new_block("bad"), b.new_block("fine")
-        b.branch(condition, bad, fine)
-        b.begin(bad)
-        self._finish(b.constant(INT32, code))
-        b.begin(fine)
+        with ending_if(self.b, condition):
+            self._finish(self.b.constant(INT32, code))
 
     def _finish(self, code: Value) -> None:
         """Free what the call has taken, and return the code."""

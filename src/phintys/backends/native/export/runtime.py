@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from phintys.backends.native.assembler.atomics import call_pointer, null
+from phintys.backends.native.assembler.atomics import null
 from phintys.backends.native.assembler.builder import Builder
 from phintys.backends.native.assembler.control import loop, when
 from phintys.backends.native.assembler.records import Record, byte_offset
@@ -16,6 +16,7 @@ from phintys.backends.native.assembler.types import INT32, INT64, PTR, VOID
 from phintys.backends.native.assembler.values import Value
 from phintys.backends.native.export.interface import NO_MEMORY, TOO_SMALL
 from phintys.backends.native.memory import ALIGNMENT
+from phintys.backends.native.runtime.one_thread import write_one_thread
 from phintys.backends.native.writer.size_code import saturating
 
 if TYPE_CHECKING:
@@ -61,10 +62,7 @@ class RuntimeWriter:
         self._arena()
         self._new_array()
         self._claim()
-        self._parallel_for()
-        Builder(self.module.function("phintys_work", VOID, [PTR, INT64])).ret()
-        b = Builder(self.module.function("phintys_poll", INT32, [PTR]))
-        b.ret(b.constant(INT32, 0))
+        write_one_thread(self.module)
         if self.allocates:
             self._memory()
         else:
@@ -187,18 +185,6 @@ class RuntimeWriter:
                 axis.next(axis.carried[0] * length)
             copy_bytes(b, target, source, axis.results[0])
         b.ret(target)
-
-    def _parallel_for(self) -> None:
-        """``parallel_for(call, kernel, arguments, n, grain)``, in this thread."""
-        parameters = [PTR, PTR, PTR, INT64, INT64]
-        b = Builder(self.module.function("phintys_parallel_for", INT32, parameters))
-        _, kernel, arguments, count, grain = b.arguments
-        # A negative grain is the exact length of the ranges.
-        step = b.select(grain < 0, b.constant(INT64, 0) - grain, b.maximum_number(count, 1))
-        with loop(b, 0, count, step) as each:
-            stop = b.minimum_number(each.index + step, count)
-            call_pointer(b, kernel, VOID, [arguments, each.index, stop])
-        b.ret(b.constant(INT32, 0))
 
     def _table(self, numbers: list[int]) -> str:
         numbers = numbers or [0]

@@ -37,6 +37,7 @@ from phintys.backends.native.frame import (
 from phintys.backends.native.limits import C_FRAME_BYTES
 from phintys.backends.native.runtime.callbacks import plain_array
 from phintys.backends.native.runtime.engine import load
+from phintys.backends.native.runtime.one_thread import write_one_thread
 from phintys.backends.native.runtime.protocol import is_null, not_null
 from phintys.backends.native.values import Array, Handle, Place
 
@@ -372,18 +373,7 @@ class _Writer:
         b = Builder(self.module.function("phintys_arena_c", PTR, [PTR, INT64, INT64]))
         state, _, size = b.arguments
         b.ret(b.call("phintys_acquire_chained", PTR, [state, size]))
-        Builder(self.module.function("phintys_work_c", VOID, [PTR, INT64])).ret()
-        b = Builder(self.module.function("phintys_poll_c", INT32, [PTR]))
-        b.ret(b.constant(INT32, 0))
-        parameters = [PTR, PTR, PTR, INT64, INT64]
-        b = Builder(self.module.function("phintys_parallel_for_c", INT32, parameters))
-        _, kernel, arguments, count, grain = b.arguments
-        # A negative grain is the exact length of the ranges.
-        step = b.select(grain < 0, b.constant(INT64, 0) - grain, b.maximum_number(count, 1))
-        with loop(b, 0, count, step) as each:
-            stop = b.minimum_number(each.index + step, count)
-            call_pointer(b, kernel, VOID, [arguments, each.index, stop])
-        b.ret(b.constant(INT32, 0))
+        write_one_thread(self.module, "_c")
 
     def _new_array(self) -> None:
         """``new_array(state, number, lengths)``: the caller's memory, if the length is right."""
