@@ -77,7 +77,7 @@ def _declarations(name: str) -> list[str]:
         f"int32_t {name}(const void *const *args, const int64_t *dims, void *const *results,",
         "    const int64_t *capacities, int64_t *shapes, int64_t *numbers, void *state,",
         "    void *work, int64_t work_bytes);",
-        "/* Bytes of work memory with which a call needs no malloc; -1 if they depend on data. */",
+        "/* Bytes of work memory for all intermediate results; -1 if they depend on data. */",
         f"int64_t {name}_work_bytes(const int64_t *dims);",
         "/* The lengths of all axes of all results; -1 for those that depend on data. */",
         f"void {name}_shapes(const int64_t *dims, int64_t *shapes);",
