@@ -101,8 +101,9 @@ def from_parts(data: Any, indices: Any, indptr: Any, shape: Any, format: str = "
 def _checked(indices: Any, indptr: Any, major: Any, minor: Any) -> Any:
     """Return the pattern; now, if it is known, else as variables that a call checks."""
     given = [as_tensor_variable(v) for v in (indices, indptr, major, minor)]
-    if all(isinstance(v, Constant) for v in given):
-        return CheckedPattern().pattern(*(v.data for v in given))
+    known = [v.data for v in given if isinstance(v, Constant)]
+    if len(known) == len(given):
+        return CheckedPattern().pattern(*known)
     return CheckedPattern()(*given)
 
 
