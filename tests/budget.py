@@ -2,7 +2,7 @@
 
 from hypothesis import settings
 
-DEFAULT = 50
+DEFAULT = 25
 """The number of examples of the profile "default"."""
 
 

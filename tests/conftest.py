@@ -10,6 +10,7 @@ import os
 import re
 import sys
 import textwrap
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ settings.register_profile(
     "default",
     derandomize=True,
     deadline=None,
-    max_examples=50,
+    max_examples=25,
     # How quickly examples are drawn says how busy the machine is.
     suppress_health_check=[HealthCheck.too_slow],
 )
@@ -71,6 +72,19 @@ def pytest_collection_finish():
     gc.collect()
     gc.freeze()
     gc.set_threshold(10_000, 10, 10)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Leave all but some cases of a test with the marker ``sampled`` to ``make stress``."""
+    counts = Counter()
+    for item in items:
+        sampled = item.get_closest_marker("sampled")
+        if sampled is not None:
+            test = item.nodeid.partition("[")[0]
+            if counts[test] % sampled.args[0]:
+                item.add_marker("stress")
+            counts[test] += 1
 
 
 def pytest_runtest_setup(item):
