@@ -11,7 +11,7 @@ from phintys.compat import names
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
 COMPAT = (ROOT / "docs" / "compat.md").read_text()
-NOUNS = {"solves with sparse matrices": "phintys.sparse.linalg"}
+NOUNS = {"distributions with sparse precision matrices": "phintys.random.markov_fields"}
 """What README says not to be supported -> the module that would have it."""
 
 

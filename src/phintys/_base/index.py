@@ -411,6 +411,7 @@ LOWERINGS: dict[str, str] = {
     "phintys.backends.native.lower.schur_forms": "QZ QuasiTriangularSylvester Schur",
     "phintys.backends.native.lower.searching": "SearchSorted",
     "phintys.backends.native.lower.segments": "SegmentReduce",
+    "phintys.backends.native.lower.selected_inverse": "SelectedInverse",
     "phintys.backends.native.lower.shapes": """
         GradientMark MakeVector Reshape Shape ShapeI SizeCheck SpecifyShape
         """,
@@ -418,6 +419,7 @@ LOWERINGS: dict[str, str] = {
     "phintys.backends.native.lower.solving_by_factors": """
         Det Inv Lstsq Pinv SlogDet Solve Sylvester
         """,
+    "phintys.backends.native.lower.sparse_products": "ProductByColumns ProductByRows ProductOfRows",
     "phintys.backends.native.lower.user_functions": "NativeCall",
 }
 """Modules -> the classes of Ops that they lower to native code."""
@@ -537,7 +539,7 @@ RULES: dict[str, dict[str, str]] = {
         "CANONICAL_SHAPE": "Alloc Reshape SpecifyShape",
     },
     "phintys.passes.sparse": {
-        "CANONICAL_SPARSE": "Parts",
+        "CANONICAL_SPARSE": "InverseAtEntries Parts",
     },
     "phintys.passes.stabilize": {
         "STABILIZE": """

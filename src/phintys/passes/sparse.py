@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from phintys.rewriting import late_rules, node_rewriter
+from phintys.sparse.determinants import InverseAtEntries, LowerFactor, SelectedInverse
 from phintys.sparse.parts import FromParts, Parts
 
 if TYPE_CHECKING:
@@ -27,4 +28,15 @@ def parts_of_parts(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     return list(inner.inputs)
 
 
-CANONICAL_SPARSE = late_rules(parts_of_parts, needs=[Parts])
+@node_rewriter([InverseAtEntries])
+def inverse_of_positive(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+    """InverseAtEntries(A) -> SelectedInverse(LowerFactor(A)), if A is positive definite"""
+    factors, data, *pattern = node.inputs
+    kind = cast("Any", data.type).numpy_dtype.kind
+    if not cast("Any", node.op).is_positive or kind == "c":
+        return None
+    lower = LowerFactor()(factors, data, return_list=True)
+    return [SelectedInverse()(*lower, *pattern)]
+
+
+CANONICAL_SPARSE = late_rules(parts_of_parts, inverse_of_positive, needs=[Parts, InverseAtEntries])

@@ -12,11 +12,14 @@ From the ground up:
 - ``type``: the Type of sparse matrices.
 - ``parts``: between sparse matrices and their arrays.
 - ``patterns``: the entries of sums and products.
+- ``products``: products with dense vectors and matrices, along a pattern.
 - ``operations``: what is computed with sparse matrices.
+- ``factors``, ``solving``, ``determinants``: linear algebra, which ``linalg`` offers.
 - ``variable``: variables with operators and methods.
 """
 
 from phintys._base.public import public_dir
+from phintys.sparse import linalg
 from phintys.sparse.operations import (
     add,
     as_sparse_variable,
@@ -64,6 +67,7 @@ __all__ = [
     "dot",
     "from_parts",
     "is_sparse",
+    "linalg",
     "matrix",
     "mul",
     "neg",

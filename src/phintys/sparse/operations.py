@@ -20,6 +20,7 @@ from phintys.sparse.patterns import (
     MergedPattern,
     ProductPattern,
 )
+from phintys.sparse.products import ProductByColumns, ProductByRows, ProductOfRows
 from phintys.sparse.type import FORMATS, SparseType, sp, type_of
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.observing import CheckAndRaise
@@ -326,8 +327,10 @@ def _dense_product(form: Form, y: Any) -> Any:
         msg = f"A sparse matrix is multiplied by a vector or a matrix, got {y} of type {y.type}."
         raise ShapeError(msg)
     y = _of_length(y, form.size(1))
-    data = form.data if y.ndim == 1 else form.data[:, None]
-    return pt.segment_sum(data * y[form.columns], form.rows, form.size(0))
+    pattern = form.indices, form.indptr
+    if form.is_csr:
+        return ProductByRows()(form.data, y, *pattern)
+    return ProductByColumns()(form.data, y, *pattern, form.size(0))
 
 
 def _sparse_product(x: Any, y: Any) -> Any:
@@ -349,7 +352,9 @@ def sampling_dot(x: Any, y: Any, p: Any) -> Any:
     """Return ``x @ y.T`` at the entries of ``p``, multiplied by them; nothing else is computed."""
     form = parts(as_sparse_variable(p))
     x, y = _of_length(x, form.size(0)), _of_length(y, form.size(1))
-    return form.with_data(form.data * (x[form.rows] * y[form.columns]).sum(axis=1)).variable
+    major, minor = (x, y) if form.is_csr else (y, x)
+    sampled = ProductOfRows()(major, minor, form.indices, form.indptr)
+    return form.with_data(form.data * sampled).variable
 
 
 def _alike(x: Any, y: Any) -> tuple[Form, Form]:

@@ -361,6 +361,21 @@ DRAW_NANOSECONDS = 10.0
 Chosen: rough; distributions differ by more than a factor of two.
 """
 
+SPARSE_NANOSECONDS = 0.5
+"""nanoseconds: for an entry of a sparse matrix and a column of a dense one.
+Chosen: 1.1 for a vector and 0.3 for each of 16 columns, where the dense operand is in a cache.
+"""
+
+SELECTED_INVERSE_NANOSECONDS = 50.0
+"""nanoseconds: for an element of the factor of a sparse matrix, to find that of the inverse.
+Chosen: the columns of a grid of 100 x 100 have about twenty elements; rough.
+"""
+
+SPARSE_TILES = (8, 4, 2)
+"""vectors: of columns whose sums are in registers at once, widest first; others are single ones.
+Chosen: eight sums, a factor and what is read fit 16 registers.
+"""
+
 SEARCH_NANOSECONDS = 10.0
 """nanoseconds: to find a value: the length of the vector is known only when the call runs.
 Chosen: about a dozen halvings, in a cache; not measured.

@@ -1,0 +1,397 @@
+"""Products of sparse with dense matrices: a loop over rows of the pattern.
+
+A sum of a row is in registers, for several columns at once; its terms are added in the order of the
+entries, so that results do not depend on threads or on the number of columns.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from phintys.backends.native.assembler.control import divide_up, lane_mask, loop
+from phintys.backends.native.assembler.elements import load, store
+from phintys.backends.native.assembler.operations import emit
+from phintys.backends.native.assembler.types import INT32, INT64, type_of
+from phintys.backends.native.assembler.values import Complex, components, joined
+from phintys.backends.native.limits import SPARSE_NANOSECONDS, SPARSE_TILES
+from phintys.backends.native.routines.range_function import RangeFunction
+from phintys.backends.native.steps.call import LibraryCall, Routine
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Sequence
+
+    from phintys.backends.native.assembler.builder import Builder
+    from phintys.backends.native.assembler.values import Value
+    from phintys.backends.native.costs import Costs
+    from phintys.backends.native.polynomials import Polynomial
+    from phintys.backends.native.steps.call import CallWriter
+    from phintys.backends.native.values import Array
+
+    Number = Value | Complex
+    Tile = tuple[Value, int, Value | None]
+    """The first column, a number of vectors of columns, and which lanes there are."""
+
+
+class SparseProduct(Routine):
+    """A product along a pattern.
+
+    Inputs are two operands, the indices and ``indptr``. Options are the numbers of rows and columns
+    of the pattern (``m``, ``n``), of entries (``nnz``) and of columns of dense matrices (``k``),
+    whether those are vectors (``vector``), and whether the pattern ``is_checked`` already.
+    """
+
+    shares_work: ClassVar[bool] = True
+
+    def __init__(self, name: str, body: type[_Rows]) -> None:
+        self.name = name
+        self._body = body
+
+    def updates(self, call: LibraryCall[Any]) -> Sequence[Array]:
+        """Return the output if products are added to it."""
+        return call.outputs if self._body.adds else ()
+
+    def work(self, call: LibraryCall[Any], costs: Costs) -> Polynomial:
+        """Return a rough estimate of its time."""
+        factors = [call.options[name] for name in ("nnz", "k")]
+        return costs.scaled(costs.ring.product(factors), SPARSE_NANOSECONDS)
+
+    def emit(self, call: LibraryCall[Any], writer: CallWriter) -> Value | None:
+        """Write a check of the pattern, a function for a range of rows, and its call.
+
+        Returns
+        -------
+        Value or None
+            The number of the problem of a pattern that is wrong; 0 for others.
+        """
+        ranges = RangeFunction(writer)
+        body = self._body(call, ranges)
+        body.write()
+        nanoseconds = writer.nanoseconds(self.work(call, writer.costs))
+        if call.options["is_checked"]:
+            ranges.call(body.count(writer), nanoseconds, is_serial=False)
+            return None
+        b = writer.b
+        problem = _problem(call, writer)
+        right, after = b.new_block("right"), b.new_block("after")
+        b.branch(b.eq(problem, 0), right, after)
+        b.begin(right)
+        ranges.call(body.count(writer), nanoseconds, is_serial=False)
+        b.jump(after)
+        b.begin(after)
+        return problem
+
+
+def _problem(call: LibraryCall[Any], writer: CallWriter) -> Value:
+    """Return 1 if ``indptr`` is wrong, 2 if an index is, else 0.
+
+    The sign of a number tells whether it is out of range, and that of ``x | y`` whether one is.
+    """
+    b, options = writer.b, call.options
+    indices, starts = (writer.pointer(array) for array in call.inputs[2:])
+    m, n, nnz = (writer.size(options[name]) for name in ("m", "n", "nnz"))
+
+    def at(place: Value, lanes: int = 1) -> Value:
+        return b.load(INT32.of(lanes), b.offset(starts, place, INT32), align=4)
+
+    first, last = at(b.constant(INT64, 0)), at(m)
+    wrong = b.binary("xor", b.convert(last, INT64), nnz) | b.convert(first, INT64)
+    lanes = b.target.lanes(INT32)
+
+    def decrease(place: Value, wide: int) -> Value:
+        return at(place + 1, wide) - at(place, wide)
+
+    falls = _signs(b, m, lanes, decrease)
+    most = b.convert(b.minimum_number(n - 1, 2**31 - 1), INT32)
+
+    def outside(place: Value, wide: int) -> Value:
+        index = b.load(INT32.of(wide), b.offset(indices, place, INT32), align=4)
+        return index | ((most if wide == 1 else b.splat(most, wide)) - index)
+
+    # The indices are read only if there are as many as indptr says.
+    is_wrong = b.ne(wrong, 0) | (falls < 0)
+    strays = _signs(b, nnz, lanes, outside)
+    of_index = b.select(strays < 0, b.constant(INT32, 2), b.constant(INT32, 0))
+    return b.select(is_wrong, b.constant(INT32, 1), of_index)
+
+
+def _signs(b: Builder, count: Value, lanes: int, value: Callable[[Value, int], Value]) -> Value:
+    """Return a number that is negative if one of ``count`` values is."""
+    whole = count & -lanes
+    with loop(b, 0, whole, lanes, carried=[b.constant(INT32.of(lanes), 0)]) as some:
+        some.next(some.carried[0] | value(some.index, lanes))
+    (found,) = some.results
+    total = b.extract(found, 0)
+    for lane in range(1, lanes):
+        total = total | b.extract(found, lane)
+    with loop(b, whole, count, carried=[total]) as one:
+        one.next(one.carried[0] | value(one.index, 1))
+    return one.results[0]
+
+
+class _Rows:
+    """Writes the code for a range of the rows of a pattern.
+
+    Attributes
+    ----------
+    adds
+        Whether it adds to elements of the output, which have been set to 0.
+    """
+
+    adds: ClassVar[bool] = False
+
+    def __init__(self, call: LibraryCall[Any], ranges: RangeFunction) -> None:
+        self.b = ranges.b
+        self.ranges = ranges
+        self.options = call.options
+        self.type = type_of(call.outputs[0].dtype)
+        self.lanes = self.b.target.lanes(self.type.part) // (2 if self.type.kind == "c" else 1)
+        self.first, self.second, self.indices, self.starts = map(ranges.pointer, call.inputs)
+        self.out = ranges.pointer(call.outputs[0])
+        self.k = ranges.size(call.options["k"])
+
+    def count(self, writer: CallWriter) -> Value:
+        """Return how many iterations threads share: rows."""
+        return writer.size(self.options["m"])
+
+    def write(self) -> None:
+        """Write the range."""
+        self.rows(self.ranges.begin, self.ranges.end)
+
+    def rows(self, begin: Value, end: Value) -> None:
+        """Write a loop over rows."""
+        with loop(self.b, begin, end, carried=[self._start(begin)]) as row:
+            stop = self._start(row.index + 1)
+            self.row(row.index, row.carried[0], stop)
+            row.next(stop)
+
+    def row(self, i: Value, start: Value, stop: Value) -> None:
+        """Write what is done with the entries of row ``i``."""
+        if self.options["vector"]:
+            self.of_vectors(i, start, stop)
+        else:
+            self.of_matrices(i, start, stop)
+
+    def of_vectors(self, i: Value, start: Value, stop: Value) -> None:
+        """Write a row where dense operands are vectors."""
+        raise NotImplementedError
+
+    def of_matrices(self, i: Value, start: Value, stop: Value) -> None:
+        """Write a row where dense operands are matrices."""
+        raise NotImplementedError
+
+    # ---- elements --------------------------------------------------------------------------------
+
+    def _start(self, row: Value) -> Value:
+        return self.b.convert(self.b.load(INT32, self.b.offset(self.starts, row, INT32)), INT64)
+
+    def index(self, entry: Value) -> Value:
+        """Return the column of an entry."""
+        place = self.b.offset(self.indices, entry, INT32)
+        return self.b.convert(self.b.load(INT32, place), INT64)
+
+    def at(self, pointer: Value, place: Value) -> Value:
+        """Return the address of an element."""
+        if self.type.kind != "c":
+            return self.b.offset(pointer, place, self.type)
+        return self.b.offset(pointer, place * 2, self.type.part)
+
+    def element(self, pointer: Value, place: Value) -> Number:
+        """Return an element."""
+        return load(self.b, self.type, self.at(pointer, place))
+
+    def put(self, value: Number, pointer: Value, place: Value) -> None:
+        """Write an element."""
+        store(self.b, value, self.at(pointer, place))
+
+    def vectors(self, pointer: Value, row: Value, tile: Tile) -> list[Number]:
+        """Return the elements of a row of a matrix in the columns of a tile."""
+        return [
+            load(self.b, self.type.of(self.lanes), address, tile[2])
+            for address in self._addresses(pointer, row, tile)
+        ]
+
+    def put_vectors(self, values: Sequence[Number], pointer: Value, row: Value, tile: Tile) -> None:
+        """Write such elements."""
+        addresses = self._addresses(pointer, row, tile)
+        for value, address in zip(values, addresses, strict=True):
+            store(self.b, value, address, tile[2])
+
+    def _addresses(self, pointer: Value, row: Value, tile: Tile) -> list[Value]:
+        start = self.at(pointer, row * self.k + tile[0])
+        width = self.lanes * (2 if self.type.kind == "c" else 1)
+        return [self.b.offset(start, width * at, self.type.part) for at in range(tile[1])]
+
+    # ---- arithmetic ------------------------------------------------------------------------------
+
+    def zero(self, lanes: int = 1) -> Number:
+        """Return 0."""
+        part = self.b.constant(self.type.part.of(lanes), 0)
+        return Complex(part, part) if self.type.kind == "c" else part
+
+    def splat(self, x: Number) -> Number:
+        """Return a number in all lanes."""
+        return joined([self.b.splat(part, self.lanes) for part in components(x)])
+
+    def plus(self, total: Number, x: Number, y: Number) -> Number:
+        """Return ``total + x * y``."""
+        if self.type.kind == "f":
+            return self.b.madd(x, y, total)  # pyright: ignore[reportArgumentType]
+        product = emit(self.b, "mul", [x, y], self.type.name)
+        return emit(self.b, "add", [total, product], self.type.name)
+
+    def sums(
+        self,
+        start: Value,
+        stop: Value,
+        first: Sequence[Number],
+        step: Callable[..., Any],
+        stride: int = 1,
+    ) -> list[Number]:
+        """Return what a loop carries: ``step(index, *carried)`` returns it for the next pass."""
+        width = len(components(first[0]))
+        flat = [part for number in first for part in components(number)]
+        with loop(self.b, start, stop, stride, carried=flat) as each:
+            found = step(each.index, *_numbers(each.carried, width))
+            each.next(*(part for number in found for part in components(number)))
+        return _numbers(each.results, width)
+
+    def total(self, x: Number) -> Number:
+        """Return the sum of the lanes."""
+        parts: list[Value] = []
+        for part in components(x):
+            value = part
+            while value.type.lanes > 1:
+                half = value.type.lanes // 2
+                value = self.b.part(value, 0, half) + self.b.part(value, half, half)
+            parts.append(value if value.type.lanes == 1 else self.b.extract(value, 0))
+        return joined(parts)
+
+    def tiles(self, begin: Value, end: Value) -> Generator[Tile]:
+        """Write loops over columns, of many vectors first; yield the tile of each."""
+        b, start = self.b, begin
+        for vectors in SPARSE_TILES:
+            width = vectors * self.lanes
+            count = b.maximum_number(end - start, 0)
+            stop = start + b.binary("sdiv", count, b.constant(INT64, width)) * width
+            with loop(b, start, stop, width) as some:
+                yield some.index, vectors, None
+            start = stop
+        with loop(b, start, end, self.lanes) as some:
+            yield some.index, 1, self._mask(end - some.index)
+
+    def _mask(self, count: Value) -> Value | None:
+        return None if self.lanes == 1 else lane_mask(self.b, count, self.lanes)
+
+
+def _numbers(parts: Sequence[Value], width: int) -> list[Number]:
+    return [joined(list(parts[at : at + width])) for at in range(0, len(parts), width)]
+
+
+class _ByRows(_Rows):
+    """``out[i] = sum(data[e] * x[j])`` over the entries e, of column j, of row i."""
+
+    def of_vectors(self, i: Value, start: Value, stop: Value) -> None:
+        """One sum."""
+
+        def step(entry: Value, total: Number) -> list[Number]:
+            x = self.element(self.second, self.index(entry))
+            return [self.plus(total, self.element(self.first, entry), x)]
+
+        (total,) = self.sums(start, stop, [self.zero()], step)
+        self.put(total, self.out, i)
+
+    def of_matrices(self, i: Value, start: Value, stop: Value) -> None:
+        """The sums of a tile at once."""
+        for tile in self.tiles(self.b.constant(INT64, 0), self.k):
+
+            def step(entry: Value, *totals: Number, tile: Tile = tile) -> list[Number]:
+                factor = self.splat(self.element(self.first, entry))
+                row = self.vectors(self.second, self.index(entry), tile)
+                return [self.plus(t, factor, x) for t, x in zip(totals, row, strict=True)]
+
+            totals = self.sums(start, stop, [self.zero(self.lanes)] * tile[1], step)
+            self.put_vectors(totals, self.out, i, tile)
+
+
+class _ByColumns(_Rows):
+    """``out[j] += data[e] * y[i]`` for the entries e, of column j, of row i.
+
+    Threads share columns of dense matrices: rows add to the same elements.
+    """
+
+    adds = True
+
+    def count(self, writer: CallWriter) -> Value:
+        """Return the number of blocks of columns."""
+        return divide_up(writer.b, writer.size(self.options["k"]), self._block)
+
+    @property
+    def _block(self) -> int:
+        return SPARSE_TILES[0] * self.lanes
+
+    def write(self) -> None:
+        """Write loops over blocks of columns and over all rows."""
+        m = self.ranges.size(self.options["m"])
+        with self.ranges.each() as block:
+            self._begin = block * self._block
+            self._end = self.b.minimum_number(self._begin + self._block, self.k)
+            self.rows(self.b.constant(INT64, 0), m)
+
+    def of_vectors(self, i: Value, start: Value, stop: Value) -> None:
+        """Multiples of one number."""
+        y = self.element(self.second, i)
+        with loop(self.b, start, stop) as entry:
+            j = self.index(entry.index)
+            before = self.element(self.out, j)
+            value = self.plus(before, self.element(self.first, entry.index), y)
+            self.put(value, self.out, j)
+
+    def of_matrices(self, i: Value, start: Value, stop: Value) -> None:
+        """Multiples of part of a row."""
+        for tile in self.tiles(self._begin, self._end):
+            y = self.vectors(self.second, i, tile)
+            with loop(self.b, start, stop) as entry:
+                j = self.index(entry.index)
+                factor = self.splat(self.element(self.first, entry.index))
+                before = self.vectors(self.out, j, tile)
+                values = [self.plus(t, factor, v) for t, v in zip(before, y, strict=True)]
+                self.put_vectors(values, self.out, j, tile)
+
+
+class _OfRows(_Rows):
+    """``out[e] = sum(y[i] * x[j])`` for the entries e, of row i and column j."""
+
+    def of_vectors(self, i: Value, start: Value, stop: Value) -> None:
+        """One product."""
+        y = self.element(self.first, i)
+        with loop(self.b, start, stop) as entry:
+            x = self.element(self.second, self.index(entry.index))
+            self.put(emit(self.b, "mul", [y, x], self.type.name), self.out, entry.index)
+
+    def of_matrices(self, i: Value, start: Value, stop: Value) -> None:
+        """A sum of products in lanes, and then that of the lanes."""
+        b, lanes = self.b, self.lanes
+        whole = self.k & -lanes
+        with loop(b, start, stop) as entry:
+            j = self.index(entry.index)
+
+            def step(column: Value, total: Number, mask: Any = None, j: Value = j) -> list[Number]:
+                tile = column, 1, mask
+                (y,), (x,) = self.vectors(self.first, i, tile), self.vectors(self.second, j, tile)
+                return [self.plus(total, y, x)]
+
+            zero = b.constant(INT64, 0)
+            (some,) = self.sums(zero, whole, [self.zero(lanes)], step, lanes)
+            (total,) = self.sums(
+                whole,
+                self.k,
+                [some],
+                lambda at, total: step(at, total, self._mask(self.k - at)),
+                lanes,
+            )
+            self.put(self.total(total), self.out, entry.index)
+
+
+BY_ROWS = SparseProduct("product_by_rows", _ByRows)
+BY_COLUMNS = SparseProduct("product_by_columns", _ByColumns)
+OF_ROWS = SparseProduct("product_of_rows", _OfRows)

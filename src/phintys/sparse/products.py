@@ -1,0 +1,230 @@
+"""Products of a sparse matrix with dense vectors and matrices, row by row of its pattern.
+
+Three Ops are the derivatives of each other. With the elements ``d`` and the pattern of a csr matrix
+``A``, and dense ``x`` and ``y``, which are vectors or matrices:
+
+- ``ProductByRows``: ``A @ x``, a sum for each row;
+- ``ProductByColumns``: ``A.T @ y``, to which each row adds;
+- ``ProductOfRows``: ``(y @ x.T)[i, j]`` for the entries of A alone.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+import phintys.tensor as pt
+from phintys._base.errors import IndexingError, ShapeError
+from phintys.graph.apply import Apply
+from phintys.graph.null_type import disconnected_type
+from phintys.graph.op import Op
+from phintys.sparse.type import INDEX, sp
+from phintys.tensor.convert import as_tensor_variable
+from phintys.tensor.known import known_int
+from phintys.tensor.sizes import as_size
+from phintys.tensor.type import TensorType
+
+_SUMMED_AS = {"bool": "int64", "float16": "float32"}
+
+
+class PatternProduct(Op):
+    """An Op on a pattern, ``(indices, indptr)``, and two operands of one dtype.
+
+    Inputs are two operands, the indices, ``indptr``, and further sizes.
+    """
+
+    __props__ = ()
+    dense: ClassVar[tuple[int, ...]]
+    """The positions of the dense operands, of one rank, 1 or 2."""
+
+    def make_node(self, first: Any, second: Any, indices: Any, indptr: Any, *sizes: Any) -> Apply:
+        """Build a node; operands are cast to their common dtype."""
+        operands = [as_tensor_variable(v) for v in (first, second)]
+        dtype = pt.promote_types(operands[0].dtype, operands[1].dtype)
+        operands = [v if v.dtype == dtype else pt.cast(v, dtype) for v in operands]
+        pattern = [pt.cast(as_tensor_variable(v), INDEX) for v in (indices, indptr)]
+        dense = [operands[at] for at in self.dense]
+        ranks = {v.ndim for v in dense}
+        if not ranks <= {1, 2} or len(ranks) > 1:
+            msg = f"{self}: dense operands must be vectors or matrices, got {dense}."
+            raise ShapeError(msg)
+        inputs = [*operands, *pattern, *(as_size(size, "A size") for size in sizes)]
+        shape = self.shape_of([v.type.shape for v in inputs], [known_int(v) for v in inputs[4:]])
+        return Apply(self, inputs, [TensorType(dtype, shape)()])
+
+    def shape_of(self, shapes: Any, sizes: Any) -> tuple[Any, ...]:
+        """Return the shape of the result, given those of the inputs and the further sizes."""
+        raise NotImplementedError
+
+    def infer_shape(self, fgraph: Any, node: Apply, input_shapes: Any) -> list[Any]:
+        """Return the shape of the result."""
+        return [self.shape_of(input_shapes, node.inputs[4:])]
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """The operands have derivatives, the pattern has none."""
+        return [[at < 2] for at in range(len(node.inputs))]
+
+    def L_op(self, inputs: Any, outputs: Any, output_grads: Any) -> list[Any]:
+        """Return the gradients of both operands, by the other two Ops."""
+        return [
+            *self.gradients(inputs, output_grads[0]),
+            *(disconnected_type() for _ in inputs[2:]),
+        ]
+
+    def gradients(self, inputs: Any, gradient: Any) -> list[Any]:
+        """Return the gradients of the two operands."""
+        raise NotImplementedError
+
+    def R_op(self, inputs: Any, eval_points: Any) -> list[Any]:
+        """Return the sum over the operands: it is linear in each of them."""
+        first, second, *rest = inputs
+        terms = [
+            self(*operands, *rest)
+            for tangent, operands in (
+                (eval_points[0], (eval_points[0], second)),
+                (eval_points[1], (first, eval_points[1])),
+            )
+            if tangent is not None
+        ]
+        return [pt.add(*terms) if len(terms) > 1 else terms[0] if terms else None]
+
+    def error(self, number: int, _: int) -> Exception:
+        """Return the error of a pattern that native code found to be wrong."""
+        return IndexingError(f"{self}: {PROBLEMS[number]}.")
+
+    def matrix(self, data: Any, indices: Any, indptr: Any, columns: int) -> Any:
+        """Return a csr matrix of SciPy, in a dtype that SciPy has; its pattern is checked."""
+        problem = problem_of(indices, indptr, columns)
+        if problem:
+            raise self.error(problem, 0)
+        if len(data) != len(indices):
+            msg = f"{self}: there must be an index for each element, got {len(data)} elements and "
+            msg += f"{len(indices)} indices."
+            raise ShapeError(msg)
+        data = data.astype(_SUMMED_AS.get(data.dtype.name, data.dtype), copy=False)
+        return sp.csr_array((data, indices, indptr), shape=(len(indptr) - 1, columns))
+
+    def check_rows(self, dense: Any, indptr: Any) -> None:
+        """Check that a dense operand has as many rows as the pattern."""
+        if len(dense) != len(indptr) - 1:
+            msg = f"{self}: {len(dense)} rows of the operand for {len(indptr) - 1} of the pattern."
+            raise ShapeError(msg)
+
+
+PROBLEMS = {
+    1: "indptr must go up from 0 to the number of entries",
+    2: "the indices must be columns of the matrix",
+}
+"""What may be wrong with a pattern, by the numbers of native code."""
+
+
+def problem_of(indices: Any, indptr: Any, columns: int) -> int:
+    """Return which of the problems a pattern has; 0 if it can be read without leaving arrays."""
+    if not len(indptr) or indptr[0] or indptr[-1] != len(indices) or (np.diff(indptr) < 0).any():
+        return 1
+    return 2 * bool(len(indices) and (indices.min() < 0 or indices.max() >= columns))
+
+
+class ProductByRows(PatternProduct):
+    """``(data, x, indices, indptr)``: the product ``A @ x`` of a csr matrix.
+
+    Examples
+    --------
+    >>> from phintys.sparse.products import ProductByRows
+    >>> ProductByRows()([1.0, 2.0], [3.0, 4.0], [1, 0], [0, 1, 2]).eval()
+    array([4., 6.])
+    """
+
+    dense = (1,)
+
+    def shape_of(self, shapes: Any, sizes: Any) -> tuple[Any, ...]:
+        """Return a row for each row of the pattern."""
+        starts = shapes[3][0]
+        return (None if starts is None else starts - 1, *shapes[1][1:])
+
+    def perform(self, node: Apply, inputs: Any, output_storage: Any) -> None:
+        """Multiply with SciPy."""
+        data, x, indices, indptr = inputs
+        result = self.matrix(data, indices, indptr, len(x)) @ x
+        output_storage[0][0] = np.asarray(result, inputs[1].dtype)
+
+    def gradients(self, inputs: Any, gradient: Any) -> list[Any]:
+        """Return products of rows at the entries, and the product with the transpose."""
+        data, x, *pattern = inputs
+        return [
+            ProductOfRows()(gradient, conj(x), *pattern),
+            ProductByColumns()(conj(data), gradient, *pattern, x.shape[0]),
+        ]
+
+
+class ProductByColumns(PatternProduct):
+    """``(data, y, indices, indptr, columns)``: the product ``A.T @ y`` of a csr matrix.
+
+    Examples
+    --------
+    >>> from phintys.sparse.products import ProductByColumns
+    >>> ProductByColumns()([1.0, 2.0], [3.0, 4.0], [1, 1], [0, 1, 2], 3).eval()
+    array([ 0., 11.,  0.])
+    """
+
+    dense = (1,)
+
+    def shape_of(self, shapes: Any, sizes: Any) -> tuple[Any, ...]:
+        """Return a row for each column of the matrix."""
+        return (sizes[0], *shapes[1][1:])
+
+    def perform(self, node: Apply, inputs: Any, output_storage: Any) -> None:
+        """Multiply with SciPy."""
+        data, y, indices, indptr, columns = inputs
+        self.check_rows(y, indptr)
+        result = self.matrix(data, indices, indptr, int(columns)).T @ y
+        output_storage[0][0] = np.asarray(result, inputs[1].dtype)
+
+    def gradients(self, inputs: Any, gradient: Any) -> list[Any]:
+        """Return products of rows at the entries, and the product itself."""
+        data, y, *pattern, _ = inputs
+        return [
+            ProductOfRows()(conj(y), gradient, *pattern),
+            ProductByRows()(conj(data), gradient, *pattern),
+        ]
+
+
+class ProductOfRows(PatternProduct):
+    """``(y, x, indices, indptr)``: ``sum(y[i] * x[j])`` for each entry, of row i and column j.
+
+    Examples
+    --------
+    >>> from phintys.sparse.products import ProductOfRows
+    >>> ProductOfRows()([3.0, 4.0], [5.0, 6.0], [1, 0], [0, 1, 2]).eval()
+    array([18., 20.])
+    """
+
+    dense = (0, 1)
+
+    def shape_of(self, shapes: Any, sizes: Any) -> tuple[Any, ...]:
+        """Return an element for each entry."""
+        return (shapes[2][0],)
+
+    def perform(self, node: Apply, inputs: Any, output_storage: Any) -> None:
+        """Multiply rows."""
+        y, x, indices, indptr = inputs
+        self.check_rows(y, indptr)
+        self.matrix(indices, indices, indptr, len(x))
+        rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+        products = y[rows] * x[indices]
+        result = products if y.ndim == 1 else products.sum(axis=1)
+        output_storage[0][0] = np.asarray(result, inputs[1].dtype)
+
+    def gradients(self, inputs: Any, gradient: Any) -> list[Any]:
+        """Return the products of a matrix with the gradients as elements."""
+        y, x, *pattern = inputs
+        return [
+            ProductByRows()(gradient, conj(x), *pattern),
+            ProductByColumns()(gradient, conj(y), *pattern, x.shape[0]),
+        ]
+
+
+def conj(x: Any) -> Any:
+    """Return the conjugate of complex numbers; others as they are."""
+    return pt.conj(x) if x.type.numpy_dtype.kind == "c" else x

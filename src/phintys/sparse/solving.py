@@ -1,0 +1,237 @@
+"""Systems of equations with sparse matrices: by factors, triangular ones, and by iteration.
+
+Matrices are the arrays of the format csc. A matrix of the format csr is the transpose of such a
+one, whose systems the same factors solve.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import phintys.tensor as pt
+from phintys._base.errors import ShapeError
+from phintys._base.late import LateModule
+from phintys.graph.apply import Apply
+from phintys.graph.null_type import disconnected_type
+from phintys.graph.op import Op
+from phintys.sparse.products import ProductByColumns, ProductByRows, ProductOfRows, conj
+from phintys.sparse.type import sp
+from phintys.tensor.convert import as_tensor_variable
+
+if TYPE_CHECKING:
+    import scipy.sparse.linalg as sl
+else:
+    sl = LateModule("scipy.sparse.linalg")
+
+
+class SolvingOp(Op):
+    """The solution of ``A x = b``, or of ``A.T x = b`` if ``transposed``.
+
+    Inputs are, perhaps, the factors; the elements, indices and ``indptr`` of A in the format csc;
+    and b, a vector or a matrix.
+    """
+
+    has_factors: bool = False
+    transposed: bool
+
+    def make_node(self, *inputs: Any) -> Apply:
+        """Build a node; elements and b are cast to one floating dtype."""
+        factors, (data, *pattern, b) = inputs[: self.has_factors], inputs[self.has_factors :]
+        data, b = as_tensor_variable(data), as_tensor_variable(b)
+        if b.ndim not in {1, 2}:
+            msg = f"The right side must be a vector or a matrix, got {b} of type {b.type}."
+            raise ShapeError(msg)
+        arrays = [as_tensor_variable(v) for v in pattern]
+        return Apply(self, [*factors, data, *arrays, b], [b.type()])
+
+    def transposing(self) -> SolvingOp:
+        """Return the Op for the transposed matrix."""
+        raise NotImplementedError
+
+    def perform(self, node: Apply, inputs: Any, output_storage: Any) -> None:
+        """Solve."""
+        b, indptr = inputs[-1], inputs[-2]
+        if len(b) != len(indptr) - 1:
+            msg = f"The right side must have {len(indptr) - 1} rows, got {len(b)}."
+            raise ShapeError(msg)
+        output_storage[0][0] = np.ascontiguousarray(self.solution(*inputs), b.dtype)
+
+    def solution(self, *inputs: Any) -> Any:
+        """Return the solution."""
+        raise NotImplementedError
+
+    def infer_shape(self, fgraph: Any, node: Apply, input_shapes: Any) -> list[Any]:
+        """Return the shape of the right side."""
+        return [input_shapes[-1]]
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Elements and the right side have derivatives."""
+        last = len(node.inputs) - 1
+        return [[at in {self.has_factors, last}] for at in range(len(node.inputs))]
+
+    def _parts(self, inputs: Any) -> tuple[Any, Any, Any]:
+        factors, (data, *pattern, b) = inputs[: self.has_factors], inputs[self.has_factors :]
+        return factors, (data, *pattern), b
+
+    def L_op(self, inputs: Any, outputs: Any, output_grads: Any) -> list[Any]:
+        """Return the solution with the adjoint matrix, and its product with x at the entries."""
+        (g,), (x,) = output_grads, outputs
+        factors, (data, *pattern), _ = self._parts(inputs)
+        of_b = conj(self.transposing()(*factors, data, *pattern, conj(g)))
+        rows, columns = (of_b, conj(x)) if self.transposed else (conj(x), of_b)
+        of_data = -self.elements_of(ProductOfRows()(rows, columns, *pattern), inputs)
+        none = [disconnected_type() for _ in pattern]
+        return [*(disconnected_type() for _ in factors), of_data, *none, of_b]
+
+    def elements_of(self, gradient: Any, inputs: Any) -> Any:
+        """Return the gradient of the elements on which the solution depends; 0 for others."""
+        return gradient
+
+    def R_op(self, inputs: Any, eval_points: Any) -> list[Any]:
+        """Return ``A^-1 (db - dA x)``."""
+        factors, (data, *pattern), b = self._parts(inputs)
+        of_data, of_b = eval_points[len(factors)], eval_points[-1]
+        right = of_b
+        if of_data is not None:
+            x = self(*inputs)
+            of_data = self.elements_of(of_data, inputs)
+            moved = (
+                ProductByRows()(of_data, x, *pattern)
+                if self.transposed
+                else ProductByColumns()(of_data, x, *pattern, b.shape[0])
+            )
+            right = -moved if of_b is None else of_b - moved
+        return [None if right is None else self(*factors, data, *pattern, right)]
+
+
+class SolveByFactors(SolvingOp):
+    """``(factors, data, indices, indptr, b)``: the solution by the factors of A."""
+
+    __props__ = ("transposed",)
+    has_factors = True
+
+    def __init__(self, transposed: bool = False) -> None:
+        self.transposed = transposed
+
+    def transposing(self) -> SolvingOp:
+        """Return the Op for the transposed matrix, with the same factors."""
+        return SolveByFactors(not self.transposed)
+
+    def solution(self, factors: Any, data: Any, indices: Any, indptr: Any, b: Any) -> Any:
+        """Substitute."""
+        return factors.solve(b, self.transposed)
+
+
+class SolveTriangularMatrix(SolvingOp):
+    """``(data, indices, indptr, b)``: the solution with a triangle of A; others are not read.
+
+    Parameters
+    ----------
+    lower
+        Whether it is the lower triangle of the stored matrix.
+    unit_diagonal
+        Whether the diagonal is 1, whatever is stored.
+    transposed
+        Whether the system is that of the transposed triangle.
+    """
+
+    __props__ = ("lower", "unit_diagonal", "transposed")
+
+    def __init__(
+        self, lower: bool = True, unit_diagonal: bool = False, transposed: bool = False
+    ) -> None:
+        self.lower = lower
+        self.unit_diagonal = unit_diagonal
+        self.transposed = transposed
+
+    def transposing(self) -> SolvingOp:
+        """Return the Op for the transposed triangle."""
+        return SolveTriangularMatrix(self.lower, self.unit_diagonal, not self.transposed)
+
+    def solution(self, data: Any, indices: Any, indptr: Any, b: Any) -> Any:
+        """Substitute with SciPy."""
+        n = len(indptr) - 1
+        matrix = sp.csc_array((data, indices, indptr), shape=(n, n))
+        part = sp.tril(matrix, format="csc") if self.lower else sp.triu(matrix, format="csc")
+        if not self.unit_diagonal and not part.diagonal().all():
+            msg = "The triangular sparse matrix is singular: its diagonal has a zero."
+            raise np.linalg.LinAlgError(msg)
+        if not b.size:
+            return b.copy()
+        if self.unit_diagonal:
+            part = sp.csc_array(part)
+            part.setdiag(1)
+        if self.transposed:
+            return sl.spsolve_triangular(part.T.tocsr(), b, lower=not self.lower)
+        return sl.spsolve_triangular(part, b, lower=self.lower)
+
+    def elements_of(self, gradient: Any, inputs: Any) -> Any:
+        """Return the gradient in the triangle."""
+        _, indices, indptr, _ = inputs
+        columns = pt.repeat(pt.arange(indptr.shape[0] - 1), pt.diff(indptr))
+        below, above = (indices, columns) if self.lower else (columns, indices)
+        is_read = pt.gt(below, above) if self.unit_diagonal else pt.ge(below, above)
+        return pt.where(is_read, gradient, pt.zeros_like(gradient))
+
+
+class SolveByIteration(SolvingOp):
+    """``(data, indices, indptr, b)``: the solution by a method of SciPy; its gradient by the same.
+
+    Parameters
+    ----------
+    method
+        ``"cg"`` or ``"gmres"``.
+    rtol, atol
+        The residual is at most ``max(rtol * norm(b), atol)``.
+    maxiter, restart
+        As SciPy takes them.
+    transposed
+        Whether the system is that of the transposed matrix.
+    """
+
+    __props__ = ("method", "rtol", "atol", "maxiter", "restart", "transposed")
+
+    def __init__(
+        self,
+        method: str,
+        rtol: float,
+        atol: float,
+        maxiter: int | None,
+        restart: int | None = None,
+        transposed: bool = False,
+    ) -> None:
+        self.method, self.rtol, self.atol = method, rtol, atol
+        self.maxiter, self.restart, self.transposed = maxiter, restart, transposed
+
+    def transposing(self) -> SolvingOp:
+        """Return the Op for the transposed matrix."""
+        given = (self.method, self.rtol, self.atol, self.maxiter, self.restart)
+        return SolveByIteration(*given, not self.transposed)
+
+    def solution(self, data: Any, indices: Any, indptr: Any, b: Any) -> Any:
+        """Iterate, for one right side after the other."""
+        n = len(indptr) - 1
+        matrix = sp.csc_array((data, indices, indptr), shape=(n, n))
+        matrix = matrix.T if self.transposed else matrix
+        result = np.zeros(b.shape, b.dtype)
+        columns = [result] if b.ndim == 1 else list(result.T)
+        for out, right in zip(columns, [b] if b.ndim == 1 else list(b.T), strict=True):
+            out[...] = self._one(matrix, right)
+        return result
+
+    def _one(self, matrix: Any, b: Any) -> Any:
+        given = {"rtol": self.rtol, "atol": self.atol, "maxiter": self.maxiter}
+        if self.method == "gmres":
+            given["restart"] = self.restart
+        x, info = getattr(sl, self.method)(matrix, b, **given)
+        if info:
+            msg = (
+                f"{self.method} has not converged"
+                + (f" in {info} iterations" if info > 0 else "")
+                + f" to a residual of rtol={self.rtol} times the norm of the right side (or "
+                f"atol={self.atol}). Allow more with maxiter=, or use phintys.sparse.linalg.solve."
+            )
+            raise np.linalg.LinAlgError(msg)
+        return x

@@ -1,0 +1,124 @@
+"""Products along a pattern are native loops over its rows, with SciPy's values."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import phintys
+import phintys.tensor as pt
+from phintys import sparse
+from phintys._base.errors import ShapeError
+from phintys.sparse.products import ProductByColumns, ProductByRows, ProductOfRows
+from phintys.testing import verify_grad
+
+M, N = 50, 40
+
+
+def pattern(seed=0, shape=(M, N)):
+    return sp.csr_array(sp.random(*shape, 0.2, format="csr", random_state=seed))
+
+
+def draws(dtype, k, seed=1):
+    """Return elements, x and y of whole numbers, so that sums are exact."""
+    rng = np.random.default_rng(seed)
+    a = pattern()
+    columns = () if k is None else (k,)
+    sizes = [(a.nnz,), (N, *columns), (M, *columns)]
+    values = [rng.integers(-5, 6, size).astype(dtype) for size in sizes]
+    if np.dtype(dtype).kind == "c":
+        values = [v + (1j * rng.integers(-5, 6, v.shape)).astype(dtype) for v in values]
+    a = sp.csr_array((values[0], a.indices, a.indptr), shape=a.shape)
+    return a, values[1], values[2]
+
+
+def function(a, x, y, *, is_constant, mode="native"):
+    """Return a function of the elements, x, y and maybe the pattern: all three products."""
+    d, u, v = (pt.tensor(dtype=w.dtype, shape=(None,) * w.ndim) for w in (a.data, x, y))
+    parts = [a.indices, a.indptr]
+    given = [pt.constant(p) if is_constant else pt.ivector() for p in parts]
+    results = [
+        ProductByRows()(d, pt.specify_shape(u, (N, *(None,) * (x.ndim - 1))), *given),
+        ProductByColumns()(d, v, *given, N),
+        ProductOfRows()(v, u, *given),
+    ]
+    f = phintys.function([d, u, v, *([] if is_constant else given)], results, mode=mode)
+    return f, [a.data, x, y, *([] if is_constant else parts)]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "k"),
+    [
+        *(("float64", k) for k in (None, 0, 3, 70)),
+        *((dtype, k) for dtype in ("float32", "int8", "complex128") for k in (None, 37)),
+    ],
+)
+def test_values_are_those_of_scipy(dtype, k):
+    a, x, y = draws(dtype, k)
+    f, values = function(a, x, y, is_constant=k in {None, 37})
+    assert "callback" not in f.explain()
+    rows, columns, entries = f(*values)
+    np.testing.assert_array_equal(rows, a @ x)
+    np.testing.assert_array_equal(columns, a.T @ y)
+    products = y[np.repeat(np.arange(M), np.diff(a.indptr))] * x[a.indices]
+    np.testing.assert_array_equal(entries, products if k is None else products.sum(1).astype(dtype))
+
+
+@pytest.mark.parametrize("mode", ["native", "reference"])
+@pytest.mark.parametrize(
+    ("at", "change", "error"),
+    [
+        (3, lambda v: np.where(v == v.max(), 10**6, v), "columns of the matrix"),
+        (3, lambda v: np.where(v == v.max(), -1, v), "columns of the matrix"),
+        (4, lambda v: v + 1, "from 0 to the number"),
+        (4, lambda v: np.where(v == v[5], v[5] + 10**6, v), "from 0 to the number"),
+    ],
+)
+def test_wrong_patterns_are_found_before_memory_is_read(mode, at, change, error):
+    a, x, y = draws("float64", None)
+    f, values = function(a, x, y, is_constant=False, mode=mode)
+    values[at] = change(values[at]).astype("int32")
+    with pytest.raises(IndexError, match=error):
+        f(*values)
+
+
+@pytest.mark.parametrize("at", [0, 1, 2])
+def test_operands_of_another_length_are_refused(at):
+    a, x, y = draws("float64", None)
+    f, values = function(a, x, y, is_constant=True)
+    values[at] = values[at][:-1]
+    with pytest.raises(ShapeError):
+        f(*values)
+
+
+def test_results_do_not_depend_on_threads():
+    rng = np.random.default_rng(3)
+    a = sp.csr_array(sp.random(20_000, 3_000, 0.003, format="csr", random_state=3))
+    x = rng.standard_normal((3_000, 40))
+    w = pt.dmatrix("w")
+    y = sparse.as_sparse_variable(a) @ w
+    f = phintys.function([w], [y, phintys.grad((y**2).sum(), w)])
+    several = f(x)
+    with phintys.config.change_flags(num_threads=1):
+        for one, other in zip(f(x), several, strict=True):
+            np.testing.assert_array_equal(one, other)
+    np.testing.assert_allclose(several[0], a @ x, atol=1e-12)
+
+
+@pytest.mark.parametrize("k", [None, 3])
+def test_each_is_a_derivative_of_the_others(k):
+    """Their gradients are checked by differences, and those of their gradients."""
+    a, x, y = draws("float64", k)
+    pattern = a.indices, a.indptr
+    rng = np.random.default_rng(5)
+    verify_grad(lambda d, u: ProductByRows()(d, u, *pattern), [a.data, x], rng=rng)
+    verify_grad(lambda d, v: ProductByColumns()(d, v, *pattern, N), [a.data, y], rng=rng)
+    verify_grad(lambda v, u: ProductOfRows()(v, u, *pattern), [y, x], rng=rng)
+
+
+def test_tangents_are_products_with_tangents():
+    a, x, _ = draws("float64", None)
+    d, u, d_, u_ = (pt.dvector() for _ in range(4))
+    y = ProductByRows()(d, u, a.indices, a.indptr)
+    f = phintys.function([d, u, d_, u_], phintys.Rop(y, [d, u], [d_, u_]))
+    b = sp.csr_array((a.data * 2, a.indices, a.indptr), shape=a.shape)
+    np.testing.assert_array_equal(f(a.data, x, b.data, 3 * x), b @ x + a @ (3 * x))
