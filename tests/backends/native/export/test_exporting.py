@@ -100,6 +100,20 @@ def test_an_exported_function_gives_the_same_bits(name, tmp_path, repeats):
 
 
 @needs_cc
+@pytest.mark.parametrize("name", [name for name, (*_, blas) in PROGRAMS.items() if blas])
+def test_bundled_functions_need_no_library(name, tmp_path, repeats):
+    if not repeats(0, 1) and name not in BY_DEFAULT:
+        pytest.skip("make stress and make export-tests run all programs")
+    inputs, outputs, values, _ = PROGRAMS[name]
+    f = phintys.function(inputs, outputs, name=f"f_{name}")
+    module = loaded(f, tmp_path, blas="bundled")
+    assert set(module.DESCRIPTION["needs"]) <= ALLOWED
+    for found, expected in zip(getattr(module, f.name)(*values), f(*values), strict=True):
+        tolerance = 1e-5 if expected.dtype == "float32" else 1e-12
+        np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance)
+
+
+@needs_cc
 @needs_nm
 def test_an_object_needs_only_memory_and_libm(tmp_path):
     inputs, outputs, _, _ = PROGRAMS["loop"]
@@ -187,6 +201,13 @@ def test_without_blas_the_op_that_needs_it_is_named(tmp_path):
     X = pt.dmatrix("X")
     with pytest.raises(ArgumentError, match=r"(?s)Dot.*test_exporting\.py.*dgemm"):
         phintys.function([X], X @ X, name="f").export(tmp_path, blas="none")
+
+
+def test_an_op_without_bundled_code_is_named(tmp_path):
+    X = pt.dmatrix("X")
+    f = phintys.function([X], pt.linalg.svd(X, compute_uv=False), name="f")
+    with pytest.raises(ArgumentError, match=r"(?s)SVD.*test_exporting\.py.*gesdd.*not bundled"):
+        f.export(tmp_path, blas="bundled")
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from phintys._base.records import record
 from phintys.backends.native.assembler.externals import EXTERNALS
 from phintys.backends.native.assembler.llvm_library import llvm
 from phintys.backends.native.assembler.module import Module
+from phintys.backends.native.export.bundled.routines import bundled, is_bundled
 from phintys.backends.native.export.entry import EntryWriter
 from phintys.backends.native.export.runtime import RuntimeWriter
 from phintys.backends.native.limits import STACK_BYTES
@@ -76,6 +77,9 @@ def assemble(
     entry = EntryWriter(own, plan, emitted, interface, allocates=allocates)
     functions = entry.write()
     modules = [emitted.module, *_outlined(emitted.module), own]
+    if blas == "bundled":
+        declared = {name for module in modules for name in module.declared}
+        modules.append(bundled(target, [s for s in declared if is_routine(s) and is_bundled(s)]))
     defined = {function.name for module in modules for function in module.functions}
     wanted = {name for module in modules for name in module.declared} - defined
     wanted = {name for name in wanted if not name.startswith("llvm.")}
@@ -132,9 +136,10 @@ def _outside(name: str, plan: Plan, interface: Interface, blas: str, prefix: str
     if is_routine(name):
         short = name.split("_", 2)[2]
         if blas != "link":
+            bundle = ", which is not bundled" if blas == "bundled" else ""
             _refuse(
                 interface,
-                f"{_callers(plan)} call the routine {short!r} of BLAS or LAPACK",
+                f"{_callers(plan)} call the routine {short!r} of BLAS or LAPACK{bundle}",
                 'Export with blas="link", and link a library that has it.',
             )
         return f"{prefix}{short}_"
