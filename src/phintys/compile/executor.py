@@ -516,7 +516,9 @@ class Function(_Returning[R_co]):
             The name of the C function; that of this function if not given.
         blas
             ``"link"``: functions of BLAS and LAPACK are called by their Fortran names.
-            ``"none"``: functions that need some are refused.
+            ``"bundled"``: code of Phintys for products, triangular systems, Cholesky and LU
+            factors is part of the object, and functions that need others are refused. ``"none"``:
+            functions that need some are refused.
         blas_prefix
             What these names begin with: ``"scipy_"`` for the library of SciPy's wheels.
         allocate

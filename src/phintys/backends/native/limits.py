@@ -588,6 +588,16 @@ TILED_FACTOR_ROWS = 512
 Measured: ``factor`` 64: 1.26, 1024: 1.14; ``larger_factor`` 64: 0.97, 1024: 0.85.
 """
 
+BUNDLED_DEPTH = 128
+"""numbers: along the inner axis of a bundled product, for which columns are copied at once.
+Chosen: 16 KiB on the stack for two vectors of AVX-512, half of the first cache.
+"""
+
+BUNDLED_BLOCK = 32
+"""rows: of a block on the diagonal of bundled factors and triangles, which is not a product.
+Chosen: two vectors of float64 with AVX-512, and 8 KiB on the stack for a square.
+"""
+
 FACTOR_TILE_LANES = 8
 """lanes: the most of a tile: a tile of n lanes takes n + 8 registers.
 Measured: ``factor`` 4: 1.00.

@@ -63,7 +63,8 @@ def programs():
     square = of(6, 6)
     spd = square @ square.T + 6 * np.eye(6)
     yield "softmax", [X], [pt.special.softmax(X, axis=1)], [of(5, 7)], False
-    scalars = [pt.gammaln(pt.exp(x)).sum(), pt.erf(x), pt.log1p(pt.exp(x)), pt.tanh(x)]
+    e = pt.exp(x)
+    scalars = [pt.gammaln(e).sum(), pt.digamma(e), pt.erf(x), e, pt.log1p(e), pt.tanh(x)]
     yield "scalars", [x], scalars, [of(33)], False
     yield "gather", [x, k], [x[k], pt.zeros_like(x)[k].inc(1.0)], [of(9), [1, 3, 3, 8]], False
     views = [X.T, X[::2] ** 3, X.reshape((-1,)), X, pt.constant(of(3))]
@@ -79,6 +80,11 @@ def programs():
     yield "factor", [X], [pt.linalg.cholesky(X)], [spd], True
     yield "solve", [X, x], [pt.linalg.solve(X, x), pt.linalg.slogdet(X)[1]], [spd, of(6)], True
     yield "product", [X, Y], [X @ Y], [of(120, 130), of(130, 140)], True
+    W, y, b, v = pt.dmatrix("W"), pt.dvector("y"), pt.dvector("b"), pt.dvector("v")
+    loss = pt.mean((pt.tanh(X @ W + b) @ v - y) ** 2)
+    perceptron = [loss, *phintys.grad(loss, [W, b, v])]
+    values = [of(16, 4), of(16), of(4, 8), of(8), of(8)]
+    yield "perceptron", [X, y, W, b, v], perceptron, values, True
     yield "single", [F], [pt.tanh(F) @ F], [of(9, 9).astype("f4")], True
 
 
@@ -96,7 +102,21 @@ def test_an_exported_function_gives_the_same_bits(name, tmp_path, repeats):
     module = loaded(f, tmp_path, **(blas_options() if needs_blas else {}))
     call = getattr(module, f.name)
     assert same_bits(call(*values, capacities=[10_000] * len(outputs)), f(*values))
-    assert (tmp_path / f"{f.name}.o").stat().st_size < 30_000 * (1 + (name == "scalars"))
+    assert (tmp_path / f"{f.name}.o").stat().st_size < 30_000
+
+
+@needs_cc
+@pytest.mark.parametrize("name", [name for name, (*_, blas) in PROGRAMS.items() if blas])
+def test_bundled_functions_need_no_library(name, tmp_path, repeats):
+    if not repeats(0, 1) and name not in BY_DEFAULT:
+        pytest.skip("make stress and make export-tests run all programs")
+    inputs, outputs, values, _ = PROGRAMS[name]
+    f = phintys.function(inputs, outputs, name=f"f_{name}")
+    module = loaded(f, tmp_path, blas="bundled")
+    assert set(module.DESCRIPTION["needs"]) <= ALLOWED
+    for found, expected in zip(getattr(module, f.name)(*values), f(*values), strict=True):
+        tolerance = 1e-5 if expected.dtype == "float32" else 1e-12
+        np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance)
 
 
 @needs_cc
@@ -187,6 +207,13 @@ def test_without_blas_the_op_that_needs_it_is_named(tmp_path):
     X = pt.dmatrix("X")
     with pytest.raises(ArgumentError, match=r"(?s)Dot.*test_exporting\.py.*dgemm"):
         phintys.function([X], X @ X, name="f").export(tmp_path, blas="none")
+
+
+def test_an_op_without_bundled_code_is_named(tmp_path):
+    X = pt.dmatrix("X")
+    f = phintys.function([X], pt.linalg.svd(X, compute_uv=False), name="f")
+    with pytest.raises(ArgumentError, match=r"(?s)SVD.*test_exporting\.py.*gesdd.*not bundled"):
+        f.export(tmp_path, blas="bundled")
 
 
 @pytest.mark.parametrize(

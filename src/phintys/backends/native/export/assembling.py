@@ -10,7 +10,9 @@ from phintys._base.records import record
 from phintys.backends.native.assembler.externals import EXTERNALS
 from phintys.backends.native.assembler.llvm_library import llvm
 from phintys.backends.native.assembler.module import Module
+from phintys.backends.native.export.bundled.routines import bundled, is_bundled
 from phintys.backends.native.export.entry import EntryWriter
+from phintys.backends.native.export.labels import without_labels
 from phintys.backends.native.export.runtime import RuntimeWriter
 from phintys.backends.native.limits import STACK_BYTES
 from phintys.backends.native.memory import ALIGNMENT
@@ -24,6 +26,7 @@ from phintys.backends.native.runtime.engine import undefined_symbols
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from phintys.backends.native.assembler.module import ModuleFunction
     from phintys.backends.native.export.interface import Interface
     from phintys.backends.native.kernels.kernel_code import KernelCode
     from phintys.backends.native.plan import Plan
@@ -76,16 +79,20 @@ def assemble(
     entry = EntryWriter(own, plan, emitted, interface, allocates=allocates)
     functions = entry.write()
     modules = [emitted.module, *_outlined(emitted.module), own]
+    if blas == "bundled":
+        declared = {name for module in modules for name in module.declared}
+        modules.append(bundled(target, [s for s in declared if is_routine(s) and is_bundled(s)]))
     defined = {function.name for module in modules for function in module.functions}
     wanted = {name for module in modules for name in module.declared} - defined
     wanted = {name for name in wanted if not name.startswith("llvm.")}
     names = {name: _outside(name, plan, interface, blas, blas_prefix) for name in sorted(wanted)}
+    _merge_equal(modules)
     texts = [_renamed(str(module), names) for module in modules]
     if BLAS_THREADS_SYMBOL in wanted:
         texts.append(_blas_threads(target.triple))
     internal = defined - set(functions)
     machine = target.machine(_LEVEL, for_linkers=True)
-    data = llvm().compile_together(texts, sorted(internal), machine)
+    data = without_labels(llvm().compile_together(texts, sorted(internal), machine))
     needs = {names[name] for name in wanted if name != BLAS_THREADS_SYMBOL}
     return Assembled(data, tuple(sorted(needs | undefined_symbols(data))), tuple(functions))
 
@@ -104,6 +111,30 @@ def _outlined(module: Module) -> list[Module]:
                 found.append(part)
                 waiting.append(part)
     return found
+
+
+def _merge_equal(modules: Iterable[Module]) -> None:
+    """Let linked modules have one copy of a function that several of them have for themselves."""
+    found: dict[str, list[ModuleFunction]] = {}
+    for module in modules:
+        for function in module.functions:
+            if function.linkage == "internal":
+                found.setdefault(function.name, []).append(function)
+    texts = {name: {one.text("") for one in functions} for name, functions in found.items()}
+    # What calls functions that differ is not the same either.
+    different = {name for name, written in texts.items() if len(written) > 1}
+    new = different
+    while new:
+        called = {
+            name: {symbol for text in texts[name] for symbol in _SYMBOL.findall(text)}
+            for name in found.keys() - different
+        }
+        new = {name for name, symbols in called.items() if symbols & different}
+        different = different | new
+    for name, functions in found.items():
+        if name not in different and len(functions) > 1:
+            for function in functions:
+                function.linkage = "linkonce_odr"
 
 
 # ---- symbols -------------------------------------------------------------------------------------
@@ -132,9 +163,10 @@ def _outside(name: str, plan: Plan, interface: Interface, blas: str, prefix: str
     if is_routine(name):
         short = name.split("_", 2)[2]
         if blas != "link":
+            bundle = ", which is not bundled" if blas == "bundled" else ""
             _refuse(
                 interface,
-                f"{_callers(plan)} call the routine {short!r} of BLAS or LAPACK",
+                f"{_callers(plan)} call the routine {short!r} of BLAS or LAPACK{bundle}",
                 'Export with blas="link", and link a library that has it.',
             )
         return f"{prefix}{short}_"

@@ -79,7 +79,7 @@ def _check(names: ExportNames, options: ExportOptions) -> None:
             "function: phintys.function(..., name='model')."
         )
         raise ArgumentError(msg)
-    choices = (("kind", options.kind, KINDS), ("blas", options.blas, ("link", "none")))
+    choices = (("kind", options.kind, KINDS), ("blas", options.blas, ("link", "bundled", "none")))
     for option, given, allowed in choices:
         if given not in allowed:
             msg = f"export: {option} is one of {allowed}, got {given!r}."
