@@ -125,7 +125,7 @@ def test_a_pickle_runs_and_is_equal():
     assert run(again, [1.0]) == [4.0]
     for state in (op.__getstate__(), again.__getstate__()):
         # What is noted of the graphs within is pickled: asking them again would be a recursion.
-        assert set(state) == {"fgraph", "n", "nesting", "overwrites_within"}
+        assert set(state) == {"fgraph", "n", "nesting", "held_nesting", "overwrites_within"}
 
 
 def test_deep_copies_of_graphs_share_the_op():

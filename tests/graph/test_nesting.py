@@ -1,5 +1,6 @@
 """Inner graphs inside of inner graphs: to which depth all works, and what is an error beyond."""
 
+import inspect
 import math
 import pickle
 import subprocess
@@ -11,14 +12,15 @@ import pytest
 
 import phintys
 import phintys.tensor as pt
-from phintys._base.errors import ArgumentError
+from phintys._base.errors import ArgumentError, InconsistencyError
 from phintys.compile import Mode
 from phintys.control import LoopArguments, OpFromGraph, Scan
 from phintys.graph import FunctionGraph
-from phintys.graph.aliasing import overwrites
+from phintys.graph.aliasing import check_aliasing, overwrites
 from phintys.graph.cloning import clone_replace
 from phintys.graph.equality import equal_computations
 from phintys.graph.inner import MOST_NESTED
+from phintys.graph.verify import verify_graph
 from phintys.passes import PIPELINES
 
 
@@ -54,6 +56,9 @@ ENTERED = {
     "native": lambda y, x: phintys.function([x], y, mode="native"),
     "reference": lambda y, x: phintys.function([x], y, mode="reference"),
     "no pass": lambda y, x: phintys.function([x], y, mode=Mode("reference", PIPELINES["none"])),
+    "no pass, native": lambda y, x: phintys.function(
+        [x], y, mode=Mode("native", PIPELINES["none"])
+    ),
 }
 
 
@@ -73,6 +78,85 @@ def test_what_nests_calls_too_deeply_is_an_error_that_says_so(nest, how):
     x = pt.dscalar("x")
     with pytest.raises(ArgumentError, match=f"nested {FAR_TOO_DEEP} deep.*setrecursionlimit"):
         ENTERED[how](nest(FAR_TOO_DEEP)(x), x)
+
+
+def nested_derivatives(depth):
+    """Each Op has a derivative of its own, which is an Op with the one before inside."""
+    op = pt.sin
+    for _ in range(depth):
+        v, out, g = pt.dscalars("v", "out", "g")
+        pullback = OpFromGraph([v, out, g], [g * op(v)], inline=False)
+        op = OpFromGraph([v], [pt.sin(v)], inline=False, lop_overrides=pullback)
+    return op
+
+
+def nested_updates(depth):
+    """Each Op overwrites its input."""
+    op = inc_subtensor_inplace
+    for _ in range(depth):
+        v = pt.dvector("v")
+        op = OpFromGraph([v], [op(v)], inline=False, destroy_map={0: [0]})
+    return op
+
+
+def inc_subtensor_inplace(v):
+    return pt.inc_subtensor(v[0], 1.0, inplace=True)
+
+
+def test_derivatives_of_derivatives_are_entered_by_pickling_alone():
+    x = pt.dscalar("x")
+    y = nested_derivatives(FAR_TOO_DEEP)(x)
+    with pytest.raises(ArgumentError, match=f"nested {2 * FAR_TOO_DEEP} deep"):
+        pickle.dumps(y)
+    twin = y.owner.op.clone()
+    with pytest.raises(ArgumentError, match=f"nested {2 * FAR_TOO_DEEP} deep"):
+        pickle.dumps(twin)
+    assert phintys.function([x], phintys.grad(y, x), mode="reference")(0.0) == 0.0
+    few = pickle.loads(pickle.dumps(nested_derivatives(3)))
+    assert few == nested_derivatives(3)
+
+
+@pytest.fixture
+def few_calls():
+    """Not many more calls inside of each other than there are."""
+    before, frame, used = sys.getrecursionlimit(), inspect.currentframe(), 0
+    while frame is not None:
+        used, frame = used + 1, frame.f_back
+    yield lambda: sys.setrecursionlimit(used + FAR_TOO_DEEP)
+    sys.setrecursionlimit(before)
+
+
+def test_nests_are_verified_without_nested_calls(nest, few_calls):
+    x = pt.dscalar("x")
+    fgraph = FunctionGraph([x], [nest(FAR_TOO_DEEP)(x)])
+    few_calls()
+    verify_graph(fgraph)
+
+
+def test_nests_that_overwrite_are_checked_without_nested_calls(few_calls):
+    x = pt.dvector("x")
+    fgraph = FunctionGraph([x], [nested_updates(FAR_TOO_DEEP)(x)])
+    few_calls()
+    check_aliasing(fgraph, fgraph.inputs)
+
+
+def test_an_error_deep_in_a_nest_names_all_nodes_around_it():
+    x = pt.dvector("x")
+    fgraph = FunctionGraph([x], [nested_updates(7)(x)])
+    (node,) = fgraph.apply_nodes
+    for _ in range(5):
+        (node,) = node.op.fgraph.apply_nodes
+    node.op.mutable_inner = ()
+    with pytest.raises(InconsistencyError, match="overwrites") as caught:
+        check_aliasing(fgraph, fgraph.inputs)
+    assert sum("In the inner graph" in note for note in caught.value.__notes__) == 6
+    with pytest.raises(ArgumentError, match=f"nested {FAR_TOO_DEEP} deep"):
+        phintys.function(
+            [phintys.In(x, mutable=True)],
+            nested_updates(FAR_TOO_DEEP)(x),
+            accept_inplace=True,
+            mode="native",
+        )
 
 
 def test_with_a_higher_limit_deep_nests_are_differentiated_compiled_and_pickled(python_command):

@@ -17,7 +17,7 @@ from phintys.compile.ops import deep_copy
 from phintys.graph.alias_map import AliasMap, check_maps, destroyed_inputs
 from phintys.graph.aliasing import DestroyHandler, overwrites
 from phintys.graph.fgraph import FunctionGraph
-from phintys.graph.inner import HasInnerGraph
+from phintys.graph.inner import HasInnerGraph, require_calls
 from phintys.graph.variable import Constant
 
 if TYPE_CHECKING:
@@ -134,6 +134,7 @@ def _protect(fgraph: FunctionGraph, mutable: Collection[Variable]) -> None:
 
 def _protect_inner(fgraph: FunctionGraph, node: Apply, op: Any) -> None:
     """Put another Op in place of one whose inner graph overwrites what it must not."""
+    require_calls(op)
     twin = node.clone()
     mutable = [op.inner_inputs[position] for position in op.mutable_inner]
     twin.op = op.with_inner(protected(op.fgraph, mutable))

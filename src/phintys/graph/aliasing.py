@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import partial
 from operator import is_
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from phintys._base.errors import CycleError, InconsistencyError, add_note
 from phintys.graph._order import cycle_error, needed_by, nodes_below
@@ -20,7 +20,7 @@ from phintys.graph.alias_map import (
     variables_in,
 )
 from phintys.graph.features import Feature
-from phintys.graph.inner import HasInnerGraph
+from phintys.graph.inner import HasInnerGraph, inner_graphs_below
 from phintys.graph.ranks import Ranks
 from phintys.graph.shared_variable import SharedVariable
 from phintys.graph.traversal import io_toposort
@@ -175,6 +175,7 @@ def check_aliasing(
     """
     destroying = _destroying(fgraph)
     if destroying:
+        _check_inner(destroying)
         _check(fgraph, destroying, AliasMap.of_graph(fgraph), frozenset(mutable_inputs or ()))
 
 
@@ -184,11 +185,13 @@ def _check(
     aliases: AliasMap[Variable],
     mutable: Collection[Variable],
 ) -> tuple[list[Apply], dict[Apply, list[Apply]]]:
-    """Check a graph; return its nodes in a valid order, and what overwriting adds to it."""
+    """Check a graph, without inner graphs.
+
+    Returns its nodes in a valid order, and what overwriting adds to it.
+    """
     outputs = {root: variable for variable in fgraph.outputs for root in aliases.roots(variable)}
     destroyed_by: dict[Variable, Apply] = {}
     for node in destroying:
-        _check_inner(node)
         check_own_inputs(node, aliases.roots)
         for root, position in _destroyed_roots(node, aliases.roots).items():
             _check_root(node, position, root, mutable)
@@ -205,14 +208,17 @@ def _check(
         raise
 
 
-def _check_inner(node: Apply) -> None:
-    """Check the inner graph of a node, if it has one."""
-    op = node.op
-    if isinstance(op, HasInnerGraph):
+def _check_inner(nodes: Iterable[Apply]) -> None:
+    """Check the inner graphs of nodes."""
+    for place in inner_graphs_below(nodes, overwrites):
+        op: Any = place.node.op
+        destroying = _destroying(op.fgraph)
+        mutable = frozenset(op.inner_inputs[position] for position in op.mutable_inner)
         try:
-            check_aliasing(op.fgraph, [op.inner_inputs[position] for position in op.mutable_inner])
+            if destroying:
+                _check(op.fgraph, destroying, AliasMap.of_graph(op.fgraph), mutable)
         except InconsistencyError as error:
-            add_note(error, f"In the inner graph of {op}, made at\n  {node.origin}")
+            place.add_notes(error)
             raise
 
 
@@ -419,6 +425,7 @@ class DestroyHandler(Feature):
 
     def _check_all(self, fgraph: FunctionGraph) -> None:
         destroying, aliases = list(self._destroying), AliasMap.of_graph(fgraph)
+        _check_inner(destroying)
         order, orderings = _check(fgraph, destroying, aliases, frozenset(self.mutable_inputs))
         self._gone = {node: _destroyed_roots(node, aliases.roots) for node in destroying}
         self._by_root = {root: node for node, found in self._gone.items() for root in found}
@@ -490,7 +497,7 @@ class DestroyHandler(Feature):
 
     def _enter(self, fgraph: FunctionGraph, node: Apply) -> list[Apply]:
         """Check what a node overwrites, and record it; return the nodes that read it."""
-        _check_inner(node)
+        _check_inner([node])
         check_own_inputs(node, root_of)
         found = self._gone[node] = _destroyed_roots(node, root_of)
         for root, position in found.items():

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from phintys._base.caches import kept_property
-from phintys._base.errors import ArgumentError, MethodNotDefinedError
+from phintys._base.errors import ArgumentError, MethodNotDefinedError, add_note
+from phintys._base.records import record
 from phintys.graph.compiler import link_graph
 from phintys.graph.equality import equal_inner_graphs
 from phintys.graph.op import props_hash
@@ -49,28 +50,39 @@ class _Nested:
     """
 
     def __set__(self, op: HasInnerGraph, fgraph: FunctionGraph) -> None:
+        nesting, held = _nesting_of(fgraph)
         within = _overwrites_within(fgraph)
-        vars(op).update(fgraph=fgraph, nesting=_nesting_of(fgraph), overwrites_within=within)
+        vars(op).update(fgraph=fgraph, nesting=nesting, held_nesting=held, overwrites_within=within)
 
 
-def require_calls(op: object) -> None:
+def require_calls(op: object, nesting: int = 0) -> None:
     """Raise if an Op has inner graphs that are nested too deeply to be entered by calls.
+
+    Parameters
+    ----------
+    op
+        The Op.
+    nesting
+        How deep its Ops are nested, if these are more than those of its graph.
 
     Raises
     ------
     ArgumentError
         Python's limit of nested calls would be exceeded. The error names a limit that suffices.
     """
-    if not isinstance(op, HasInnerGraph) or op.nesting <= MOST_NESTED:
+    if not isinstance(op, HasInnerGraph):
+        return
+    nesting = nesting or op.nesting
+    if nesting <= MOST_NESTED:
         return
     used = 0
     frame = inspect.currentframe()
     while frame is not None:
         used, frame = used + 1, frame.f_back
-    limit, needed = sys.getrecursionlimit(), used + op.nesting * _CALLS_OF_A_LEVEL
+    limit, needed = sys.getrecursionlimit(), used + nesting * _CALLS_OF_A_LEVEL
     if needed > limit:
         msg = (
-            f"The inner graphs of {type(op).__name__} are nested {op.nesting} deep, which takes up "
+            f"The inner graphs of {type(op).__name__} are nested {nesting} deep, which takes up "
             f"to {needed} calls inside of each other; Python's limit is {limit}. Apply Ops one "
             "after the other instead of inside of each other, or raise the limit with "
             f"sys.setrecursionlimit({-(-needed // 1000) * 1000 + 1000})."
@@ -231,7 +243,17 @@ class HasInnerGraph:
     @kept_property
     def nesting(self) -> int:
         """How deep inner graphs are nested, this one included."""
-        return _nesting_of(self.fgraph)
+        return _nesting_of(self.fgraph)[0]
+
+    @kept_property
+    def held_nesting(self) -> int:
+        """How deep Ops are nested by all that they hold, such as derivatives of their own."""
+        return _nesting_of(self.fgraph)[1]
+
+    def _holds(self, ops: Iterable[object]) -> None:
+        """Note Ops that this one holds beside those of its graph."""
+        held = [op.held_nesting for op in ops if isinstance(op, HasInnerGraph)]
+        vars(self)["held_nesting"] = max([self.held_nesting, *(1 + depth for depth in held)])
 
     @kept_property
     def overwrites_within(self) -> bool:
@@ -244,16 +266,69 @@ class HasInnerGraph:
         return hash((props_hash(self), types, self.nesting))
 
     def __getstate__(self) -> dict[str, Any]:
-        require_calls(self)
+        require_calls(self, self.held_nesting)
         return {name: value for name, value in self.__dict__.items() if name not in _NOT_PICKLED}
 
 
 _NOT_PICKLED = frozenset({"_own_program", "_kept_hash"})
 
 
-def _nesting_of(fgraph: FunctionGraph) -> int:
+@record(frozen=True)
+class Within:
+    """An inner graph in a graph, or in the inner graph of another node.
+
+    Attributes
+    ----------
+    node
+        The node whose Op has it.
+    outer
+        The inner graph that the node is in; ``None`` for a node of the outermost graph.
+    """
+
+    node: Apply
+    outer: Within | None = None
+
+    def add_notes(self, error: BaseException) -> None:
+        """Say in an error which nodes, from the innermost to the outermost, it is inside of."""
+        place: Within | None = self
+        while place is not None:
+            add_note(
+                error, f"In the inner graph of {place.node.op}, made at\n  {place.node.origin}"
+            )
+            place = place.outer
+
+
+def inner_graphs_below(
+    nodes: Iterable[Apply], follows: Callable[[Apply], bool] = lambda _node: True
+) -> Iterator[Within]:
+    """Yield the inner graphs of nodes and all those inside of them, each Op once.
+
+    They are found without calls inside of each other, at any depth.
+
+    Parameters
+    ----------
+    nodes
+        The nodes.
+    follows
+        Whether the inner graph of a node, and those inside of it, are wanted.
+    """
+    seen: set[int] = set()
+    waiting = [Within(node) for node in nodes]
+    while waiting:
+        place = waiting.pop()
+        op = place.node.op
+        if not isinstance(op, HasInnerGraph) or id(op) in seen or not follows(place.node):
+            continue
+        seen.add(id(op))
+        yield place
+        waiting.extend(Within(node, place) for node in op.fgraph.apply_nodes)
+
+
+def _nesting_of(fgraph: FunctionGraph) -> tuple[int, int]:
+    """How deep inner graphs are nested around a graph inside, and all that their Ops hold."""
     inner = [node.op for node in fgraph.apply_nodes if isinstance(node.op, HasInnerGraph)]
-    return 1 + max((one.nesting for one in inner), default=0)
+    nesting = 1 + max((one.nesting for one in inner), default=0)
+    return nesting, 1 + max((one.held_nesting for one in inner), default=0)
 
 
 def _overwrites_within(fgraph: FunctionGraph) -> bool:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from phintys._base.errors import CycleError, IntegrityError, add_note
-from phintys.graph.inner import HasInnerGraph
+from phintys._base.errors import CycleError, IntegrityError
+from phintys.graph.inner import HasInnerGraph, inner_graphs_below
 from phintys.graph.shared_variable import SharedVariable
 from phintys.graph.variable import Constant
 
@@ -54,16 +54,24 @@ def verify_graph(fgraph: FunctionGraph, make_nodes: bool = False) -> None:
     ...
     phintys._base.errors.IntegrityError: Input 0 of Op is z, which the graph does not know...
     """
+    _verify_level(fgraph, make_nodes)
+    for place in inner_graphs_below(fgraph.apply_nodes):
+        op: Any = place.node.op
+        try:
+            _verify_level(op.fgraph, make_nodes)
+        except IntegrityError as error:
+            place.add_notes(error)
+            raise
+
+
+def _verify_level(fgraph: FunctionGraph, make_nodes: bool) -> None:
+    """Check a graph, without inner graphs."""
     _verify_ends(fgraph)
     uses: dict[Variable, int] = dict.fromkeys(fgraph.clients, 0)
-    inner: set[int] = set()
     for node in fgraph.apply_nodes:
         _verify_node(fgraph, node, uses)
         if isinstance(node.op, HasInnerGraph):
             _verify_captured(node, node.op)
-            if id(node.op) not in inner:
-                inner.add(id(node.op))
-                _verify_inner(node.op, make_nodes)
         if make_nodes:
             _verify_types(node)
     for output in fgraph.outputs:
@@ -140,14 +148,6 @@ def _verify_captured(node: Apply, op: HasInnerGraph) -> None:
                 f"inner graph, of type {wanted}.",
                 node,
             )
-
-
-def _verify_inner(op: HasInnerGraph, make_nodes: bool) -> None:
-    try:
-        verify_graph(op.fgraph, make_nodes)
-    except IntegrityError as error:
-        add_note(error, f"In the inner graph of {op}.")
-        raise
 
 
 def _verify_types(node: Apply) -> None:

@@ -148,6 +148,7 @@ class OpFromGraph(Inlinable, Op):
         elif grad_overrides is not None:
             self._lop = overrides_of(grad_overrides, "grad_overrides", counts)
         self._rop = overrides_of(rop_overrides, "rop_overrides", (len(outputs),))
+        self._holds([*self._lop.functions, *self._rop.functions])
         self._pattern = self._given_pattern(connection_pattern)
         self._destroyed = _pairs(destroy_map, len(inputs), len(outputs))
         self.destroy_map = dict(self._destroyed)
@@ -191,10 +192,12 @@ class OpFromGraph(Inlinable, Op):
 
     def with_inner(self, fgraph: FunctionGraph) -> OpFromGraph:
         """Return an Op like this one that computes another graph."""
-        twin = copy.copy(self)
+        twin = object.__new__(type(self))
+        vars(twin).update(vars(self))
         for kept in ("_aliased", "_connections", "_own_program", "_kept_hash"):
-            twin.__dict__.pop(kept, None)
+            vars(twin).pop(kept, None)
         twin.fgraph = fgraph
+        twin._holds([*self._lop.functions, *self._rop.functions])
         return twin
 
     def make_node(self, *inputs: Any) -> Apply:

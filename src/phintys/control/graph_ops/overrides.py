@@ -44,6 +44,11 @@ class Overrides:
     def __bool__(self) -> bool:
         return self.whole is not None or any(entry is not None for entry in self.entries)
 
+    @property
+    def functions(self) -> tuple[Any, ...]:
+        """The functions and Ops that compute derivatives."""
+        return (self.whole, *self.entries)
+
     def entry(self, position: int) -> Any:
         """Return the override of a derivative, ``None`` without one."""
         if self.whole is not None:

@@ -8,6 +8,7 @@ from phintys.backends.native.lower.branch_sides import Sides
 from phintys.backends.native.lower.families import LOWERINGS
 from phintys.backends.native.lower.lowering import Lowering, NotLowered
 from phintys.graph.aliasing import execution_order
+from phintys.graph.inner import require_calls
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,6 +30,7 @@ def lower_node(op: Op, node: Apply, lowering: Lowering) -> None:
     if rule is None:
         msg = f"{type(op).__name__} has no lowering"
         raise NotLowered(msg)
+    require_calls(op)
     rule(op, node, lowering)
 
 
