@@ -278,6 +278,11 @@ def slopes_of_bessel(function, lower, upper, growth=0):
     return slope, bend
 
 
+def larger_term_of_ive(v, x):
+    """Return ``(v + 1/2) ive(v, x) / x``: the derivative is 0 near ``x = v**2``."""
+    return (v + 0.5) / x * mp.exp(-x) * mp.besseli(v, x)
+
+
 def of_order(function, v):
     return lambda x: function(v, x)
 
@@ -588,16 +593,16 @@ SPECIAL = [
             {**same((0, 3), (0.1, 20)), **same((0, 3), (20, 80))},
             slopes_of_bessel(*facts),
             by=1,
-            scales=(amplitude, amplitude) if name in {"jv", "yv"} else (None, None),
-            limits=(1e5, 1e6),
+            scales=(scale, scale),
+            limits=limits,
         )
-        for name, *facts in (
-            ("jv", mp.besselj, 1, -1),
-            ("yv", mp.bessely, 1, -1),
-            ("iv", mp.besseli, 1, 1),
-            ("kv", mp.besselk, -1, -1),
-            ("ive", mp.besseli, 1, 1, -1),
-            ("kve", mp.besselk, -1, -1, 1),
+        for name, scale, limits, *facts in (
+            ("jv", amplitude, (200, 1e3), mp.besselj, 1, -1),
+            ("yv", amplitude, (200, 1e3), mp.bessely, 1, -1),
+            ("iv", None, (16, 64), mp.besseli, 1, 1),
+            ("kv", None, (16, 64), mp.besselk, -1, -1),
+            ("ive", larger_term_of_ive, (16, 1e4), mp.besseli, 1, 1, -1),
+            ("kve", None, (16, 1e4), mp.besselk, -1, -1, 1),
         )
     ),
     Slope("exp1", INTEGRAL, (lambda x: -mp.exp(-x) / x, lambda x: mp.exp(-x) / x * (1 + 1 / x))),
@@ -717,7 +722,7 @@ PLAIN = {
     "digamma_difference", "exp2_share", "exp_of_product", "exp_of_square", "exp_share",
     "gamma_density", "gammaincinv", "gammainccinv",
     "hyp1f1_by_a", "hyp1f1_by_b", "hyp2f1_by_a", "hyp2f1_by_c",
-    "i0e_less_i1e", "log_gamma_bend", "log_gamma_slope",
+    "i0e_less_i1e", "log_gamma_bend", "log_gamma_slope", "log_ive_slope", "log_kve_slope",
     "pow_less_one",
     "angle", "complex", "complex_from_polar", "conj", "imag", "real",
 }

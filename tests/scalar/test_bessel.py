@@ -1,4 +1,4 @@
-"""Bessel functions far out keep the digits of their phase, beside mpmath."""
+"""Bessel functions and their derivatives where SciPy's lose digits, beside mpmath."""
 
 import mpmath
 import numpy as np
@@ -7,6 +7,11 @@ import scipy.special
 
 import phintys
 import phintys.tensor as pt
+
+EPS = np.finfo(float).eps
+ORDERS = [0.04, 0.75, 1.3, 7.4]
+# Next to the ends of formulas, and far out, where sums of neighboring orders cancel.
+PLACES = [0.26, 0.49, 0.6, 1.9, 11.4, 19.0, 40.0, 63.0, 65.0, 590.0, 610.0, 1e5]
 
 
 @pytest.mark.parametrize("mode", ["native", "reference"])
@@ -30,3 +35,61 @@ def test_other_numbers_are_as_in_scipy(mode):
     v = pt.dvector("v")
     found = phintys.function([v], [pt.special.j0(v), pt.special.j1(v)], mode=mode)(x)
     np.testing.assert_array_equal(found, [scipy.special.j0(x), scipy.special.j1(x)])
+
+
+def exact_modified(name, v, x):
+    """Return a scaled modified function, its derivative, and the larger term of that."""
+    first = name == "ive"
+    function, sign = (mpmath.besseli, 1) if first else (mpmath.besselk, -1)
+    growth = {"ive": -1, "kve": 1, "kv": 0}[name]
+    at, above = function(v, x), function(v + 1, x)
+    scale = mpmath.exp(growth * x)
+    slope = scale * (sign * above + v / x * at + growth * at)
+    return scale * at, slope, scale * at * (v + 0.5) / x if first else abs(slope)
+
+
+@pytest.fixture(scope="module", params=["native", "reference"])
+def modified(request):
+    v, x = pt.dvectors("v", "x")
+    values = [pt.special.ive(v, x), pt.special.kve(v, x), pt.special.kv(v, x)]
+    slopes = [phintys.grad(value.sum(), x) for value in values]
+    return phintys.function([v, x], values + slopes, mode=request.param)
+
+
+def test_modified_functions_and_their_slopes_keep_their_digits(modified):
+    v, x = (part.ravel() for part in np.meshgrid(ORDERS, PLACES))
+    found = modified(v, x)
+    with mpmath.workdps(40):
+        for i, (order, at) in enumerate(zip(v.tolist(), x.tolist(), strict=True)):
+            order, at = mpmath.mpf(order), mpmath.mpf(at)
+            for k, name in enumerate(("ive", "kve", "kv")):
+                value, slope, scale = exact_modified(name, order, at)
+                if value < 1e-290:
+                    continue
+                assert abs(found[k][i] - value) <= 16 * EPS * value, (name, order, at)
+                assert abs(found[k + 3][i] - slope) <= 24 * EPS * scale, (name, order, at)
+
+
+def test_limits_of_modified_functions(modified):
+    v, x = np.array([0.0, 1.0, 0.5, 2.0]), np.array([np.inf, 0.0, np.nan, 1e300])
+    found = modified(v, x)
+    for values, name in zip(found[:3], ("ive", "kve", "kv"), strict=True):
+        np.testing.assert_array_equal(values, getattr(scipy.special, name)(v, x))
+    np.testing.assert_array_equal(found[3][:3], [0, 0.5, np.nan])
+
+
+@pytest.mark.parametrize("mode", ["native", "reference"])
+def test_slopes_of_negative_orders_and_arguments(mode):
+    v, x = pt.dvectors("v", "x")
+    slope = phintys.grad(pt.special.ive(v, x).sum(), x)
+    orders, places = (
+        np.array([1.0, 2.0, -2.0, -0.3, -1.6]),
+        np.array([-30.0, -30.0, 30.0, 9.0, 9.0]),
+    )
+    found = phintys.function([v, x], slope, mode=mode)(orders, places)
+    with mpmath.workdps(40):
+        for one, order, at in zip(found, orders.tolist(), places.tolist(), strict=True):
+            order, at = mpmath.mpf(order), mpmath.mpf(at)
+            inner = (mpmath.besseli(order - 1, at) + mpmath.besseli(order + 1, at)) / 2
+            exact = mpmath.exp(-abs(at)) * (inner - mpmath.sign(at) * mpmath.besseli(order, at))
+            assert abs(one - exact) <= 1e-13 * abs(exact), (order, at)

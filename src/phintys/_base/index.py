@@ -307,7 +307,8 @@ FLOAT_FUNCTIONS: dict[str, str] = {
         abs add conj copysign fmod heaviside int_div mod mul neg nextafter pos reciprocal sign
         spacing sqr sub true_div
         """,
-    "phintys.backends.native.assembler.math.bessel": "j0 j1",
+    "phintys.backends.native.assembler.math.bessel": "ive j0 j1 kv kve",
+    "phintys.backends.native.assembler.math.bessel_slopes": "log_ive_slope log_kve_slope",
     "phintys.backends.native.assembler.math.error_function": "erf erfc ndtr",
     "phintys.backends.native.assembler.math.exponential": """
         exp exp2 exp2_share exp_of_product exp_share expm1 sigmoid

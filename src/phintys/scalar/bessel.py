@@ -1,7 +1,10 @@
-"""Bessel functions of the first kind, of orders 0 and 1, in NumPy: far out by Hankel's expansion.
+"""Bessel functions in NumPy, where SciPy's lose digits.
 
-SciPy's lose the digits of the phase there, which is a rounded difference. By the sine and the
-cosine of the argument itself they are kept (H. Hankel, 1869; DLMF 10.17.3).
+Those of the first kind, of orders 0 and 1, by Hankel's expansion far out: SciPy's lose the digits
+of the phase there, which is a rounded difference. By the sine and the cosine of the argument itself
+they are kept (H. Hankel, 1869; DLMF 10.17.3). The modified functions where the routines of D. E.
+Amos lose up to three digits: outside of the asymptotic series of the first kind, and in the power
+series of the second kind, which is replaced by the Wronskian (DLMF 10.28.2).
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from phintys._base.uninterrupted import import_whole
+from phintys.scalar.bessel_slopes import log_ive_slope, log_kve_slope
 
 FAR = 25.0
 """Where the expansion is used from."""
@@ -75,6 +79,75 @@ def _far(order: int, x: Any) -> Any:
     cosine, sine = np.cos(x), np.sin(x)
     first, second = (cosine, sine) if order == 0 else (sine, -cosine)
     return ((even + odd) * first + (even - odd) * second) / np.sqrt(math.pi * x)
+
+
+ORDERS_BELOW, SCALED_BELOW = 50.0, 600.0
+"""Where SciPy's ``iv`` has more digits than its ``ive``: where it does not overflow ..."""
+
+SERIES_FROM = 22.0
+"""... and less than this, or than half the square of the order."""
+
+
+def ive(v: Any, x: Any) -> Any:
+    """Return ``iv(v, x) * exp(-abs(x))`` of arrays of float32 or float64.
+
+    Examples
+    --------
+    >>> from phintys.scalar.bessel import ive
+    >>> ive(0.5, 2.0).round(12)
+    np.float64(0.276926513774)
+    """
+    special = import_whole("scipy.special")
+    order, size = np.asarray(v, np.float64), np.asarray(x, np.float64)
+    length = np.abs(size)
+    is_near = (length < SERIES_FROM) | (np.square(order) > 2 * length)
+    is_near = is_near & (length < SCALED_BELOW) & (np.abs(order) < ORDERS_BELOW)
+    near = special.iv(order, np.where(is_near, size, 0)) * np.exp(-length)
+    found = np.where(is_near, near, special.ive(order, size))
+    return found.astype(np.result_type(v, x))[()]
+
+
+WRONSKIAN_FROM, WRONSKIAN_TO = 0.25, 2.0
+"""Where functions of the second kind are computed from those of the first kind."""
+
+
+def kv(v: Any, x: Any) -> Any:
+    """Return the modified function of the second kind of arrays of floats; of complex x SciPy's.
+
+    Examples
+    --------
+    >>> from phintys.scalar.bessel import kv
+    >>> kv(0.5, 1.0).round(12)
+    np.float64(0.461068504447)
+    """
+    return _second_kind("kv", v, x, 0)
+
+
+def kve(v: Any, x: Any) -> Any:
+    """Return ``kv(v, x) * exp(x)``.
+
+    Examples
+    --------
+    >>> from phintys.scalar.bessel import kve
+    >>> kve(0.5, 1.0).round(12)
+    np.float64(1.253314137316)
+    """
+    return _second_kind("kve", v, x, 1)
+
+
+def _second_kind(name: str, v: Any, x: Any, growth: float) -> Any:
+    special, dtype = import_whole("scipy.special"), np.result_type(v, x)
+    found = getattr(special, name)(v, x)
+    if dtype.kind == "c":
+        return found
+    order, size = np.abs(v, dtype=np.float64), np.asarray(x, np.float64)
+    is_between = (size >= WRONSKIAN_FROM) & (size <= WRONSKIAN_TO) & (order < ORDERS_BELOW)
+    if np.any(is_between):
+        order, size = np.where(is_between, order, 0.5), np.where(is_between, size, 1)
+        slopes = (log_ive_slope(order, size) + 2) - log_kve_slope(order, size)
+        inside = np.exp(growth * size) / (size * special.iv(order, size) * slopes)
+        found = np.where(is_between, inside, found)
+    return np.asarray(found).astype(dtype)[()]
 
 
 def sum_of_powers(x: Any, coefficients: tuple[float, ...]) -> Any:

@@ -19,7 +19,7 @@ from phintys.scalar.comparison import eq, gt, lt
 from phintys.scalar.exponential import exp, exp_of_product, log
 from phintys.scalar.gamma_slopes import slope_by_differences
 from phintys.scalar.log_gamma import log_gamma
-from phintys.scalar.logic import and_
+from phintys.scalar.logic import and_, invert, or_
 from phintys.scalar.rounding import rint
 from phintys.scalar.row import dtype_of
 from phintys.scalar.row_kinds import FloatRow
@@ -623,7 +623,10 @@ iv = FloatRow(
     "iv",
     "scipy.special:iv",
     doc="Modified Bessel function of the first kind, order v.",
-    source="SciPy's (D. E. Amos, Algorithm 644, ACM Trans. Math. Softw. 12, 1986).",
+    source=(
+        "SciPy's (N. M. Temme, J. Comput. Phys. 19, 1975; D. E. Amos, Algorithm 644, ACM Trans. "
+        "Math. Softw. 12, 1986)."
+    ),
     parameters=("v", "x"),
     domain="x >= 0 or v % 1 == 0",
     example="1, [1.0, 2.0]",
@@ -636,25 +639,28 @@ iv = FloatRow(
 
 ive = FloatRow(
     "ive",
-    "scipy.special:ive",
+    "phintys.scalar.bessel:ive",
     doc="iv(v, x) * exp(-\\|x\\|) for a real x.",
-    source="SciPy's (D. E. Amos, Algorithm 644, ACM Trans. Math. Softw. 12, 1986).",
+    source=(
+        "SciPy's (N. M. Temme, J. Comput. Phys. 19, 1975; D. E. Amos, Algorithm 644, ACM Trans. "
+        "Math. Softw. 12, 1986)."
+    ),
     parameters=("v", "x"),
     domain="x >= 0 or v % 1 == 0",
     example="1, [1.0, 2.0]",
     nin=2,
-    derivative=lambda v, x, out: (
-        None,
-        0.5 * (ive(v - 1, x) + ive(v + 1, x)) - sign(x) * out,
-    ),
+    derivative=lambda v, x, out: (None, _slope_of_ive(v, x, out)),
     undefined=_ORDER,
 )
 
 kv = FloatRow(
     "kv",
-    "scipy.special:kv",
+    "phintys.scalar.bessel:kv",
     doc="Modified Bessel function of the second kind, order v.",
-    source="SciPy's (D. E. Amos, Algorithm 644, ACM Trans. Math. Softw. 12, 1986).",
+    source=(
+        "N. M. Temme, J. Comput. Phys. 19, 1975; SciPy's (D. E. Amos, Algorithm 644, ACM Trans. "
+        "Math. Softw. 12, 1986)."
+    ),
     parameters=("v", "x"),
     domain="x > 0",
     example="1, [1.0, 2.0]",
@@ -667,17 +673,81 @@ kv = FloatRow(
 
 kve = FloatRow(
     "kve",
-    "scipy.special:kve",
+    "phintys.scalar.bessel:kve",
     doc="kv(v, x) * exp(x).",
-    source="SciPy's (D. E. Amos, Algorithm 644, ACM Trans. Math. Softw. 12, 1986).",
+    source=(
+        "N. M. Temme, J. Comput. Phys. 19, 1975; SciPy's (D. E. Amos, Algorithm 644, ACM Trans. "
+        "Math. Softw. 12, 1986)."
+    ),
     parameters=("v", "x"),
     domain="x > 0",
     example="1, [1.0, 2.0]",
     nin=2,
     complex=True,
     real_inputs=(0,),
-    derivative=lambda v, x, out: (None, out - 0.5 * (kve(v - 1, x) + kve(v + 1, x))),
+    derivative=lambda v, x, out: (None, _slope_of_kve(v, x, out)),
     undefined=_ORDER,
+)
+
+
+_NEIGHBORS_UP_TO = 0.5  # sums of neighboring orders cancel beyond, by a factor of 2 x
+
+
+def _slope_of_ive(v: Any, x: Any, out: Any) -> Any:
+    """Return the derivative of ive by x, from its neighbors near 0.
+
+    SciPy's function of an order below -1/2 that is not whole has no other formula.
+    """
+    size, is_usual = abs(x), or_(gt(v, -0.5), eq(v, rint(v)))
+    is_near = or_(lt(size, _NEIGHBORS_UP_TO), invert(is_usual))
+    place = switch(is_near, x, 0)
+    near = 0.5 * (ive(v - 1, place) + ive(v + 1, place)) - sign(x) * out
+    far = log_ive_slope(switch(is_usual, v, 1), switch(is_near, 1, size))
+    return switch(is_near, near, sign(x) * far * out)
+
+
+def _slope_of_kve(v: Any, x: Any, out: Any) -> Any:
+    if dtype_of(x).kind == "c":
+        return out - 0.5 * (kve(v - 1, x) + kve(v + 1, x))
+    is_near = lt(x, _NEIGHBORS_UP_TO)
+    place = switch(is_near, x, 1)
+    near = out - 0.5 * (kve(v - 1, place) + kve(v + 1, place))
+    return switch(is_near, near, log_kve_slope(v, switch(is_near, 1, x)) * out)
+
+
+log_ive_slope = FloatRow(
+    "log_ive_slope",
+    "phintys.scalar.bessel_slopes:log_ive_slope",
+    doc="Derivative of log(ive(v, x)) by x, for v > -1/2 or a whole v.",
+    source="P. Debye, Math. Ann. 67, 1909; near 0 E. E. Kummer's series, 1836 (DLMF 10.39.5).",
+    parameters=("v", "x"),
+    domain="x > 0",
+    nin=2,
+    # From Bessel's equation; d log(f) of f'' + (2 + 1 / x) f' + (1 / x - v**2 / x**2) f = 0.
+    derivative=lambda v, x, out: (
+        None,
+        sqr(v / x) - (1 + out) / x - out * (2 + out),
+    ),
+    undefined=_ORDER,
+    widened=True,
+    special=False,
+)
+
+log_kve_slope = FloatRow(
+    "log_kve_slope",
+    "phintys.scalar.bessel_slopes:log_kve_slope",
+    doc="Derivative of log(kve(v, x)) by x, for x >= 1/4.",
+    source="P. Debye, Math. Ann. 67, 1909; N. M. Temme, J. Comput. Phys. 19, 1975.",
+    parameters=("v", "x"),
+    domain="x >= 0.25",
+    nin=2,
+    derivative=lambda v, x, out: (
+        None,
+        sqr(v / x) + (1 - out) / x + out * (2 - out),
+    ),
+    undefined=_ORDER,
+    widened=True,
+    special=False,
 )
 
 

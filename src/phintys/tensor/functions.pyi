@@ -138,6 +138,8 @@ __all__ = [
     "log10",
     "log_gamma_bend",
     "log_gamma_slope",
+    "log_ive_slope",
+    "log_kve_slope",
     "log_ndtr",
     "log_sigmoid",
     "logaddexp2",
@@ -348,6 +350,8 @@ log2: Elemwise
 log10: Elemwise
 log_gamma_bend: Elemwise
 log_gamma_slope: Elemwise
+log_ive_slope: Elemwise
+log_kve_slope: Elemwise
 log_ndtr: Elemwise
 log_sigmoid: Elemwise
 logaddexp2: Elemwise

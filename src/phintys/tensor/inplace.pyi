@@ -112,6 +112,8 @@ __all__ = [
     "log_gamma_bend_inplace",
     "log_gamma_slope_inplace",
     "log_inplace",
+    "log_ive_slope_inplace",
+    "log_kve_slope_inplace",
     "log_ndtr_inplace",
     "log_sigmoid_inplace",
     "logaddexp2_inplace",
@@ -283,6 +285,8 @@ log10_inplace: Elemwise
 log_gamma_bend_inplace: Elemwise
 log_gamma_slope_inplace: Elemwise
 log_inplace: Elemwise
+log_ive_slope_inplace: Elemwise
+log_kve_slope_inplace: Elemwise
 log_ndtr_inplace: Elemwise
 log_sigmoid_inplace: Elemwise
 logaddexp2_inplace: Elemwise

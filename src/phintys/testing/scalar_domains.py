@@ -331,6 +331,12 @@ DOMAINS: dict[str, ScalarDomain] = {
     "jv": _scipy("jv", ((0.0, 4.0), (0.1, 6.0)), undefined=(0,)),
     "kv": _scipy("kv", ((0.0, 4.0), (0.1, 6.0)), undefined=(0,)),
     "kve": _scipy("kve", ((0.0, 4.0), (0.1, 6.0)), undefined=(0,)),
+    "log_ive_slope": ScalarDomain(
+        "phintys.scalar.bessel_slopes:log_ive_slope", ((0.0, 4.0), (0.6, 9.0)), undefined=(0,)
+    ),
+    "log_kve_slope": ScalarDomain(
+        "phintys.scalar.bessel_slopes:log_kve_slope", ((0.0, 4.0), (0.6, 9.0)), undefined=(0,)
+    ),
     "log_ndtr": _scipy("log_ndtr", ((-3.0, 3.0),), "biufc"),
     "ndtr": _scipy("ndtr", ((-3.0, 3.0),), "biufc"),
     "ndtri": _scipy("ndtri", ((0.05, 0.95),)),

@@ -1,4 +1,4 @@
-"""Bessel functions of the first kind: by Hankel's expansion far out, and SciPy's elsewhere.
+"""Bessel functions: by Hankel's expansion far out, and SciPy's where these have more digits.
 
 See :mod:`phintys.scalar.bessel` (H. Hankel, 1869; DLMF 10.17.3).
 """
@@ -8,13 +8,22 @@ from __future__ import annotations
 import math
 
 from phintys.backends.native.assembler.builder import Builder
+from phintys.backends.native.assembler.math.bessel_slopes import log_ive_slope, log_kve_slope
 from phintys.backends.native.assembler.math.calls import float_math
 from phintys.backends.native.assembler.math.exact import polynomial
 from phintys.backends.native.assembler.math.floating import fabs
 from phintys.backends.native.assembler.math.lanewise import computed_where, redo_lanes
 from phintys.backends.native.assembler.math.registry import float_function
 from phintys.backends.native.assembler.values import Value
-from phintys.scalar.bessel import FAR, HANKEL
+from phintys.scalar.bessel import (
+    FAR,
+    HANKEL,
+    ORDERS_BELOW,
+    SCALED_BELOW,
+    SERIES_FROM,
+    WRONSKIAN_FROM,
+    WRONSKIAN_TO,
+)
 
 
 @float_function("j0")
@@ -48,3 +57,49 @@ def _far(b: Builder, order: int, x: Value) -> Value:
     first, second = (cosine, sine) if order == 0 else (sine, -cosine)
     total = (even + odd) * first + (even - odd) * second
     return total / b.intrinsic("sqrt", x * math.pi)
+
+
+@float_function("ive", 2)
+def ive(b: Builder, v: Value, x: Value) -> Value:
+    """The scaled modified function of the first kind."""
+    if x.type.name == "float32":
+        wide = x.type.like("float64")
+        return b.convert(ive(b, b.convert(v, wide), b.convert(x, wide)), x.type)
+    size = fabs(b, x)
+    is_near = (size < SERIES_FROM) | (v * v > size + size)
+    is_near = is_near & (size < SCALED_BELOW) & (fabs(b, v) < ORDERS_BELOW)
+    zero = b.constant(x.type, 0.0)
+    near = redo_lanes(b, zero, is_near, "phintys_scipy_iv_float64", [v, x])
+    near = near * float_math(b, "exp", -size)
+    return redo_lanes(b, near, ~is_near, "phintys_scipy_ive_float64", [v, x])
+
+
+@float_function("kv", 2)
+def kv(b: Builder, v: Value, x: Value) -> Value:
+    """The modified function of the second kind."""
+    return _second_kind(b, "kv", v, x)
+
+
+@float_function("kve", 2)
+def kve(b: Builder, v: Value, x: Value) -> Value:
+    """The scaled modified function of the second kind."""
+    return _second_kind(b, "kve", v, x)
+
+
+def _second_kind(b: Builder, name: str, v: Value, x: Value) -> Value:
+    if x.type.name == "float32":
+        wide = x.type.like("float64")
+        return b.convert(_second_kind(b, name, b.convert(v, wide), b.convert(x, wide)), x.type)
+    order = fabs(b, v)
+    is_between = b.le(WRONSKIAN_FROM, x) & (x <= WRONSKIAN_TO) & (order < ORDERS_BELOW)
+
+    def by_wronskian() -> Value:
+        degree, place = b.select(is_between, order, 0.5), b.select(is_between, x, 1.0)
+        zero = b.constant(x.type, 0.0)
+        first = redo_lanes(b, zero, is_between, "phintys_scipy_iv_float64", [degree, place])
+        slopes = (log_ive_slope(b, degree, place) + 2.0) - log_kve_slope(b, degree, place)
+        scale = float_math(b, "exp", place) if name == "kve" else b.constant(x.type, 1.0)
+        return scale / (place * first * slopes)
+
+    found = computed_where(b, is_between, by_wronskian)
+    return redo_lanes(b, found, ~is_between, f"phintys_scipy_{name}_float64", [v, x])
