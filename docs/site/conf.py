@@ -14,6 +14,11 @@ release = version = phintys.__version__
 
 extensions = ["myst_parser"]
 root_doc = "index"
+rst_prolog = "".join(
+    f".. role:: badge-{mark}\n   :class: badge badge-{mark}\n\n"
+    for mark in ("gradient", "native", "python")
+)
+maximum_signature_line_length = 88
 highlight_language = "python"
 myst_heading_anchors = 4
 python_display_short_literal_types = True
@@ -21,6 +26,7 @@ toc_object_entries_show_parents = "hide"
 
 html_theme = "pydata_sphinx_theme"
 html_title = "Phintys"
+templates_path = ["templates"]
 html_static_path = ["static"]
 html_css_files = ["phintys.css"]
 html_copy_source = False

@@ -7,7 +7,6 @@ the gallery runs the programs of ``examples/gallery``. Sphinx makes the pages of
 """
 
 from tools.site.navigation import Section, sections
-from tools.site.reference import write_reference
 from tools.site.staging import stage
 
-__all__ = ["Section", "sections", "stage", "write_reference"]
+__all__ = ["Section", "sections", "stage"]

@@ -34,7 +34,7 @@ class Section:
 
 
 def sections(page: str) -> list[Section]:
-    """Return the sections of the first page, each of which is an entry of the navigation.
+    r"""Return the sections of the first page, each of which is an entry of the navigation.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def sections(page: str) -> list[Section]:
     Examples
     --------
     >>> from tools.site import sections
-    >>> sections("## Start\\n\\n- [Installation](installation.md): how\\n")
+    >>> sections("## Start\n\n- [Installation](installation.md): how\n")
     [Section(title='Start', pages=['installation.md'], parts=[])]
     """
     found: list[Section] = []

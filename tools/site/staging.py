@@ -29,7 +29,8 @@ def stage(source: Path, more: Iterable[str] = ()) -> None:
     source
         The folder. What is there and unchanged stays as it is, so that Sphinx need not read it.
     more
-        Sources that others write there, such as ``"gallery/index"``: they follow the sections.
+        Sources that others write there, such as ``"gallery/index"``: they are entries of the
+        navigation before the last section.
     """
     source.mkdir(parents=True, exist_ok=True)
     first = DOCS / "index.md"
@@ -79,7 +80,8 @@ def _place(target: Path, source: Path) -> str:
         return OUTSIDE[inside.name]
     if target.is_dir():
         target, inside = target / "README.md", inside / "README.md"
-    copy = source / "files" / inside.with_name(f"{inside.name}.txt" if _is_page(inside) else inside.name)
+    name = f"{inside.name}.txt" if _is_page(inside) else inside.name
+    copy = source / "files" / inside.with_name(name)
     copy.parent.mkdir(parents=True, exist_ok=True)
     shutil.copy2(target, copy)
     return copy.relative_to(source).as_posix()
@@ -105,8 +107,9 @@ def _toctree(pages: Iterable[str], *options: str) -> str:
 
 def _first_page(text: str, found: list[Section], more: list[str]) -> str:
     """Return the first page, whose lists are the navigation instead."""
-    text = text.split(f"## {found[0].title}\n")[0]
-    pages = [*(_slug(section.title) for section in found), *more]
+    text = text.partition(f"## {found[0].title}\n")[0]
+    *pages, last = (_slug(section.title) for section in found)
+    pages += [*more, last, "changelog"]
     return text + _toctree(pages, ":hidden:")
 
 
