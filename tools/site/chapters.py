@@ -138,7 +138,7 @@ def chapters() -> list[Chapter]:
         found.append(chapter)
     found.append(_room("phintys.tensor", seen, "Classes of arrays"))
     found += [_room(room, seen) for room in ROOMS if room != "phintys"]
-    return [part for chapter in found for part in _halves(chapter)]
+    return [part for chapter in found if chapter.entries for part in _halves(chapter)]
 
 
 def _written_out(name: str) -> str:
