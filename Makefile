@@ -16,7 +16,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo check durations test export-tests test-all test-seeds test-optimized test-lowest test-wheel stress \
-        reference pytensor-tests bridge-tests browser-tests jax-tests bridge-page array-api fuzz quality debug lint stubs index docs distributions \
+        reference pytensor-tests bridge-tests browser-tests jax-tests bridge-page array-api fuzz quality debug lint stubs index site distributions \
         types bench peers clean
 
 help: ## show this list
@@ -166,8 +166,13 @@ index: $(READY) ## write the index of what is imported late, from decorators and
 distributions: $(READY) ## write docs/distributions.md, the table of all distributions
 	$(BIN)/python -m tools.distributions
 
-docs: $(READY) ## write the reference, a page a family, into build/reference
-	$(BIN)/python -m tools.reference
+.venv-site/.ready: pyproject.toml
+	$(PYTHON) -m venv .venv-site
+	.venv-site/bin/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
+	@touch $@
+
+site: .venv-site/.ready ## build the site into build/site/html (two minutes of one core, once)
+	.venv-site/bin/python -m tools.site $(SITE)
 
 types: $(READY) ## check types with basedpyright
 	$(BIN)/basedpyright

@@ -1,16 +1,10 @@
-"""``python -m tools.reference``: pages of the array language, one a family, from docstrings.
-
-The pages go to ``build/reference``: they are made with the documentation, not kept beside it. A
-family is a module of ``phintys.tensor``.
-"""
+"""The functions of the array language by family: the module of ``phintys.tensor`` that has them."""
 
 from __future__ import annotations
 
 import inspect
-import sys
 from collections import defaultdict
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 from phintys.graph.op import Op
@@ -18,9 +12,7 @@ from phintys.scalar.row import Row
 from phintys.tensor.elemwise import Elemwise
 from tools.stubs import home_of
 
-__all__ = ["families", "page", "write_pages"]
-
-FOLDER = Path(__file__).parents[1] / "build" / "reference"
+__all__ = ["PLACES", "families"]
 
 PLACES = {
     "pt": "phintys.tensor",
@@ -55,7 +47,7 @@ def families() -> dict[str, dict[str, Any]]:
 
     Examples
     --------
-    >>> from tools.reference import families
+    >>> from tools.site.families import families
     >>> found = families()
     >>> "pt.sinc" in found["Special functions"], "pt.fft.rfft" in found["fft"]
     (True, True)
@@ -81,49 +73,3 @@ def _family(thing: Any) -> str:
     module = type(thing).__module__ if isinstance(thing, Op) else str(thing.__module__)
     family = module.removeprefix("phintys.").removeprefix("tensor.").split(".")[0]
     return family.replace("_", " ")
-
-
-def page(family: str, functions: dict[str, Any]) -> str:
-    """Return the page of a family, in Markdown.
-
-    Examples
-    --------
-    >>> import phintys.tensor as pt
-    >>> from tools.reference import page
-    >>> print(page("sets", {"pt.union1d": pt.union1d}).splitlines()[2])
-    ## `pt.union1d(a, b)`
-    """
-    parts = [f"# {family[0].upper()}{family[1:]}"]
-    for name, thing in functions.items():
-        text = inspect.cleandoc(inspect.getdoc(thing) or "")
-        parts.append(f"## `{name}{_signature(thing)}`\n\n```text\n{text}\n```")
-    return "\n\n".join(parts) + "\n"
-
-
-def _signature(thing: Any) -> str:
-    """Return how a function is called, without annotations."""
-    try:
-        signature = inspect.signature(thing)
-    except (TypeError, ValueError):
-        return ""
-    bare = [one.replace(annotation=one.empty) for one in signature.parameters.values()]
-    return str(signature.replace(parameters=bare, return_annotation=signature.empty))
-
-
-def write_pages(folder: Path = FOLDER) -> list[Path]:
-    """Write all pages and their index; return their paths."""
-    folder.mkdir(parents=True, exist_ok=True)
-    written: list[Path] = []
-    index = ["# Reference", ""]
-    for family, functions in families().items():
-        path = folder / f"{family.lower().replace(',', '').replace(' ', '_')}.md"
-        path.write_text(page(family, functions), encoding="utf-8")
-        names = ", ".join(f"`{name}`" for name in functions)
-        index.append(f"- [{family}]({path.name}): {names}")
-        written.append(path)
-    (folder / "index.md").write_text("\n".join(index) + "\n", encoding="utf-8")
-    return [*written, folder / "index.md"]
-
-
-if __name__ == "__main__":
-    sys.stdout.write(f"{len(write_pages())} pages in {FOLDER}\n")
