@@ -95,6 +95,23 @@ class FastProgram(Protocol):
 
 
 @runtime_checkable
+class DeviceProgram(Protocol):
+    """A program that reads stored values and arguments where they are, also on a device."""
+
+    def device_filter(self, type: Any, filter: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        """Return a filter of arguments that lets arrays of the device pass.
+
+        Parameters
+        ----------
+        type
+            The Type of the argument.
+        filter
+            The filter of all other arguments.
+        """
+        ...
+
+
+@runtime_checkable
 class CheckingProgram(Protocol):
     """A program that may itself copy arguments that it would overwrite."""
 

@@ -18,6 +18,7 @@ from phintys.backends.base import (
     C_SIGNATURES,
     AddressableProgram,
     CallShape,
+    DeviceProgram,
     ExportableProgram,
     ExportNames,
     ExportOptions,
@@ -31,7 +32,7 @@ from phintys.compile.maker import FunctionMaker
 from phintys.compile.profile import as_profile
 from phintys.compile.signature import CallSignature, Parameter
 from phintys.graph.fgraph import FunctionGraph
-from phintys.graph.shared_variable import Container, SharedVariable
+from phintys.graph.shared_variable import Container, SharedVariable, on_host
 from phintys.graph.variable import Variable
 from phintys.tensor.type import TensorType
 
@@ -165,7 +166,6 @@ class Function(_Returning[R_co]):
             ],
             maker.name,
         )
-        self._filters = [parameter.filter for parameter in self.signature.parameters]
         self._cells = [container.storage for container in self.input_storage[self._arity :]]
         updated = [self.input_storage[index] for index in maker.updated]
         self._updated_cells = [container.storage for container in updated]
@@ -178,6 +178,13 @@ class Function(_Returning[R_co]):
             program = maker.mode.backend.link(maker.fgraph, profiler=maker.profile)
         self.vm = program
         self._program = self._separated(program)
+        self._reads_devices = isinstance(program, DeviceProgram)
+        if isinstance(program, DeviceProgram):
+            self.signature.reads_devices = True
+            for parameter in self.signature.parameters:
+                type_ = parameter.spec.variable.type
+                parameter.filter = program.device_filter(type_, parameter.filter)
+        self._filters = [parameter.filter for parameter in self.signature.parameters]
         self._update: Callable[..., list[Any]] | None = None
         self._c_entries: dict[str, Any] = {}
         # Python looks up both on the class, so each function has a class of its own.
@@ -270,8 +277,8 @@ class Function(_Returning[R_co]):
         if self._is_plain and output_subset is None:
             # The fast path, which is sufficient for most calls.
             values = self._arguments(args, kwargs)
-            for cell in self._cells:
-                values.append(cell[0])
+            if self._cells:
+                values += self._stored()
             results = self._program(values)
             return results[0] if self._returns_one else results
         return while_held(self._locks, self._call, args, kwargs, output_subset)
@@ -310,9 +317,14 @@ class Function(_Returning[R_co]):
             return dict(zip(self.maker.keys, results, strict=True))
         return results[0] if self._returns_one else results
 
+    def _stored(self) -> list[Any]:
+        """Return the values of the cells, as the program reads them."""
+        values = [cell[0] for cell in self._cells]
+        return values if self._reads_devices else [*map(on_host, values)]
+
     def _run(self, program: LinkedProgram, arguments: Sequence[Any]) -> list[Any]:
         """Return the outputs of a program, and store the updates."""
-        results = program([*arguments, *(cell[0] for cell in self._cells)])
+        results = program([*arguments, *self._stored()])
         if self._updated_cells:
             # All outputs are computed by now, so a call that fails changes nothing.
             first = len(results) - len(self._updated_cells)
@@ -480,7 +492,7 @@ class Function(_Returning[R_co]):
                     "the function in the default mode."
                 )
                 raise ConfigError(msg)
-            hidden = [cell[0] for cell in self._cells]
+            hidden = [on_host(cell[0]) for cell in self._cells]
             made = self.vm.c_entry(signature, hidden)
             entry = self._c_entries.setdefault(signature, made)
         return entry.address
@@ -566,7 +578,7 @@ class Function(_Returning[R_co]):
             name=name or self.name or "function",
             inputs=[spec.name for spec in specs[: self._arity]],
             outputs=[spec.variable.name for spec in self.maker.outputs],
-            hidden=[cell[0] for cell in self._cells],
+            hidden=[on_host(cell[0]) for cell in self._cells],
             hidden_names=[spec.variable.name for spec in specs[self._arity :]],
             updated=[index - self._arity for index in self.maker.updated],
         )
@@ -757,7 +769,7 @@ def _twin(
     # The value is only ever replaced, not written to, so both can start from the same one.
     return Container(
         container.type,
-        [container.storage[0]],
+        [container.value],
         container.strict,
         container.allow_downcast,
         container.name,

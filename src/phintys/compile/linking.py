@@ -18,4 +18,10 @@ def link_outputs(
 ) -> LinkedProgram:
     """Return a program that computes some of a graph's outputs."""
     outputs = [fgraph.outputs[index] for index in chosen]
-    return mode.backend.link(FunctionGraph(fgraph.inputs, outputs, clone=True), profiler=profiler)
+    updated = {
+        place: fgraph.update_mapping[index]
+        for place, index in enumerate(chosen)
+        if index in fgraph.update_mapping
+    }
+    part = FunctionGraph(fgraph.inputs, outputs, clone=True, update_mapping=updated)
+    return mode.backend.link(part, profiler=profiler)

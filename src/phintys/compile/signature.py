@@ -89,11 +89,17 @@ class CallSignature:
         The inputs.
     function_name
         Name of the function, for messages.
+
+    Attributes
+    ----------
+    reads_devices : bool
+        Defaults are given as they are stored, even on a device.
     """
 
     def __init__(self, parameters: Sequence[Parameter], function_name: str | None) -> None:
         self.parameters = list(parameters)
         self.function_name = function_name
+        self.reads_devices = False
         self.by_name: dict[str, int] = {}
         self.ambiguous: set[str] = set()
         for index, parameter in enumerate(self.parameters):
@@ -130,7 +136,8 @@ class CallSignature:
             if index in given:
                 values.append(given[index] if trust else self.filter(index, given[index]))
             elif parameter.default is not None:
-                values.append(parameter.default.storage[0])
+                default = parameter.default
+                values.append(default.storage[0] if self.reads_devices else default.value)
             else:
                 self._missing(given)
         return values

@@ -22,6 +22,31 @@ if TYPE_CHECKING:
 _SET: ContextVar[list[SharedVariable] | None] = ContextVar("set_shared", default=None)
 
 
+class DeviceValue:
+    """A value that a backend keeps on a device, in the cell of a container.
+
+    Programs that can read it where it is get the object itself; all others get a copy on the host.
+    """
+
+    __slots__ = ()
+
+    def on_host(self) -> Any:
+        """Return the value as its Type has it, in memory that must not be written to."""
+        raise NotImplementedError
+
+    def on_device(self, *, copied: bool) -> Any:
+        """Return the value as the device has it; a later update may overwrite what is no copy."""
+        raise NotImplementedError
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (copy.copy, (self.on_host(),))
+
+
+def on_host(value: Any) -> Any:
+    """Return a stored value as its Type has it, wherever it is."""
+    return value.on_host() if isinstance(value, DeviceValue) else value
+
+
 class Container:
     """A container for one value of a Type.
 
@@ -54,7 +79,7 @@ class Container:
     @property
     def value(self) -> Any:
         """The value; an assigned value is filtered by the type."""
-        return self.storage[0]
+        return on_host(self.storage[0])
 
     @value.setter
     def value(self, value: Any) -> None:
@@ -65,7 +90,7 @@ class Container:
         try:
             if self.type.filter_inplace is not None:
                 return self.type.filter_inplace(
-                    value, self.storage[0], strict=self.strict, allow_downcast=self.allow_downcast
+                    value, self.value, strict=self.strict, allow_downcast=self.allow_downcast
                 )
             return self.type.filter(value, strict=self.strict, allow_downcast=self.allow_downcast)
         except Exception as error:
@@ -137,9 +162,14 @@ class SharedVariable(Variable):
         ----------
         borrow
             Return the stored object itself rather than a copy. Changes to it affect the variable.
+            Of a value on a device, this is a copy on the host that must not be written to.
         return_internal_type
-            Accepted for compatibility; a backend with its own storage type returns that.
+            Return the array of the device if the value is on one. With ``borrow`` the next update
+            may delete it.
         """
+        stored = self.container.storage[0]
+        if return_internal_type and isinstance(stored, DeviceValue):
+            return stored.on_device(copied=not borrow)
         value = self.container.value
         return value if borrow else copy.deepcopy(value)
 

@@ -81,7 +81,7 @@ class TensorSharedVariable(TensorMethods, SharedVariable):
             Write to the stored array itself, to which there may be other references.
         """
         value = self.container.value
-        if borrow:
+        if borrow and value is self.container.storage[0]:
             value[...] = 0
         else:
             self.container.value = np.zeros_like(value)

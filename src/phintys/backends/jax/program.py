@@ -12,6 +12,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import RLock
+from time import sleep
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,9 +20,11 @@ import numpy as np
 from phintys._base.errors import add_note
 from phintys._base.records import record
 from phintys.backends.jax.arrays import jax, jnp
+from phintys.backends.jax.held import UPLOADS, HeldArray, Transfers, sent, to_host
 from phintys.backends.jax.requirement import with_64_bits
 from phintys.backends.jax.tracing import HostRefusedError, NeedsKnownError, Session, Trace
 from phintys.backends.reference.vm import VM
+from phintys.graph.shared_variable import SharedVariable, on_host
 from phintys.graph.traversal import graph_inputs
 from phintys.graph.variable import Constant
 from phintys.tensor.shapes import Shape, ShapeI
@@ -75,6 +78,10 @@ class Prelude:
     programs: dict[Any, Specialised]
 
 
+class _OtherDonationError(Exception):
+    """A trace has found that old values cannot be given away: they may be needed."""
+
+
 class JaxProgram:
     """A graph as programs of JAX."""
 
@@ -85,7 +92,15 @@ class JaxProgram:
         self.outputs = list(fgraph.outputs)
         self.traces = 0
         self.repeated = 0
+        self.transfers = Transfers()
         self._device = options.find_device()
+        self._updates = dict(fgraph.update_mapping)
+        updated = set(self._updates.values())
+        self._are_stored = [
+            options.results == "device" and isinstance(one, SharedVariable) and at not in updated
+            for at, one in enumerate(fgraph.inputs)
+        ]
+        self._keeping: set[Any] = set()
         self._preludes: list[Prelude] = []
         self._programs: OrderedDict[Any, Specialised] = OrderedDict()
         self._derived = self._new_session()
@@ -101,7 +116,9 @@ class JaxProgram:
             precision=options.matmul,
         )
 
-    def _specialised(self, outputs: Sequence[Variable], known: dict[Variable, Any]) -> Specialised:
+    def _specialised(
+        self, outputs: Sequence[Variable], known: dict[Variable, Any], *, donates: bool = False
+    ) -> Specialised:
         session = self._new_session()
         session.share_derived(self._derived)
         session.known = dict(known)
@@ -110,10 +127,34 @@ class JaxProgram:
             self.traces += outputs is self.outputs
             session.start()
             trace = Trace(session)
-            found = trace.evaluate(self.inputs, outputs, values)
-            return [jnp.asarray(value) for value in found], trace.code
+            found = [jnp.asarray(v) for v in trace.evaluate(self.inputs, outputs, values)]
+            code = trace.code
+            if outputs is self.outputs:
+                self._keep_old(found, values, code, session, donates=donates)
+            return found, code
 
-        return Specialised(jax.jit(traced), session)
+        places = tuple(sorted(self._updates.values())) if donates else ()
+        return Specialised(jax.jit(traced, donate_argnums=places), session)
+
+    def _keep_old(
+        self, found: list[Any], values: Sequence[Any], code: Any, session: Session, *, donates: bool
+    ) -> None:
+        """Let updates be the old values if a check fails, where the host cannot see to it.
+
+        That is where the old values are overwritten, and where checks are late.
+        """
+        if not donates and self.options.checks != "later":
+            return
+        alike = [
+            (np.shape(values[place]), values[place].dtype) == (found[at].shape, found[at].dtype)
+            for at, place in self._updates.items()
+        ]
+        session.is_guarded = all(alike) and not session.hosted
+        if donates and not session.is_guarded:
+            raise _OtherDonationError
+        if session.failures and session.is_guarded:
+            for at, place in self._updates.items():
+                found[at] = jnp.where(code == 0, found[at], values[place])
 
     # ---- sizes -----------------------------------------------------------------------------------
 
@@ -177,25 +218,55 @@ class JaxProgram:
 
     # ---- calls -----------------------------------------------------------------------------------
 
+    def device_filter(self, type: Any, filter: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        """Return a filter of arguments that lets arrays of JAX pass if they are of a type."""
+        dtype, rank = getattr(type, "dtype", None), getattr(type, "ndim", None)
+        shape = getattr(type, "shape", None)
+        is_open = shape is not None and all(size is None for size in shape)
+
+        def filtered(value: Any) -> Any:
+            if isinstance(value, jax.Array) and value.dtype == dtype and value.ndim == rank:
+                if not is_open:
+                    type.filter(np.broadcast_to(np.zeros((), dtype), value.shape))
+                return value
+            return filter(value)
+
+        return filtered
+
     def __call__(self, inputs: Sequence[Any]) -> list[Any]:
         """Return the values of the outputs."""
         with self._lock, with_64_bits(), self._on_device():
             self._raise_late()
+            holders = self._to_be_donated(inputs)
             try:
-                results, code, program = self._run(inputs)
+                results, code, program, holders = self._run(inputs, holders)
             except Exception as error:
                 self._raise_as_library(inputs, error)
                 raise
             if self._has_failed(results, code, program):
-                results = self._repeated(inputs, int(code), program)
+                results, holders = self._repeated(inputs, int(code), program), []
             if self.options.results == "device":
-                return results
-            return [np.array(result) for result in results]
+                return self._held(results, holders)
+            return [self.transfers.fetch(result) for result in results]
+
+    def _to_be_donated(self, inputs: Sequence[Any]) -> list[HeldArray]:
+        """Return the old values of all updates, if the new ones can take their memory."""
+        found = [inputs[place] for place in self._updates.values()]
+        is_owned = all(isinstance(value, HeldArray) for value in found)
+        is_owned = is_owned and len({id(value) for value in found}) == len(found)
+        return found if is_owned and self.options.results == "device" else []
+
+    def _held(self, results: list[Any], holders: Sequence[HeldArray]) -> list[Any]:
+        """Return the results with those that are updates as values for the cells."""
+        kept = iter(holders)
+        for at in self._updates:
+            results[at] = next(kept) if holders else HeldArray(results[at], self.transfers)
+        return results
 
     def _has_failed(self, results: Sequence[Any], code: Any, program: Specialised) -> bool:
         """Return whether a check has failed; this waits for the device, unless checks are late."""
         session = program.session
-        if self.options.checks == "later":
+        if self.options.checks == "later" and (session.is_guarded or not self._updates):
             self._late.append((code, program))
             return False
         if session.hosted:
@@ -211,29 +282,81 @@ class JaxProgram:
         """
         self.repeated += 1
         with _noting(program, code):
-            found = VM(self.fgraph)([np.array(value) for value in inputs])
+            found = VM(self.fgraph)([_on_host(value) for value in inputs])
         return [jnp.asarray(value) for value in found]
 
     def _on_device(self) -> Any:
         return jax.default_device(self._device)
 
-    def _run(self, inputs: Sequence[Any]) -> tuple[list[Any], Any, Specialised]:
+    def _run(
+        self, inputs: Sequence[Any], holders: list[HeldArray]
+    ) -> tuple[list[Any], Any, Specialised, list[HeldArray]]:
         while True:
+            values = self._placed(inputs)
+            key: Any = ()
             try:
-                known = self._sizes(inputs)
-                key = (*map(np.shape, inputs), _key(known))
-                program = self._programs.get(key)
-                if program is None:
-                    program = self._programs[key] = self._specialised(self.outputs, known)
-                    if len(self._programs) > MOST_SPECIALISED:
-                        self._programs.popitem(last=False)
-                else:
-                    self._programs.move_to_end(key)
-                results, code = program.call(*inputs)
+                known = self._sizes(values)
+                key = (*map(np.shape, values), _key(known))
+                donated = [] if key in self._keeping else holders
+                program = self._program(key, known, donates=bool(donated))
+                results, code = self._started(program, values, donated)
             except NeedsKnownError as needed:
                 self._compute_first(needed)
+            except _OtherDonationError:
+                del self._programs[key, True]
+                self._keeping.add(key)
+            except RuntimeError:
+                if not _is_any_replaced(inputs, values):
+                    raise
+                sleep(0)  # another thread is about to say where the new value is
             else:
-                return results, code, program
+                self.transfers.send(values)
+                return results, code, program, donated
+
+    def _program(self, key: Any, known: dict[Variable, Any], *, donates: bool) -> Specialised:
+        key = (key, donates)
+        program = self._programs.get(key)
+        if program is None:
+            program = self._specialised(self.outputs, known, donates=donates)
+            self._programs[key] = program
+            if len(self._programs) > MOST_SPECIALISED:
+                self._programs.popitem(last=False)
+        else:
+            self._programs.move_to_end(key)
+        return program
+
+    def _placed(self, inputs: Sequence[Any]) -> list[Any]:
+        """Return inputs as JAX takes them; stored ones are sent once if results stay there."""
+        return [
+            value.array
+            if isinstance(value, HeldArray)
+            else self._upload(value)
+            if is_stored and isinstance(value, np.ndarray)
+            else value
+            for value, is_stored in zip(inputs, self._are_stored, strict=True)
+        ]
+
+    def _upload(self, value: np.ndarray[Any, Any]) -> Any:
+        def make() -> Any:
+            self.transfers.send([value])
+            return sent(value, self._device)
+
+        return UPLOADS.find(value, self._device, make)
+
+    def _started(
+        self, program: Specialised, values: Sequence[Any], donated: Sequence[HeldArray]
+    ) -> tuple[list[Any], Any]:
+        """Start a program; the old values that it overwrites become the new ones."""
+        if not donated:
+            return program.call(*values)
+        found: list[Any] = []
+        for place, holder in zip(self._updates, donated, strict=True):
+            holder.move(found, place)
+        # Python handles no signal between the end of the call and the entry in the list.
+        found.extend(map(program.call, *([value] for value in values)))
+        for holder in donated:
+            holder.settle()
+        return found[0]
 
     def _raise_late(self) -> None:
         """Raise the failure of an earlier call, whose inputs are gone."""
@@ -255,7 +378,7 @@ class JaxProgram:
         if isinstance(error, NeedsKnownError | HostRefusedError):
             return
         try:
-            VM(self.fgraph)([np.array(value) for value in inputs])
+            VM(self.fgraph)([_on_host(value) for value in inputs])
         except Exception as found:
             raise found from None
 
@@ -279,9 +402,14 @@ class JaxProgram:
         for prelude in self._preludes:
             where = "device" if prelude.leaves is None else "host"
             lines.append(f"  computed first, on the {where}: {prelude.size}")
+        lines.append(str(self.transfers))
+        if self._updates and options.results == "device":
+            donated = any(donates for _, donates in self._programs)
+            how = "take the memory of the old values" if donated else "are new arrays"
+            lines.append(f"Updates stay on the device: they {how}.")
         if self.repeated:
             lines.append(f"{self.repeated} calls were repeated by the reference backend.")
-        for key, program in list(self._programs.items())[-1:]:
+        for (key, _), program in list(self._programs.items())[-1:]:
             session = program.session
             sizes = f", and the sizes {key[-1]}" if self._preludes else ""
             lines.append(f"The last one is for the shapes {key[:-1]}{sizes}.")
@@ -291,6 +419,20 @@ class JaxProgram:
             for name, count in session.expanded.items():
                 lines.append(f"  {count} expansions into other Ops: {name}")
         return "\n".join(lines)
+
+
+def _on_host(value: Any) -> Any:
+    """Return an input as an array of NumPy that the reference backend may overwrite."""
+    value = on_host(value)
+    return to_host(value) if isinstance(value, jax.Array) else np.array(value)
+
+
+def _is_any_replaced(inputs: Sequence[Any], values: Sequence[Any]) -> bool:
+    """Return whether another thread has given away a stored value that was to be read."""
+    return any(
+        isinstance(stored, HeldArray) and value.is_deleted()
+        for stored, value in zip(inputs, values, strict=True)
+    )
 
 
 def _key(known: dict[Variable, Any]) -> tuple[Any, ...]:

@@ -91,6 +91,8 @@ class Session:
         Nodes, or names of scalar functions, that run on the host, with the reason.
     expanded
         Nodes that were replaced by their Op's expansion.
+    is_guarded
+        The program itself keeps the old values of updates if a check fails.
     """
 
     def __init__(self, *, checks: bool, host: bool, precision: str) -> None:
@@ -101,6 +103,7 @@ class Session:
         self.failures: list[tuple[Apply, Callable[[], Exception]]] = []
         self.hosted: dict[str, tuple[int, str]] = {}
         self.expanded: dict[str, int] = {}
+        self.is_guarded = False
         self._derived: dict[Hashable, Any] = {}
         self._host_errors: list[Exception] = []
 
