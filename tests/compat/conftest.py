@@ -23,3 +23,12 @@ def aesara():
 
     yield aesara
     uninstall("aesara")
+
+
+@pytest.fixture
+def pytensor():
+    install("pytensor")
+    import pytensor
+
+    yield pytensor
+    uninstall("pytensor")

@@ -1,189 +1,139 @@
-"""Rewrites that are registered for all functions, and Ops that are the identity."""
+"""Databases of rewrites that programs make themselves."""
 
 from __future__ import annotations
 
 import importlib
 import io
 
-import numpy as np
 import pytest
 
-import phintys
-from phintys._base.errors import ArgumentError
-from phintys.compat import install, uninstall
-from phintys.compat.databases import forget_all
+import phintys.tensor as pt
+from phintys._base.errors import RewriteError
+from phintys.compat.databases import (
+    EquilibriumDB,
+    LocalGroupDB,
+    ProxyDB,
+    RewriteDatabaseQuery,
+    SequenceDB,
+    TopoDB,
+)
+from phintys.compat.rewriters import EquilibriumOptimizer, OpRemove, OpSub, in2out, optimizer
+from phintys.graph import FunctionGraph
+
+x = pt.dscalar("x")
 
 
-@pytest.fixture(autouse=True)
-def _default_mode():
-    """The phases of the old packages are those of the default mode."""
-    with phintys.config.change_flags(mode="native"):
-        yield
+def ops_after(rewriter, y):
+    fgraph = FunctionGraph([x], [y], copy_inputs=False)
+    rewriter.rewrite(fgraph)
+    return [str(node.op) for node in fgraph.toposort()]
 
 
-@pytest.fixture
-def empty(theano):
-    """The package, with nothing registered."""
-    forget_all()
-    yield theano
-    forget_all()
+def test_a_sequence_runs_what_is_selected_in_order():
+    database = SequenceDB()
+    database.register("b", in2out(OpSub(pt.sin, pt.cos)), "basic", position=2)
+    database.register("a", in2out(OpSub(pt.exp, pt.sin)), "basic", "extra", position=1)
+    database.register("c", in2out(OpSub(pt.cos, pt.tan)), "extra", position=3)
+    y = pt.exp(x)
+    assert ops_after(database.query("+basic"), y) == ["Cos"]
+    assert ops_after(database.query("+basic", "+extra"), y) == ["Tan"]
+    assert ops_after(database.query("+basic", "&extra"), y) == ["Sin"]
+    assert ops_after(database.query("+basic", "-b"), y) == ["Sin"]
+    assert ops_after(database.query("+basic", "+extra", position_cutoff=3), y) == ["Cos"]
+    added = RewriteDatabaseQuery(["basic"]).register((in2out(OpRemove(pt.sin)), 1.5))
+    assert ops_after(database.query(added), y) == []
+    database.remove_tags("b", "basic")
+    database.add_tags("c", "basic")
+    assert ops_after(database.query("+basic"), y) == ["Sin"]
 
 
-def ops_of(f):
-    return [str(node.op) for node in f.maker.fgraph.toposort()]
+def test_databases_are_in_databases():
+    """A model's rewrites, as a library of probabilities has them."""
+    rules = LocalGroupDB()
+    rules.name = "rules"
+    rules.register("one", OpSub(pt.exp, pt.sin), "basic")
+    rules.register("two", OpSub(pt.cosh, pt.cos), "basic", "optional")
+    whole = SequenceDB()
+    whole.register("walk", TopoDB(rules, order="out_to_in"), "basic", position=1)
+    settled = EquilibriumDB()
+    settled.register("three", OpSub(pt.sin, pt.tan), "basic")
+    whole.register("settled", settled, "basic", position=2)
+    whole.register("again", ProxyDB(settled), "basic", position=3)
+    y = pt.exp(pt.cosh(x))
+    assert ops_after(whole.query("+basic"), y) == ["Cos", "Tan"]
+    assert ops_after(whole.query("+basic", "-optional"), y) == ["Cosh", "Tan"]
+    inner = RewriteDatabaseQuery(["basic"], exclude=["three"])
+    query = RewriteDatabaseQuery(["basic"], subquery={"settled": inner, "again": inner})
+    assert ops_after(whole.query(query), y) == ["Cos", "Sin"]
+    assert whole["walk"].db is rules
+    assert "one" in rules
 
 
-def test_rules_of_a_phase_are_in_modes_by_name(empty):
-    theano, T = empty, empty.tensor
+def test_final_and_cleanup_rewriters_of_an_equilibrium():
+    seen = []
 
-    @importlib.import_module("theano.tensor.opt").register_canonicalize
-    @theano.gof.local_optimizer([T.cosh])
-    def local_one(node):
-        return [T.ones_like(node.inputs[0])]
+    def note(name, rule):
+        @optimizer
+        def step(fgraph):
+            seen.append(name)
+            in2out(rule).rewrite(fgraph)
 
-    x = T.dvector("x")
-    for mode in (None, "FAST_RUN", theano.compile.get_default_mode(), theano.Mode("py")):
-        assert theano.function([x], T.cosh(x), mode=mode)([2.0, 3.0]).tolist() == [1.0, 1.0]
-    # A tag says so for others.
-    assert theano.function([x], T.cosh(x), mode="FAST_COMPILE")([0.5])[0] == np.cosh(0.5)
-    without = theano.compile.get_default_mode().excluding("local_one")
-    assert theano.function([x], T.cosh(x), mode=without)([0.5])[0] == np.cosh(0.5)
-    assert phintys.function([x], T.cosh(x))([0.5])[0] == np.cosh(0.5)
+        return step
 
-
-@pytest.mark.parametrize("phase", ["canonicalize", "stabilize", "specialize"])
-def test_decorators_take_tags(empty, phase):
-    theano, T = empty, empty.tensor
-    register = getattr(importlib.import_module("theano.tensor.opt"), f"register_{phase}")
-
-    @register("fast_compile")
-    @theano.gof.local_optimizer([T.sinh])
-    def local_zero(fgraph, node):
-        return [T.zeros_like(node.inputs[0])]
-
-    x = T.dvector("x")
-    for mode in ("FAST_COMPILE", "FAST_RUN"):
-        assert theano.function([x], T.sinh(x), mode=mode)([2.0]).tolist() == [0.0]
+    database = EquilibriumDB()
+    database.register("rule", OpSub(pt.exp, pt.sin), "basic")
+    database.register("whole", note("whole", OpSub(pt.sin, pt.cos)), "basic")
+    database.register("end", note("end", OpSub(pt.cos, pt.tan)), "basic", final_rewriter=True)
+    database.register("tidy", note("tidy", OpRemove(pt.neg)), "basic", cleanup=True)
+    assert ops_after(database.query("+basic"), pt.exp(pt.neg(x))) == ["Tan"]
+    first = ["whole", "tidy"]
+    assert seen == [*first, *first, *first, "end", *first, "end"]
 
 
-@pytest.mark.parametrize(("position", "seen"), [(0.5, "Exp"), (3, "Log1p"), ("last", "Log1p")])
-def test_steps_have_a_position_among_the_passes(empty, position, seen):
-    """log(1 + x) is stabilized between the two positions."""
-    theano, T = empty, empty.tensor
-    found = []
-
-    @theano.gof.optimizer
-    def looking(fgraph):
-        found.extend(str(node.op) for node in fgraph.toposort())
-
-    theano.compile.optdb.register("looking", looking, position, "fast_run", "my_tag")
-    x = T.dvector("x")
-    theano.function([x], T.log(1 + T.exp(-x) * 0 + x))
-    assert ("Log1p" in found) == (seen == "Log1p")
+def test_an_equilibrium_that_never_comes_is_an_error():
+    both = [in2out(OpSub(pt.sin, pt.cos)), in2out(OpSub(pt.cos, pt.sin))]
+    turning = EquilibriumOptimizer([*both, in2out(OpSub(pt.sin, pt.cos))], max_use_ratio=1)
+    with pytest.raises(RewriteError, match="still changes"):
+        ops_after(turning, pt.sin(x))
 
 
-def test_inplace_rules_of_the_tutorial(empty):
-    theano, T = empty, empty.tensor
-
-    class AddOne(theano.Op):
-        __props__ = ("inplace",)
-
-        def __init__(self, inplace=False):
-            self.inplace = inplace
-            if inplace:
-                self.destroy_map = {0: [0]}
-
-        def make_node(self, x):
-            return theano.Apply(self, [x], [x.type()])
-
-        def perform(self, node, inputs, output_storage):
-            (x,) = inputs
-            output_storage[0][0] = np.add(x, 1, out=x) if self.inplace else x + 1
-
-    @theano.gof.local_optimizer([AddOne])
-    def local_inplace(node):
-        return None if node.op.inplace else [AddOne(inplace=True)(*node.inputs)]
-
-    step = theano.gof.TopoOptimizer(
-        local_inplace, failure_callback=theano.gof.TopoOptimizer.warn_inplace
-    )
-    theano.compile.optdb.register("add_one_inplace", step, 76, "fast_run", "inplace")
-    x = T.dvector("x")
-    f = theano.function([x], [AddOne()(x * 2), x])
-    assert "AddOne{inplace=True}" in ops_of(f)
-    value = np.array([1.0, 2.0])
-    assert [one.tolist() for one in f(value)] == [[3.0, 5.0], [1.0, 2.0]]
-    g = theano.function([x], AddOne()(x))
-    assert g(value).tolist() == [2.0, 3.0]
-    assert value.tolist() == [1.0, 2.0]
+def test_a_group_applies_all_rules_if_asked():
+    for all_of_them, expected in ((False, ["Sin"]), (True, ["Cos"])):
+        group = LocalGroupDB(apply_all_rewrites=all_of_them)
+        group.register("one", OpSub(pt.exp, pt.sin), "basic", position=1)
+        group.register("two", OpSub(pt.sin, pt.cos), "basic", position=2)
+        walk = in2out(group.query("+basic"), ignore_newtrees=True)
+        assert ops_after(walk, pt.exp(x)) == expected
 
 
-def test_names_are_unique_and_other_methods_are_refused(empty):
-    theano, T = empty, empty.tensor
-    rule = theano.gof.OpRemove(T.exp)
-    theano.compile.optdb["canonicalize"].register("mine", rule, "fast_run")
-    with pytest.raises(ValueError, match="'mine' already"):
-        theano.compile.optdb.register("mine", rule, 2)
-    with pytest.raises(ArgumentError, match="phases canonicalize, stabilize, specialize"):
-        theano.compile.optdb["fusion"]
-    with pytest.raises(AttributeError, match="except for register"):
-        theano.compile.optdb.query()
-
-
-def test_what_was_registered_is_gone_with_the_package():
-    install("theano")
-    theano = importlib.import_module("theano")
-    T = theano.tensor
-    x = T.dvector("x")
-    theano.compile.optdb["canonicalize"].register(
-        "mine", theano.gof.OpSub(T.exp, T.sin), "fast_run"
-    )
-    assert theano.function([x], T.exp(x))([0.0])[0] == 0.0
-    uninstall("theano")
-    install("theano")
-    assert importlib.import_module("theano").function([x], T.exp(x))([0.0])[0] == 1.0
-    uninstall("theano")
-
-
-def test_views_with_a_gradient_of_their_own(empty):
-    """As recurrent networks clip gradients."""
-    theano, T = empty, empty.tensor
-
-    class GradClip(theano.compile.ViewOp):
-        __props__ = ("bound",)
-
-        def __init__(self, bound):
-            self.bound = bound
-
-        def grad(self, args, g_outs):
-            return [T.clip(g, -self.bound, self.bound) for g in g_outs]
-
-    clip = GradClip(0.5)
-    register = importlib.import_module("theano.tensor.opt").register_canonicalize
-    register(theano.gof.OpRemove(clip), name="grad_clip")
-    x = T.dvector("x")
-    cost = (clip(x) ** 2).sum()
-    f = theano.function([x], [cost, T.grad(cost, x)])
-    assert not any("GradClip" in name for name in ops_of(f))
-    value, slope = f([0.1, 3.0])
-    assert value == pytest.approx(9.01)
-    assert slope.tolist() == [0.2, 0.5]
-    view = theano.compile.ops.view_op
-    assert T.grad((view(x) ** 2).sum(), x).eval({x: [3.0]}).tolist() == [6.0]
-    assert T.Rop(view(x) ** 2, x, x).eval({x: [3.0]}).tolist() == [18.0]
-
-
-def test_views_that_do_more_than_that_stay(empty):
-    theano, T = empty, empty.tensor
+def test_names_tags_and_summaries():
+    database = SequenceDB()
+    database.register("one", OpRemove(pt.exp), "basic", position=1)
+    database.register("two", OpRemove(pt.sin), "basic", "other", position=2)
+    assert database["other"] is database["two"]
+    with pytest.raises(KeyError, match="one, two have that tag"):
+        database["basic"]
+    with pytest.raises(ValueError, match="must be a number, 'first' or 'last'"):
+        database.register("three", OpRemove(pt.cos), position="middle")
     page = io.StringIO()
+    database.print_summary(page)
+    assert "two: PatternRewriter" not in page.getvalue()
+    assert "basic, other, two" in page.getvalue()
+    database.unregister("one")
+    assert "one" not in database
+    assert database["basic"] is database["two"]
 
-    class Shown(theano.compile.ViewOp):
-        __props__ = ()
 
-        def perform(self, node, inputs, output_storage):
-            page.write(str(inputs[0].tolist()))
-            output_storage[0][0] = inputs[0]
-
-    x = T.dvector("x")
-    theano.function([x], Shown()(x) * 2)([1.0])
-    assert page.getvalue() == "[1.0]"
+@pytest.mark.parametrize(
+    ("package", "module"),
+    [
+        ("theano", "theano.gof"),
+        ("theano", "theano.gof.optdb"),
+        ("aesara", "aesara.graph.optdb"),
+        ("aesara", "aesara.graph.rewriting.db"),
+        ("pytensor", "pytensor.graph.rewriting.db"),
+    ],
+)
+def test_modules_of_the_old_packages_have_them(package, module, request):
+    request.getfixturevalue(package)
+    assert importlib.import_module(module).SequenceDB is SequenceDB

@@ -106,13 +106,27 @@ _TENSORS = {
 
 _MATRICES = _at(_CLASSES, "CholeskySolve LU Lstsq SLogDet Schur TensorInv TensorSolve")
 
+_DATABASES = _at(
+    "phintys.compat.databases",
+    "EquilibriumDB LocalGroupDB ProxyDB RewriteDatabase RewriteDatabaseQuery SequenceDB TopoDB",
+) | {
+    "DB": "phintys.compat.databases:RewriteDatabase",
+    "OptimizationDatabase": "phintys.compat.databases:RewriteDatabase",
+    "OptimizationQuery": "phintys.compat.databases:RewriteDatabaseQuery",
+    "Query": "phintys.compat.databases:RewriteDatabaseQuery",
+}
+
+_WALKERS = _at("phintys.compat.rewriters", "dfs_rewriter walking_rewriter")
+
 _PASSES = {
-    "out2in": "phintys.compat.rewriters:out2in",
-    "in2out": "phintys.compat.rewriters:in2out",
-    "register_canonicalize": "phintys.compat.databases:register_canonicalize",
-    "register_specialize": "phintys.compat.databases:register_specialize",
-    "register_stabilize": "phintys.compat.databases:register_stabilize",
-    "register_useless": "phintys.compat.databases:register_useless",
+    **_at("phintys.compat.rewriters", "in2out out2in"),
+    **_at(
+        "phintys.compat.registered",
+        "register_canonicalize register_infer_shape register_specialize "
+        "register_specialize_device register_stabilize register_uncanonicalize register_useless",
+    ),
+    **_at("phintys.compat.rewriters", "copy_stack_trace"),
+    **_at("phintys.rewriting", "graph_rewriter node_rewriter"),
 }
 
 _LISTS = _at(
@@ -130,14 +144,11 @@ _NANS = _at(_UTILITIES, "contains_inf contains_nan flatten")
 
 _IO = {"SymbolicInput": "phintys.compile:In", "SymbolicOutput": "phintys.compile:Out"}
 
-_QUERIES = _at("phintys.compat.modes", "RewriteDatabaseQuery") | {
-    "Query": "phintys.compat.modes:RewriteDatabaseQuery"
-}
-
 _MODES = _at(
     "phintys.compat.modes",
     "JAX MLX NUMBA PYTORCH CVM VM OPT_FAST_COMPILE OPT_FAST_RUN OPT_FAST_RUN_STABLE OPT_MERGE "
-    "OPT_NONE OPT_O2 OPT_O3 OPT_STABILIZE OPT_UNSAFE",
+    "OPT_MINIMUM OPT_NONE OPT_O2 OPT_O3 OPT_STABILIZE OPT_UNSAFE C predefined_optimizers "
+    "register_optimizer",
 )
 
 _TOP = {
@@ -150,12 +161,13 @@ NAMES: dict[str, dict[str, str]] = {
     "compile": _IO,
     "compile.debugmode": {"debugprint": "phintys.compat.debugging:debugprint"},
     "compile.io": _IO,
-    "compile.mode": _MODES | _QUERIES,
+    "compile.mode": _MODES | _DATABASES,
     "compile.nanguardmode": _NANS,
     "compile.debug.nanguardmode": _NANS,
-    "gof": _NODES | _LISTS | _QUERIES,
+    "gof": _NODES | _LISTS | _DATABASES,
     "gof.graph": _NODES,
     "gof.utils": _LISTS,
+    "gof.optdb": _DATABASES,
     "graph": _NODES
     | {
         "graph_rewriter": "phintys.rewriting:graph_rewriter",
@@ -167,8 +179,10 @@ NAMES: dict[str, dict[str, str]] = {
         "io_connection_pattern": "phintys.graph.contract:connection_pattern",
     },
     "gof.op": {"compute_test_value": "phintys.compat.test_values:compute_test_value"},
-    "graph.rewriting.db": _QUERIES,
-    "graph.opt": _QUERIES,
+    "graph.rewriting.db": _DATABASES,
+    "graph.opt": _DATABASES,
+    "graph.optdb": _DATABASES,
+    "graph.rewriting.basic": _WALKERS,
     "graph.utils": _LISTS | {"TestValueError": "phintys.compat.test_values:TestValueError"},
     "misc.pkl_utils": {"StripPickler": "pickle:Pickler", "CompatUnpickler": "pickle:Unpickler"},
     "sandbox.rng_mrg": {
@@ -272,15 +286,15 @@ _GPU_MODULES = [
     "sandbox.cuda.var",
 ]
 
-_REWRITING = [
-    "tensor.rewriting",
-    "tensor.rewriting.basic",
-    "tensor.rewriting.elemwise",
-    "tensor.rewriting.linalg",
-    "tensor.rewriting.math",
-    "tensor.rewriting.shape",
-    "tensor.rewriting.subtensor",
+_OF_REWRITES = [
+    *("assumptions", "basic", "blas", "blas_c", "blockwise", "einsum", "elemwise", "extra_ops"),
+    *("fused_elemwise", "jax", "linalg", "linalg.decomposition", "linalg.inverse"),
+    *("linalg.products", "linalg.solvers", "linalg.summary", "linalg.utils", "math", "numba"),
+    *("ofg", "optimize", "reshape", "shape", "special", "subtensor", "subtensor_lift"),
+    "uncanonicalize",
 ]
+
+_REWRITING = ["tensor.rewriting", *(f"tensor.rewriting.{module}" for module in _OF_REWRITES)]
 
 _LINALG = [
     "constructors",
@@ -339,6 +353,8 @@ MODULES: dict[str, dict[str, list[dict[str, str]]]] = {
         **_OF_IMAGES,
         **_OF_LISTS,
         "sandbox.neighbours": _OF_IMAGES["tensor.nnet.neighbours"],
+        "gof.optdb": [],
+        "graph.optdb": [],
         "assert_op": [{"Assert": "phintys.tensor.observing:Assert"}],
         "compat": [_COMPAT, {"six": "theano.compat.six"}],
         "compat.six": [_COMPAT, {"moves": "theano.compat.six.moves"}],
@@ -349,6 +365,8 @@ MODULES: dict[str, dict[str, list[dict[str, str]]]] = {
         "tensor.utils": [],
     },
     "aesara": {
+        "graph.opt": [_PASSES],
+        "graph.optdb": [],
         **_OF_IMAGES,
         **_OF_LISTS,
         "tensor.sharedvar": [],

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import phintys.tensor as pt
-from phintys.compat import adapters, databases, elementwise, pullbacks, scalars, test_values
+from phintys.compat import adapters, elementwise, pullbacks, registered, scalars, test_values
 from phintys.compat.debugging import as_string
 from phintys.compat.rewriters import clients
 from phintys.compile import Function
@@ -211,4 +211,4 @@ def return_methods(package: str) -> None:
         else:
             setattr(cls, name, method)
     _before.clear()
-    databases.forget_all()
+    registered.forget_all()

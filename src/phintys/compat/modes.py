@@ -13,16 +13,16 @@ from phintys._base.errors import ConfigError, OpContractError
 from phintys._base.errors import NanGuardError as CoreNanGuardError
 from phintys.backends.reference import ReferenceBackend
 from phintys.compat.configuration import OLD_OPTIONS, OTHER_MODES, config
-from phintys.compat.databases import with_registered
+from phintys.compat.databases import RewriteDatabaseQuery
 from phintys.compat.old_classes import StandsFor
+from phintys.compat.registered import known_names, passes_of, tags_of, with_registered
 from phintys.compile.nan_guard import NanGuard
 from phintys.graph import debugprint
 from phintys.passes import PIPELINES
-from phintys.rewriting import Pipeline
+from phintys.rewriting import GraphRewriter, Pass, Pipeline
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
-    from typing import Self
 
 __all__ = [
     "FAST_COMPILE",
@@ -32,12 +32,13 @@ __all__ = [
     "MonitorMode",
     "NanGuardError",
     "NanGuardMode",
-    "RewriteDatabaseQuery",
     "chosen_mode",
     "detect_nan",
     "get_default_mode",
     "get_mode",
     "predefined_modes",
+    "predefined_optimizers",
+    "register_optimizer",
 ]
 
 _OPTIMIZERS = {
@@ -58,59 +59,16 @@ _NATIVE_LINKERS = frozenset(
 )
 
 
-class RewriteDatabaseQuery:
-    """Which rewrites a mode has, by their tags; those that Phintys does not have are ignored.
-
-    Parameters
-    ----------
-    include
-        Tags of rewrites; ``"fast_run"`` and ``"fast_compile"`` stand for whole pipelines.
-    require, subquery, position_cutoff, extra_rewrites
-        Accepted, without effect.
-    exclude
-        Names of passes and rules that are left out.
-
-    Examples
-    --------
-    >>> from phintys.compat.modes import Mode, RewriteDatabaseQuery
-    >>> mode = Mode("py", RewriteDatabaseQuery(include=["fast_run"], exclude=["merge"]))
-    >>> "merge" in mode.pipeline.names
-    False
-    """
-
-    def __init__(
-        self,
-        include: Any = (),
-        require: Any = None,
-        exclude: Any = None,
-        subquery: Any = None,
-        position_cutoff: Any = None,
-        extra_rewrites: Any = None,
-    ) -> None:
-        self.include = frozenset(name for name in include if name is not None)
-        self.exclude = frozenset(exclude or ())
-
-    def including(self, *names: str) -> RewriteDatabaseQuery:
-        """Return a query that includes these tags too."""
-        return RewriteDatabaseQuery(self.include.union(names), exclude=self.exclude)
-
-    def excluding(self, *names: str) -> RewriteDatabaseQuery:
-        """Return a query without rewrites of these names."""
-        return RewriteDatabaseQuery(self.include, exclude=self.exclude.union(names))
-
-    def pipeline(self) -> Pipeline:
-        """Return the pipeline that has what the query asks for."""
-        whole = "light" if "fast_compile" in self.include else "none"
-        mode = OldMode("reference", PIPELINES["full" if "fast_run" in self.include else whole])
-        return mode.excluding(*self.exclude).pipeline
-
-
 def _pipeline(optimizer: Any) -> Pipeline:
     """Return the pipeline for the name of an old optimizer."""
     if isinstance(optimizer, Pipeline):
         return optimizer
+    if isinstance(optimizer, str) and optimizer not in _OPTIMIZERS:
+        optimizer = predefined_optimizers.get(optimizer, optimizer)
     if isinstance(optimizer, RewriteDatabaseQuery):
-        return optimizer.pipeline()
+        return passes_of(optimizer)
+    if isinstance(optimizer, GraphRewriter):
+        return Pipeline([Pass(optimizer.name, optimizer)])
     name = _OPTIMIZERS.get(str(optimizer))
     if name is None:
         msg = (
@@ -135,7 +93,17 @@ def _backend(linker: Any) -> Any:
 
 
 class OldMode(core.Mode):
-    """A mode that accepts and ignores the names of old rewrites, such as ``"fusion"``."""
+    """A mode that accepts the names of old rewrites, such as ``"fusion"``, without effect.
+
+    Attributes
+    ----------
+    asked
+        The tags and names of registered rewrites that it has and does not have.
+    """
+
+    asked = RewriteDatabaseQuery()
+    source: OldMode | None = None
+    """The mode that this one is with what was registered, or ``None``."""
 
     @property
     def linker(self) -> Any:
@@ -144,28 +112,51 @@ class OldMode(core.Mode):
 
     @property
     def optimizer(self) -> Pipeline:
-        """What rewrites the graph: the pipeline."""
-        return self.pipeline
+        """What rewrites the graph: the pipeline, with what is registered by now."""
+        return self.with_registered().pipeline
 
-    def including(self, *names: str) -> Self:
-        """Return a mode with these passes enabled, ignoring unknown names.
+    def including(self, *names: str) -> Any:
+        """Return a mode with these passes, and the registered rewrites that have these tags.
 
         ``"fast_run"`` and ``"fast_compile"`` were the tags of all rewrites of their optimizers: for
         a mode without passes they add the corresponding pipeline.
         """
-        mode = self
+        pipeline = (self.source or self).pipeline
         whole = [name for name in names if name in {"fast_run", "fast_compile"}]
-        if whole and not mode.pipeline.passes:
-            mode = mode.clone(pipeline=PIPELINES[_OPTIMIZERS[whole[0]]], name=None)
-        return super(OldMode, mode).including(*mode._known(names))
+        if whole and not pipeline.passes:
+            pipeline = PIPELINES[_OPTIMIZERS[whole[0]]]
+        known = known_names(pipeline, frozenset(names))
+        return self._asking(self.asked.including(*names), pipeline.including(*known))
 
-    def _known(self, names: tuple[str, ...]) -> list[str]:
-        known = self.pipeline.all_names()
-        return [name for name in names if name in known]
+    def excluding(self, *names: str) -> Any:
+        """Return a mode without the passes, rules and registered rewrites of these names or tags.
 
-    def excluding(self, *names: str) -> Self:
-        """Return a mode without the passes and rules of these names, ignoring unknown names."""
-        return super().excluding(*self._known(names))
+        Unknown names are ignored.
+        """
+        pipeline = (self.source or self).pipeline
+        known = known_names(pipeline, frozenset(names))
+        return self._asking(self.asked.excluding(*names), pipeline.excluding(*known))
+
+    def register(self, *rewrites: Any) -> Any:
+        """Return a mode with further rewriters: pairs ``(rewriter, position)``."""
+        return self._asking(self.asked.register(*rewrites), (self.source or self).pipeline)
+
+    def _asking(self, asked: RewriteDatabaseQuery, pipeline: Pipeline) -> Any:
+        mode = (self.source or self).clone(pipeline=pipeline, name=None)
+        mode.asked = asked
+        return mode
+
+    def with_registered(self) -> OldMode:
+        """Return a mode that has what is registered with its tags by now."""
+        if self.source is not None:
+            return self
+        query = self.asked.including(*tags_of(self.pipeline))
+        pipeline = with_registered(self.pipeline, query)
+        if pipeline is self.pipeline:
+            return self
+        mode = self.clone(pipeline=pipeline)
+        mode.source = self
+        return mode
 
 
 class Mode(metaclass=StandsFor):
@@ -175,15 +166,21 @@ class Mode(metaclass=StandsFor):
 
     def __new__(cls, linker: Any = None, optimizer: Any = "default", **options: Any) -> Any:
         """Return a mode: Python linkers select the reference backend, all others native code."""
-        return OldMode(_backend(linker), with_registered(_pipeline(optimizer)), **options)
+        mode = OldMode(_backend(linker), _pipeline(optimizer), **options)
+        query = predefined_optimizers.get(optimizer) if isinstance(optimizer, str) else optimizer
+        if isinstance(query, RewriteDatabaseQuery):
+            mode.asked = query
+        return mode
 
 
 def get_mode(mode: Any = None) -> Any:
     """Return a mode by name; by default that of ``config.linker`` and ``config.optimizer``."""
     found = core.get_mode(chosen_mode(mode))
-    if type(found) is not core.Mode:
-        return found
-    return OldMode(found.backend, with_registered(found.pipeline), name=found.name)
+    return _as_old(found)
+
+
+def _as_old(mode: Any) -> Any:
+    return OldMode(mode.backend, mode.pipeline, name=mode.name) if type(mode) is core.Mode else mode
 
 
 def get_default_mode() -> Any:
@@ -196,11 +193,15 @@ def chosen_mode(mode: Any) -> Any:
 
     A mode that is chosen by its name has the rewrites that are registered.
     """
+    if isinstance(mode, OldMode):
+        return mode.with_registered()
     if isinstance(mode, core.Mode):
         return mode
     named = core.get_mode(_by_options(mode))
-    pipeline = with_registered(named.pipeline)
-    return named if pipeline is named.pipeline else named.clone(pipeline=pipeline)
+    if type(named) is not core.Mode and not isinstance(named, OldMode):
+        return named
+    complete = _as_old(named).with_registered()
+    return named if complete.pipeline is named.pipeline else complete
 
 
 def _by_options(mode: Any) -> Any:
@@ -229,14 +230,43 @@ predefined_modes = {
 }
 
 # These compile to Python or C in their own ways; here all of them are native code.
-JAX = MLX = NUMBA = PYTORCH = CVM = VM = FAST_RUN
+C = JAX = MLX = NUMBA = PYTORCH = CVM = VM = FAST_RUN
 
-OPT_NONE = RewriteDatabaseQuery()
+OPT_NONE = OPT_MINIMUM = RewriteDatabaseQuery()
 OPT_MERGE = RewriteDatabaseQuery(("merge",))
 OPT_FAST_COMPILE = OPT_O2 = RewriteDatabaseQuery(("fast_compile",))
 OPT_FAST_RUN = OPT_FAST_RUN_STABLE = OPT_O3 = RewriteDatabaseQuery(("fast_run",))
 OPT_STABILIZE = OPT_UNSAFE = OPT_FAST_RUN
 """Queries by the names of ``compile.mode``; a query of less than ``fast_run`` has what is named."""
+
+predefined_optimizers: dict[Any, RewriteDatabaseQuery | GraphRewriter] = {
+    None: OPT_NONE,
+    "None": OPT_NONE,
+    "merge": OPT_MERGE,
+    "fast_run": OPT_FAST_RUN,
+    "fast_run_stable": OPT_FAST_RUN_STABLE,
+    "fast_compile": OPT_FAST_COMPILE,
+    "o2": OPT_O2,
+    "o3": OPT_O3,
+    "o4": OPT_O3,
+    "stabilize": OPT_STABILIZE,
+    "unsafe": OPT_UNSAFE,
+}
+"""Queries by the names of old optimizers; :func:`register_optimizer` adds to them."""
+
+
+def register_optimizer(name: str, opt: Any) -> None:
+    """Add a query, or a rewriter of whole graphs, that ``Mode(linker, name)`` uses.
+
+    Raises
+    ------
+    ConfigError
+        There is an optimizer of this name.
+    """
+    if name in predefined_optimizers:
+        msg = f"There is an optimizer {name!r} already; choose another name."
+        raise ConfigError(msg)
+    predefined_optimizers[name] = opt
 
 
 def _with_graph(hook: Callable[..., None] | None) -> Callable[..., None] | None:

@@ -124,11 +124,7 @@ _FAULTS: dict[str, str] = {
 
 _OBSERVING: dict[str, str] = _here("phintys.tensor.observing", "Assert CheckAndRaise assert_op")
 
-_OPTDB: dict[str, str] = _here("phintys.compat.databases", "optdb")
-
-_REGISTERING: dict[str, str] = _here(
-    "phintys.compat.databases", "register_canonicalize register_specialize register_stabilize"
-)
+_OPTDB: dict[str, str] = _here("phintys.compat.registered", "optdb")
 
 _BREAKPOINT: dict[str, str] = {"PdbBreakpoint": "phintys.tensor.observing:Breakpoint"}
 
@@ -475,7 +471,7 @@ _TOP: list[Source] = [
         "dprint": f"{_DEBUGGING}:debugprint",
         "pp": "phintys.graph.pretty:pprint",
         "pprint": "phintys.graph.pretty:pprint",
-        "rewrite_graph": f"{_REWRITERS}:rewrite_graph",
+        "rewrite_graph": "phintys.compat.registered:rewrite_graph",
         "shared": "phintys.graph.sharing:shared",
         "__version__": "phintys:__version__",
     }
@@ -486,7 +482,7 @@ _NODES = _here(_HELPERS, "apply_depends_on list_of_nodes")
 _WALKS = _NODES | _here(_OLD, "ancestors graph_inputs")
 """The old order of the variables differed, and programs build argument lists from it."""
 
-_REWRITE_GRAPH = {"rewrite_graph": f"{_REWRITERS}:rewrite_graph"}
+_REWRITE_GRAPH = {"rewrite_graph": "phintys.compat.registered:rewrite_graph"}
 
 _C_OPS: dict[str, str] = _here("phintys.graph.c_op", "COp ExternalCOp")
 _PARAMS: dict[str, str] = _here("phintys.graph.params_type", "Params ParamsType")
@@ -590,7 +586,6 @@ _THEANO: dict[str, list[Source]] = {
     ],
     "tensor.opt": [
         _OBSERVING,
-        _REGISTERING,
         {"MakeVector": "phintys.tensor:MakeVector"},
         *_REWRITING,
     ],
@@ -610,7 +605,7 @@ _NEWER: dict[str, list[Source]] = {
     "graph.rewriting": _NEWER_REWRITING,
     "graph.rewriting.utils": [_REWRITE_GRAPH, _here(_HELPERS, "is_same_graph")],
     "graph.rewriting.basic": _NEWER_REWRITING,
-    "graph.rewriting.db": [_here(_MODES, "RewriteDatabaseQuery")],
+    "graph.rewriting.db": [],
     "graph.type": [_GRAPH],
     "graph.utils": [_ERRORS, _TEST_VALUES],
     "link": [],
@@ -726,7 +721,6 @@ PACKAGES: dict[str, dict[str, list[Source]]] = {
 
 _C_CODE = "parts of Theano's compiler of C code: COp, ExternalCOp and ParamsType are there"
 _LINKERS = "linkers: a Mode has a backend"
-_DATABASES = "databases of rewrites: add a rule to a mode, as in get_mode().adding(rule)"
 
 _PAGES = "parts of the old page: d3viz.d3viz writes a whole one, by phintys.inspect.graph_page"
 
@@ -735,7 +729,6 @@ MISSING: dict[str, str] = {
     "gof.cc": _C_CODE,
     "gof.cutils": _C_CODE,
     "gof.link": _LINKERS,
-    "gof.optdb": _DATABASES,
     "gof.vm": _LINKERS,
     "link": _LINKERS,
     "sparse": "sparse matrices",
@@ -763,18 +756,6 @@ MISSING_NAMES: dict[str, str] = {
             "register_linker",
         ),
         _LINKERS,
-    ),
-    **dict.fromkeys(
-        (
-            "EquilibriumDB",
-            "LocalGroupDB",
-            "RewriteDatabase",
-            "SequenceDB",
-            "predefined_optimizers",
-            "register_optimizer",
-            "register_uncanonicalize",
-        ),
-        _DATABASES,
     ),
     "LazyIfElse": "an Op of choices with inner graphs: use ifelse, which computes one side",
     "NominalVariable": "numbered inputs: inner graphs are compared by equal_computations",

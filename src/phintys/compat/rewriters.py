@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
-from phintys import passes
-from phintys._base.errors import ArgumentError
+from phintys._base.errors import ArgumentError, RewriteError
 from phintys.graph import FunctionGraph
-from phintys.passes import PIPELINES, merge
+from phintys.graph.features import Feature
+from phintys.passes import merge
 from phintys.rewriting import (
     GraphRewriter,
     NodeRewriter,
-    Pass,
     PatternRewriter,
-    Pipeline,
     WalkInOrder,
     WalkOutOrder,
     Wild,
@@ -46,11 +45,12 @@ __all__ = [
     "check_stack_trace",
     "clients",
     "copy_stack_trace",
+    "dfs_rewriter",
     "in2out",
     "local_optimizer",
     "optimizer",
     "out2in",
-    "rewrite_graph",
+    "walking_rewriter",
 ]
 
 
@@ -312,13 +312,77 @@ class TopoOptimizer(NavigatorOptimizer):
         self.driver = walk(_rules(local_opt), new_nodes=not ignore_newtrees)
 
 
+class _Counter(Feature):
+    """Counts the changes of a graph."""
+
+    changes = 0
+
+    def on_change_input(self, *arguments: Any) -> None:
+        self.changes += 1
+
+
 class EquilibriumOptimizer(NavigatorOptimizer):
-    """``EquilibriumOptimizer(rules)``: rules applied until nothing changes."""
+    """``EquilibriumOptimizer(rewriters)``: rewriters applied until nothing changes.
+
+    Parameters
+    ----------
+    optimizers
+        Rules, and rewriters of whole graphs, which run before the rules in each round.
+    max_use_ratio
+        How many rounds there may be, as a multiple of the number of nodes.
+    options
+        ``final_rewriters`` run once the others have ended, and what they change is rewritten again;
+        ``cleanup_rewriters`` run after each round. Others have no effect.
+
+    Raises
+    ------
+    RewriteError
+        The graph still changes after as many rounds as there may be.
+    """
 
     def __init__(
-        self, optimizers: Iterable[Any], max_use_ratio: Any = None, **options: Any
+        self, optimizers: Iterable[Any], max_use_ratio: float | None = None, **options: Any
     ) -> None:
-        self.driver = Worklist(_rules(list(optimizers)))
+        flat = _rules(list(optimizers))
+        self.driver = Worklist([one for one in flat if isinstance(one, NodeRewriter)])
+        self.whole = [one for one in flat if not isinstance(one, NodeRewriter)]
+        self.final = _named(options, "final_rewriters", "final_optimizers")
+        self.cleanup = _named(options, "cleanup_rewriters", "cleanup_optimizers")
+        self.max_use_ratio = max_use_ratio or 10
+
+    def apply(self, fgraph: FunctionGraph, trace: RewriteTrace | None = None) -> None:
+        if not (self.whole or self.final or self.cleanup):
+            self.driver.rewrite(fgraph, trace)
+            return
+        counter = _Counter()
+        fgraph.attach_feature(counter)
+        try:
+            self._settle(fgraph, counter, trace)
+        finally:
+            fgraph.remove_feature(counter)
+
+    def _settle(self, fgraph: FunctionGraph, counter: _Counter, trace: RewriteTrace | None) -> None:
+        rounds = int(self.max_use_ratio * (len(fgraph.apply_nodes) + 10))
+        for _ in range(rounds):
+            before = counter.changes
+            for step in (*self.whole, self.driver, *self.cleanup):
+                step.rewrite(fgraph, trace)
+            if counter.changes > before:
+                continue
+            for step in self.final:
+                step.rewrite(fgraph, trace)
+            if counter.changes == before:
+                return
+        msg = (
+            f"{self.name} must end after {rounds} rounds, and the graph still changes: one of its "
+            "rewriters undoes what another does."
+        )
+        raise RewriteError(msg)
+
+
+def _named(options: dict[str, Any], *names: str) -> list[Any]:
+    """Return the rewriters that are given under one of several names."""
+    return [one for name in names for one in options.get(name) or ()]
 
 
 class OpKeyOptimizer(NavigatorOptimizer):
@@ -330,13 +394,71 @@ class OpKeyOptimizer(NavigatorOptimizer):
         self.driver = WalkInOrder(_rules(local_opt), new_nodes=not ignore_newtrees)
 
 
-def LocalOptGroup(*rules: Any, **options: Any) -> tuple[Any, ...]:
-    """Return a group of rules to be tried in order, for a driver."""
-    return rules
+class LocalOptGroup(NodeRewriter):
+    """Rules that are tried in order on a node: the first that replaces it ends the turn.
+
+    Parameters
+    ----------
+    rules
+        The rules, or one list of them.
+    options
+        ``apply_all_opts`` or ``apply_all_rewrites``: the others are tried on the node that a rule
+        has put in the place of the first.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> from phintys.compat.rewriters import LocalOptGroup, OpSub, in2out
+    >>> from phintys.graph import FunctionGraph
+    >>> x = pt.dscalar("x")
+    >>> fgraph = FunctionGraph([x], [pt.exp(x)], copy_inputs=False)
+    >>> group = LocalOptGroup(OpSub(pt.exp, pt.sin), OpSub(pt.sin, pt.cos), apply_all_opts=True)
+    >>> in2out(group, ignore_newtrees=True).rewrite(fgraph)
+    >>> fgraph.outputs[0].owner
+    Cos(x)
+    """
+
+    def __init__(self, *rules: Any, **options: Any) -> None:
+        self.opts = self.rewrites = _rules(rules)
+        self.apply_all = any(_flags(options, "apply_all_opts", "apply_all_rewrites"))
+        cases = [case for rule in self.rewrites for case, _ in rule.cases()]
+        super().__init__(
+            tracks=None if None in cases else dict.fromkeys(case for case in cases if case),
+            name=options.get("name") or "_".join(rule.name for rule in self.rewrites),
+            depth=max((rule.depth for rule in self.rewrites), default=2),
+            requires=dict.fromkeys(one for rule in self.rewrites for one in rule.requires),
+        )
+
+    def transform(self, fgraph: FunctionGraph, node: Apply) -> Any:
+        made: Any = None
+        for rule in self.rewrites:
+            found = rule.transform(fgraph, node) if _looks_at(rule, node) else None
+            if not found:
+                continue
+            made = found
+            first = None if isinstance(found, Mapping) else found[0]
+            if not self.apply_all or first is None or first.owner is None:
+                return made
+            node = first.owner
+        return made
+
+
+def _flags(options: dict[str, Any], *names: str) -> list[bool]:
+    return [bool(options.get(name)) for name in names]
+
+
+def _looks_at(rule: NodeRewriter, node: Apply) -> bool:
+    """Return whether a rule is for the Op of a node."""
+    return any(
+        case is None or case == node.op or (isinstance(case, type) and isinstance(node.op, case))
+        for case, _ in rule.cases()
+    )
 
 
 def _rules(given: Any) -> tuple[Any, ...]:
     """Return the rules of a rule or a nested group of rules, flattened."""
+    if isinstance(given, LocalOptGroup) and not given.apply_all:
+        return given.rewrites
     if isinstance(given, tuple | list):
         return tuple(rule for part in given for rule in _rules(part))
     return (given,)
@@ -350,6 +472,21 @@ def in2out(*local_opts: Any, **options: Any) -> TopoOptimizer:
 def out2in(*local_opts: Any, **options: Any) -> TopoOptimizer:
     """Return a rewriter that makes a single walk from the outputs to the inputs."""
     return TopoOptimizer(local_opts, "out_to_in", **_walking(options))
+
+
+def walking_rewriter(order: str, *node_rewriters: Any, **options: Any) -> TopoOptimizer:
+    """Return a rewriter that makes a single walk, ``"in_to_out"`` or ``"out_to_in"``.
+
+    ``"dfs"``, depth first, is a walk from the inputs here.
+    """
+    return TopoOptimizer(
+        node_rewriters, "in_to_out" if order == "dfs" else order, **_walking(options)
+    )
+
+
+def dfs_rewriter(*node_rewriters: Any, **options: Any) -> TopoOptimizer:
+    """Return a rewriter that makes a single walk from the inputs to the outputs."""
+    return walking_rewriter("dfs", *node_rewriters, **options)
 
 
 def _walking(options: dict[str, Any]) -> dict[str, Any]:
@@ -378,54 +515,3 @@ def check_stack_trace(
     """Return whether nodes know their line in the user's program, as all of them do."""
     fgraph = getattr(getattr(f_or_fgraph, "maker", None), "fgraph", f_or_fgraph)
     return all(node.origin is not None for node in fgraph.apply_nodes)
-
-
-def rewrite_graph(
-    graph: Any,
-    include: Iterable[str] = ("canonicalize",),
-    custom_rewrite: Any = None,
-    clone: bool = False,
-    **options: Any,
-) -> Any:
-    """Rewrite expressions without compiling them.
-
-    Parameters
-    ----------
-    graph
-        A variable, several, or a FunctionGraph, which is rewritten itself.
-    include
-        Names or tags of passes, or of whole pipelines (``"fast_run"``, ``"fast_compile"``).
-    custom_rewrite
-        A rewriter to apply afterwards.
-    clone
-        Has no effect on variables: those that are given stay as they are.
-    options
-        ``exclude``, names or tags of passes and rules to leave out. Others have no effect.
-
-    Examples
-    --------
-    >>> import phintys.tensor as pt
-    >>> from phintys.compat.rewriters import rewrite_graph
-    >>> x = pt.dvector("x")
-    >>> rewrite_graph(pt.log(1 + x), include=("canonicalize", "stabilize")).owner
-    Log1p(x)
-    """
-    steps = _pipeline(frozenset(include), options.get("exclude") or ())
-    if custom_rewrite is not None:
-        steps = steps.inserting(Pass("custom_rewrite", custom_rewrite))
-    if isinstance(graph, FunctionGraph):
-        steps.apply(graph)
-        return graph
-    return passes.rewrite_graph(graph, pipeline=steps)
-
-
-def _pipeline(include: frozenset[str], exclude: Iterable[str]) -> Pipeline:
-    """Return the passes of the given names or tags that there are."""
-    whole = PIPELINES["full"]
-    if "fast_run" not in include:
-        known = include.intersection(whole.all_names())
-        if "canonicalize" in known:  # these were among its rules
-            known |= {"constant_folding", "shape_inference"}
-        whole = whole.requiring(*known) if known else PIPELINES["none"]
-        whole = PIPELINES["light"] if "fast_compile" in include else whole
-    return whole.excluding(*(name for name in exclude if name in whole.all_names()))
