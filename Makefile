@@ -151,7 +151,7 @@ quality: $(READY) ## test how random the bits of generators are (several minutes
 
 debug: $(READY) ## check the library's own Ops and rules under DebugMode (a few minutes)
 	PHINTYS_FLAGS=mode=debug $(BIN)/python -m pytest -n auto tests/tensor tests/gradient tests/passes
-	PHINTYS_HYPOTHESIS=thorough $(BIN)/python -m pytest -n auto tests/records -k debug_mode
+	PHINTYS_HYPOTHESIS=thorough $(BIN)/python -m pytest -n auto -m "stress or not stress" tests/records -k debug_mode
 
 lint: $(READY) ## ruff: lint rules and formatting
 	$(BIN)/ruff check

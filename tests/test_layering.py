@@ -237,6 +237,8 @@ class Project:
     def late_types(self):
         """A name that stands for a late module is for type checkers that module."""
         for module in self.modules.values():
+            if not module.has_late:
+                continue
             seen = dict(module.names_for_types(self.modules))
             for node, _, _ in walk(module.tree):
                 match node:

@@ -31,6 +31,8 @@ class Module:
     name: str
     path: Path
     tree: ast.Module
+    has_late: bool = True
+    """Whether its text may have a call of ``LateModule``."""
 
     @property
     def package(self) -> str:
@@ -39,7 +41,8 @@ class Module:
 
     def imports(self, known: Container[str]) -> Iterator[Import]:
         """Yield the imports of this module; ``known`` names all modules of the tree."""
-        for node, in_function, for_types in walk(self.tree):
+        within = (ast.AST,) if self.has_late else _STATEMENTS
+        for node, in_function, for_types in walk(self.tree, within):
             match node:
                 case ast.Import() | ast.ImportFrom():
                     targets, is_late = self._targets(node, known), False
@@ -52,7 +55,7 @@ class Module:
 
     def names_for_types(self, known: Container[str]) -> Iterator[tuple[str, str]]:
         """Yield the names that imports for type checkers bind, and what they are."""
-        for node, _, for_types in walk(self.tree):
+        for node, _, for_types in walk(self.tree, _STATEMENTS):
             if for_types and isinstance(node, ast.Import | ast.ImportFrom):
                 for alias, target in zip(node.names, self._targets(node, known), strict=True):
                     is_whole = isinstance(node, ast.Import) or target in known
@@ -61,7 +64,7 @@ class Module:
 
     def written_imports(self, known: Container[str]) -> Iterator[str]:
         """Yield the modules in the import statements of this module."""
-        for node, _, _ in walk(self.tree, within=(ast.stmt, ast.excepthandler)):
+        for node, _, _ in walk(self.tree, _STATEMENTS):
             if isinstance(node, ast.Import | ast.ImportFrom):
                 yield from self._targets(node, known)
 
@@ -106,6 +109,9 @@ def walk(
         waiting += reversed(children)
 
 
+_STATEMENTS = (ast.stmt, ast.excepthandler, ast.match_case)
+"""What import statements are in."""
+
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
@@ -125,5 +131,6 @@ def read_modules(root: Path) -> dict[str, Module]:
     for path in sorted((source / PACKAGE).rglob("*.py")):
         parts = path.relative_to(source).with_suffix("").parts
         name = ".".join(parts).removesuffix(".__init__")
-        modules[name] = Module(name, path, ast.parse(path.read_text(encoding="utf-8")))
+        text = path.read_text(encoding="utf-8")
+        modules[name] = Module(name, path, ast.parse(text), "LateModule(" in text)
     return modules

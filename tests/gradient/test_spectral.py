@@ -98,6 +98,7 @@ def test_functions_of_hermitian_matrices(name, dtype):
     check(cost, x, matrices, directions)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dtype", ["float64", "complex128"])
 @pytest.mark.parametrize("name", OF_SINGULAR_VECTORS)
 @pytest.mark.parametrize("shape", [(3, 3), (4, 3), (3, 4)])

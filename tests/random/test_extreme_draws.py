@@ -123,6 +123,7 @@ def check(names):
 PARTS = 6
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("part", range(PARTS))
 def test_draws_end_in_the_support_with_the_same_bits(part):
     program = (

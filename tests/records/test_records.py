@@ -1,5 +1,6 @@
 """Every record against its reference, its contract, every mode, and finite differences."""
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -41,6 +42,7 @@ def test_derivatives(record, data):
     check_op(record, [example], modes=["reference"], skip=["batching"])
 
 
+@pytest.mark.sampled(2)
 @_budget(FRACTION["debug"])
 @given(data=st.data())
 def test_debug_mode_finds_nothing_and_batches_are_right(record, data):
@@ -57,6 +59,7 @@ def test_values_of_expressions(expression, data):
     check_op(expression, [example], modes=[REWRITTEN], skip=skip)
 
 
+@pytest.mark.sampled(2)
 @_budget(FRACTION_OF_EXPRESSIONS["derivatives"])
 @given(data=st.data())
 def test_derivatives_of_expressions(expression, data):

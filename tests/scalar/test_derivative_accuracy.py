@@ -24,6 +24,7 @@ def _default_mode():
         yield
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dtype", LIMITS)
 @pytest.mark.parametrize("slope", SLOPES, ids=IDS)
 def test_errors_of_derivatives_are_within_their_limits(slope, dtype, repeats):

@@ -148,6 +148,7 @@ def test_pullback_is_the_adjoint_of_the_push_forward(name, dtype, evaluate):
 FIRST_ONLY = {"betainc", "betaincc", "betainccinv", "betaincinv", "hyp1f1", "hyp2f1"}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "name", [name for name, dtype in SMOOTH if dtype == "float64" and name not in FIRST_ONLY]
 )
@@ -232,6 +233,7 @@ MIXED = [
 ]
 
 
+@pytest.mark.sampled(3)
 @rows
 def test_dtypes_of_gradients(name):
     row, domain = SCALAR_OPS[name], DOMAINS[name]

@@ -27,6 +27,7 @@ def test_examples():
     assert not outcome.failed
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("start", range(0, 100, 20))
 def test_native_code_agrees_with_the_reference(start):
     for seed in range(start, start + 20):

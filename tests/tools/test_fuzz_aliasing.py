@@ -29,6 +29,7 @@ from tools.fuzz.oracle import order_is_right, some_order_is_right
 from tools.fuzz.scenario import Made, Shared
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("start", range(0, 120, 20))
 def test_all_modes_do_what_the_contract_says(start):
     for seed in range(start, start + 20):

@@ -86,7 +86,7 @@ def graphs(
     --------
     >>> import phintys
     >>> from hypothesis import find
-    >>> graph = find(graphs(), lambda graph: "exp" in repr(graph).lower())
+    >>> graph = find(graphs(), lambda graph: len(graph.outputs) == 1)
     >>> f = phintys.function(graph.inputs, graph.outputs, on_unused_input="ignore")
     >>> found = f(*graph.values)
     >>> all(np.allclose(a, b) for a, b in zip(found, graph.expected))

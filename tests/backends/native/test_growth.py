@@ -46,6 +46,7 @@ def growth(make, length):
     return (third[0] - second[0]) / (second[0] - first[0]), third[1] / second[1]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", FAMILIES)
 def test_the_work_doubles_with_the_length(name, repeats):
     length = repeats(3, 60)

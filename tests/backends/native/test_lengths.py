@@ -9,8 +9,12 @@ WALK = Path(__file__).with_name("lengths.py")
 
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="limits memory as Linux does")
-def test_hostile_lengths_of_all_ops(python_command):
+def test_hostile_lengths_of_all_ops(python_command, repeats):
     done = subprocess.run(
-        python_command(WALK), capture_output=True, text=True, timeout=580, check=False
+        python_command(WALK, repeats(3, 1)),
+        capture_output=True,
+        text=True,
+        timeout=580,
+        check=False,
     )
     assert done.returncode == 0, f"status {done.returncode}\n{done.stdout[-4000:]}{done.stderr}"

@@ -202,7 +202,7 @@ def test_every_part_has_a_gradient(part):
 
 @pytest.mark.parametrize("mode", MODES[1:])
 def test_all_modes_agree(mode):
-    compare(Drawn("scan", "step", ["slice", "sides", "while"], 3, False, None), phintys.grad, mode)
+    compare(Drawn("scan", "step", ["slice", "sides", "while"], 2, False, None), phintys.grad, mode)
 
 
 @pytest.mark.parametrize("part", ["slice", "inner scan", "while"])

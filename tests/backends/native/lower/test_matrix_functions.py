@@ -154,6 +154,7 @@ ENDLESS = """
 """
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64"])
 @pytest.mark.parametrize("name", ["expm", "sqrtm", "logm"])
 def test_functions_of_huge_matrices_come_to_an_end(name, dtype, python_command):

@@ -42,6 +42,7 @@ def test_callers_and_the_library_agree_on_how_functions_are_called(target):
     assert ("intel_ocl_bicc" in defined[0]) == target.has_avx512
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", sorted(FLOAT_FUNCTIONS))
 def test_outlined_and_inline_code_give_the_same_bits(name):
     function = FLOAT_FUNCTIONS[name]
@@ -103,6 +104,7 @@ print(len(llvm().compile(str(library(target, symbols)), target.machine(0))))
 """
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("name", "lanes"), [("aarch64", 2), ("x86-64-v2", 2), ("x86-64-v3", 4), ("x86-64-v4", 8)]
 )

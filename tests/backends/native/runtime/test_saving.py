@@ -217,6 +217,7 @@ def compiled_only(place):
     return place
 
 
+@pytest.mark.stress
 def test_code_without_files_is_told_from_other_code(python_command, tmp_path):
     def run(place, program, given=b""):
         flags = f"cache_dir={tmp_path / 'cache'}"

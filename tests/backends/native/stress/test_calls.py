@@ -10,6 +10,7 @@ FOR_FUNCTIONS = (
 )
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_any_argument_gives_a_result_or_an_error(run, seed):
     # The program names the seed where it finds something wrong.
@@ -21,8 +22,8 @@ def test_any_argument_gives_a_result_or_an_error(run, seed):
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-def test_memory_stays_flat(run):
-    grown = dict(line.split() for line in run("memory.py").splitlines())
+def test_memory_stays_flat(run, repeats):
+    grown = dict(line.split() for line in run("memory.py", repeats(5, 1)).splitlines())
     assert len(grown) > 5
     for kind, kilobytes in grown.items():
         most = FOR_FUNCTIONS if kind in {"functions", "copies"} else MOST_KILOBYTES

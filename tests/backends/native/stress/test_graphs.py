@@ -43,7 +43,7 @@ PROGRAM = """
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "count"),
-    [("chain", 20_000), ("inputs", 2_000), ("pieces", 2_000), ("outputs", 500), ("nested", 300)],
+    [("chain", 10_000), ("inputs", 2_000), ("pieces", 2_000), ("outputs", 500), ("nested", 300)],
 )
 def test_a_large_graph(run, kind, count):
     run(PROGRAM, kind, count)
