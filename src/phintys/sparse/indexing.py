@@ -132,7 +132,7 @@ def _elements(form: Form, axes: list[Any]) -> Any:
 
 
 def _part(form: Form, axes: list[Any]) -> Any:
-    taken = [
+    taken: list[Any] = [
         pt.arange(form.size(axis))[one] if isinstance(one, slice) else pt.atleast_1d(one)
         for axis, one in enumerate(axes)
     ]
