@@ -702,6 +702,15 @@ CALLED = {
 """Modules with a function of theirs that hides them in the package itself."""
 
 
+_OF_SPARSE: list[Source] = ["phintys.compat.sparse", "phintys.sparse"]
+_SPARSE = {f"sparse{module}": _OF_SPARSE for module in ("", ".basic", ".sharedvar", ".type")}
+_SPARSE_OF_PYTENSOR = _SPARSE | {
+    "sparse.linalg": [*_OF_SPARSE, "phintys.sparse.linalg"],
+    "sparse.math": _OF_SPARSE,
+    "sparse.variable": _OF_SPARSE,
+}
+
+
 def _completed(package: str, modules: dict[str, list[Source]]) -> dict[str, list[Source]]:
     """Return the modules of a package with those names that the second table has for them."""
     added = MODULES[package]
@@ -713,9 +722,9 @@ def _completed(package: str, modules: dict[str, list[Source]]) -> dict[str, list
 
 
 PACKAGES: dict[str, dict[str, list[Source]]] = {
-    "theano": _completed("theano", _THEANO),
-    "aesara": _completed("aesara", _AESARA),
-    "pytensor": _completed("pytensor", _PYTENSOR),
+    "theano": _completed("theano", _THEANO | _SPARSE),
+    "aesara": _completed("aesara", _AESARA | _SPARSE),
+    "pytensor": _completed("pytensor", _PYTENSOR | _SPARSE_OF_PYTENSOR),
 }
 """For each package, its modules (``""`` is the package itself) and their sources."""
 
@@ -731,7 +740,9 @@ MISSING: dict[str, str] = {
     "gof.link": _LINKERS,
     "gof.vm": _LINKERS,
     "link": _LINKERS,
-    "sparse": "sparse matrices",
+    "sparse.opt": "single rewrites of sparse matrices: add a rule by get_mode().adding(rule)",
+    "sparse.rewriting": "single rewrites of sparse matrices: add a rule by get_mode().adding(rule)",
+    "sparse.sandbox": "experiments with sparse matrices: see the functions of sparse itself",
     "tensor.fourier": "an Op of its own for Fourier transforms: use tensor.fft",
     "tensor.io": "Ops that read files: numpy.load, and function arguments",
     "tensor.nnet.corr": "Ops of single implementations: use nnet.conv2d",

@@ -123,7 +123,7 @@ def _sign_of_order(order: Any) -> int:
     """Return the sign of a permutation: each cycle of length k is k - 1 exchanges."""
     n = len(order)
     graph = sp.csr_array((np.ones(n, bool), order, np.arange(n + 1)), shape=(n, n))
-    cycles = csgraph.connected_components(graph, directed=False, return_labels=False)
+    cycles: Any = csgraph.connected_components(graph, directed=False, return_labels=False)
     return 1 - 2 * ((n - cycles) % 2)
 
 

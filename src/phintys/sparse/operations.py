@@ -189,15 +189,20 @@ def add(x: Any, y: Any) -> Any:
     if not (is_sparse(x) and is_sparse(y)):
         x, y = (dense_from_sparse(v) if is_sparse(v) else v for v in (x, y))
         return pt.add(x, y)
+    return on_union(x, y, pt.add)
+
+
+def on_union(x: Any, y: Any, function: Any) -> Any:
+    """Return a function of two sparse matrices at the entries of either; of zeros it must be 0."""
     a, b = _alike(x, y)
     if a.has_pattern_of(b):
-        return a.with_data(a.data + b.data).variable
+        return a.with_data(function(a.data, b.data)).variable
     indices, indptr, at_a, at_b = MergedPattern()(a.indices, a.indptr, b.indices, b.indptr)
-    zeros = pt.zeros(indices.shape[0], pt.promote_types(a.data.dtype, b.data.dtype))
-    first = pt.set_subtensor(zeros[at_a], a.data)
-    return Form(
-        pt.inc_subtensor(first[at_b], b.data), indices, indptr, a.shape, a.format, a.static
-    ).variable
+    elements = (
+        pt.set_subtensor(pt.zeros(indices.shape[0], form.data.dtype)[at], form.data)
+        for form, at in ((a, at_a), (b, at_b))
+    )
+    return a.with_pattern(function(*elements), indices, indptr).variable
 
 
 def sub(x: Any, y: Any) -> Any:
@@ -370,3 +375,59 @@ def _alike(x: Any, y: Any) -> tuple[Form, Form]:
         shape = same(a.shape, equal)
         a = replace(a, shape=shape)
     return a, b
+
+
+def csm_data(x: Any) -> Any:
+    """Return the stored elements of a sparse matrix."""
+    return csm_properties(x)[0]
+
+
+def csm_indices(x: Any) -> Any:
+    """Return the column of each entry of a csr matrix, the row of each entry of a csc matrix."""
+    return csm_properties(x)[1]
+
+
+def csm_indptr(x: Any) -> Any:
+    """Return where each row of a csr matrix begins, each column of a csc matrix, and the end."""
+    return csm_properties(x)[2]
+
+
+def csm_shape(x: Any) -> Any:
+    """Return both sizes of a sparse matrix, a vector."""
+    return csm_properties(x)[3]
+
+
+def CSR(data: Any, indices: Any, indptr: Any, shape: Any) -> Any:
+    """Return the csr matrix of these arrays; see :func:`from_parts`."""
+    return from_parts(data, indices, indptr, shape, "csr")
+
+
+def CSC(data: Any, indices: Any, indptr: Any, shape: Any) -> Any:
+    """Return the csc matrix of these arrays; see :func:`from_parts`."""
+    return from_parts(data, indices, indptr, shape, "csc")
+
+
+def add_s_s_data(x: Any, y: Any) -> Any:
+    """Return the sum of two sparse matrices that have the pattern of the first.
+
+    Nothing but their sizes is checked: elements are added one by one.
+    """
+    a, b = _alike(x, y)
+    return a.with_data(a.data + b.data).variable
+
+
+def usmm(alpha: Any, x: Any, y: Any, z: Any) -> Any:
+    """Return ``alpha * (x @ y) + z``, dense; x, y or both are sparse.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> from phintys import sparse
+    >>> a = scipy.sparse.csr_array([[1.0, 2.0]])
+    >>> sparse.usmm(10.0, a, [[1.0], [1.0]], [[5.0]]).eval()
+    array([[35.]])
+    """
+    product = dot(x, y)
+    product = dense_from_sparse(product) if is_sparse(product) else product
+    z = dense_from_sparse(z) if is_sparse(z) else z
+    return alpha * product + z

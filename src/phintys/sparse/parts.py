@@ -192,6 +192,11 @@ class Form:
         """Return the matrix with other elements on the same pattern."""
         return replace(self, data=data)
 
+    def with_pattern(self, data: Any, indices: Any, indptr: Any) -> Form:
+        """Return a matrix of the same shape and format on another pattern."""
+        indices, indptr = (_index_vector(v) for v in (indices, indptr))
+        return replace(self, data=data, indices=indices, indptr=indptr)
+
     def has_pattern_of(self, other: Form) -> bool:
         """Return whether two matrices have the same pattern because it is the same variables."""
         return (

@@ -216,9 +216,10 @@ class SolveByIteration(SolvingOp):
         matrix = sp.csc_array((data, indices, indptr), shape=(n, n))
         matrix = matrix.T if self.transposed else matrix
         result = np.zeros(b.shape, b.dtype)
-        columns = [result] if b.ndim == 1 else list(result.T)
-        for out, right in zip(columns, [b] if b.ndim == 1 else list(b.T), strict=True):
-            out[...] = self._one(matrix, right)
+        if b.ndim == 1:
+            return self._one(matrix, b)
+        for at, right in enumerate(b.T):
+            result[:, at] = self._one(matrix, right)
         return result
 
     def _one(self, matrix: Any, b: Any) -> Any:

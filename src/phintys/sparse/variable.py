@@ -8,7 +8,7 @@ import phintys.tensor as pt
 from phintys.graph.shared_variable import SharedVariable
 from phintys.graph.sharing import shared_constructor
 from phintys.graph.variable import Constant, Variable
-from phintys.sparse import operations
+from phintys.sparse import comparisons, indexing, operations
 from phintys.sparse.parts import parts
 from phintys.sparse.type import SparseType, sp, type_of
 
@@ -32,8 +32,9 @@ class SparseVariable(Variable):
 
     type: SparseType
 
-    # NumPy's arrays leave operators with a sparse variable to it.
+    # NumPy's arrays and dense variables leave operators with a sparse variable to it.
     __array_ufunc__ = None
+    __array_priority__ = 2000
 
     @property
     def dtype(self) -> str:
@@ -107,6 +108,14 @@ class SparseVariable(Variable):
         """Return the elementwise product."""
         return operations.mul(self, other)
 
+    def conj(self) -> Any:
+        """Return the complex conjugates of the elements."""
+        return operations.structured(self, pt.conj)
+
+    def copy(self) -> Any:
+        """Return a variable with the same value."""
+        return operations.structured(self, lambda data: data)
+
     def zeros_like(self, *_: Any) -> Any:
         """Return zeros on the same pattern."""
         return operations.structured(self, pt.zeros_like)
@@ -137,6 +146,21 @@ class SparseVariable(Variable):
 
     def __truediv__(self, other: Any) -> Any:
         return operations.mul(self, pt.true_div(1, other))
+
+    def __lt__(self, other: Any) -> Any:
+        return comparisons.lt(self, other)
+
+    def __le__(self, other: Any) -> Any:
+        return comparisons.le(self, other)
+
+    def __gt__(self, other: Any) -> Any:
+        return comparisons.gt(self, other)
+
+    def __ge__(self, other: Any) -> Any:
+        return comparisons.ge(self, other)
+
+    def __getitem__(self, index: Any) -> Any:
+        return indexing.get_item(self, index)
 
     def __matmul__(self, other: Any) -> Any:
         return operations.dot(self, other)

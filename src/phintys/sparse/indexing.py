@@ -1,0 +1,163 @@
+"""Elements, rows, columns and parts of sparse matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import phintys.tensor as pt
+from phintys._base.errors import IndexingError, TypeContractError
+from phintys.sparse.operations import as_sparse_variable
+from phintys.sparse.parts import Form, from_arrays, keys, parts, places
+from phintys.sparse.patterns import PatternOp
+from phintys.sparse.type import sp
+from phintys.tensor.convert import as_tensor_variable
+
+
+class TakenPattern(PatternOp):
+    """``(indices, indptr, minor size, rows, columns)``: the pattern of ``x[rows][:, columns]``.
+
+    The places are those of its entries in x.
+    """
+
+    places = 1
+
+    def pattern(self, indices: Any, indptr: Any, size: Any, rows: Any, columns: Any) -> Any:
+        """Take rows and columns of a matrix of places with SciPy."""
+        shape = (len(indptr) - 1, int(size))
+        rows, columns = _in_range(rows, shape[0]), _in_range(columns, shape[1])
+        numbers = np.arange(1, len(indices) + 1)
+        taken = sp.csr_array((numbers, indices, indptr), shape=shape)[rows, :][:, columns]
+        taken = taken.sorted_indices()
+        return taken.indices, taken.indptr, taken.data - 1
+
+
+class EntryPlaces(PatternOp):
+    """``(indices, indptr, minor size, rows, columns)``: where elements are stored.
+
+    It is the number of entries for elements that are not stored.
+    """
+
+    places = 1
+
+    def pattern(self, indices: Any, indptr: Any, size: Any, rows: Any, columns: Any) -> Any:
+        """Search by the keys of entries."""
+        rows = _in_range(rows, len(indptr) - 1)
+        columns = _in_range(columns, int(size))
+        rows, columns = np.broadcast_arrays(rows, columns)
+        found = places((rows << 31) + columns, keys(indices, indptr))
+        return indices, indptr, found
+
+
+def _in_range(places: Any, size: int) -> Any:
+    """Return places in an axis; negative ones count from its end."""
+    at = np.asarray(places, "int64")
+    if at.size and (at.min() < -size or at.max() >= size):
+        wrong = at.min() if at.min() < -size else at.max()
+        msg = f"Index {wrong} is out of range for an axis of a sparse matrix of size {size}."
+        raise IndexingError(msg)
+    return np.where(at < 0, at + size, at)
+
+
+def get_item(x: Any, index: Any) -> Any:
+    """Return what ``x[index]`` means: an element, several, or a part of the matrix.
+
+    Parameters
+    ----------
+    x
+        A sparse matrix.
+    index
+        - Two integers: an element, as a dense number.
+        - Two vectors of integers: a dense vector of elements.
+        - A slice or vector of integers for the rows, or one for each axis: a sparse matrix. An
+          integer beside one of these takes a row or column, which stays a matrix.
+
+    Raises
+    ------
+    IndexError
+        An index is out of range.
+    TypeContractError
+        It is something else.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> from phintys import sparse
+    >>> a = sparse.as_sparse_variable(scipy.sparse.csr_array([[1.0, 0.0], [2.0, 3.0]]))
+    >>> a[1, 0].eval(), a[[1, 0], [1, 1]].eval()
+    (array(2.), array([3., 0.]))
+    >>> a[1:].toarray().eval()
+    array([[2., 3.]])
+    """
+    given = list(index) if isinstance(index, tuple) else [index]
+    if len(given) > 2 or any(one is None or one is Ellipsis for one in given):
+        msg = f"A sparse matrix takes at most two indices, without None and ..., got {index!r}."
+        raise TypeContractError(msg)
+    given += [slice(None)] * (2 - len(given))
+    form = parts(as_sparse_variable(x))
+    axes = [_index(one) for one in given]
+    if not any(isinstance(one, slice) for one in axes):
+        ranks = [one.ndim for one in axes]
+        if ranks == [0, 0]:
+            return _elements(form, axes)[0]
+        if ranks == [1, 1]:
+            return _elements(form, axes)
+    return _part(form, axes)
+
+
+def _index(one: Any) -> Any:
+    if isinstance(one, slice):
+        return one
+    variable = as_tensor_variable(one)
+    if variable.ndim == 1 and variable.dtype == "bool":
+        (variable,) = pt.nonzero(variable)
+    if isinstance(one, list) and not one:
+        variable = pt.cast(variable, "int64")
+    if variable.ndim > 1 or variable.type.numpy_dtype.kind not in "iu":
+        msg = (
+            "An index of a sparse matrix is a slice, an integer, or a vector of integers or "
+            f"bools, got {one} of type {variable.type}."
+        )
+        raise TypeContractError(msg)
+    return pt.cast(variable, "int64")
+
+
+def _elements(form: Form, axes: list[Any]) -> Any:
+    rows, columns = axes if form.is_csr else axes[::-1]
+    pattern = form.indices, form.indptr
+    given = (pt.atleast_1d(rows), pt.atleast_1d(columns))
+    at = EntryPlaces()(*pattern, form.minor_size, *given)[2]
+    return pt.concatenate([form.data, pt.zeros(1, form.data.dtype)])[at]
+
+
+def _part(form: Form, axes: list[Any]) -> Any:
+    taken: list[Any] = [
+        pt.arange(form.size(axis))[one] if isinstance(one, slice) else pt.atleast_1d(one)
+        for axis, one in enumerate(axes)
+    ]
+    major, minor = taken if form.is_csr else taken[::-1]
+    pattern = form.indices, form.indptr
+    indices, indptr, at = TakenPattern()(*pattern, form.minor_size, major, minor)
+    sizes = tuple(one.shape[0] for one in taken)
+    return from_arrays(form.data[at], indices, indptr, sizes, form.format).variable
+
+
+def get_item_2d(x: Any, index: Any) -> Any:
+    """Return the part of a sparse matrix that two slices or integers name."""
+    return get_item(x, index)
+
+
+def get_item_scalar(x: Any, index: Any) -> Any:
+    """Return an element of a sparse matrix, as a dense number."""
+    return get_item(x, index)
+
+
+def get_item_list(x: Any, rows: Any) -> Any:
+    """Return rows of a sparse matrix, as a sparse one."""
+    return get_item(x, rows)
+
+
+def get_item_2lists(x: Any, rows: Any, columns: Any) -> Any:
+    """Return elements of a sparse matrix, as a dense vector."""
+    return get_item(x, (rows, columns))

@@ -1,0 +1,219 @@
+"""Elementwise functions, comparisons, parts and stacks have NumPy's values and derivatives.
+
+All are computed by one function for each pair of formats, and differentiated together.
+"""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import phintys
+import phintys.tensor as pt
+from phintys import sparse
+from phintys._base.errors import ArgumentError, IndexingError, ShapeError, TypeContractError
+from phintys.testing import verify_grad
+
+SHAPE = (5, 4)
+ROWS, COLUMNS = np.array([3, 0, -1, 3]), np.array([1, 2, -1, 0])
+
+
+def dense(value):
+    return value.toarray() if sp.issparse(value) else np.asarray(value)
+
+
+def matrix(format, seed, shape=SHAPE):
+    """Return a matrix of whole numbers, with an explicit zero."""
+    rng = np.random.default_rng(seed)
+    full = np.where(rng.random(shape) < 0.5, rng.integers(-3, 4, shape), 0).astype(float)
+    value = sp.csr_array(full).asformat(format)
+    value.data[0] = 0
+    return value
+
+
+def _listed(values):
+    out = np.zeros(SHAPE)
+    np.add.at(out, [4, 1, 4], values[:3])
+    return out
+
+
+def _stored(name):
+    ours, theirs = getattr(sparse, name), getattr(np, name)
+    return lambda a, b, x: ours(a), lambda a, b, x: theirs(a)
+
+
+STORED = {
+    name: _stored(name)
+    for name in (
+        *("abs", "arctan", "arcsinh", "ceil", "conj", "deg2rad", "expm1", "floor", "rad2deg"),
+        *("rint", "sign", "sin", "sinh", "tan", "tanh", "trunc"),
+    )
+}
+
+# name -> (of two sparse variables and a dense one, of dense values)
+CASES = {
+    **STORED,
+    "sqr": (lambda a, b, x: sparse.sqr(a), lambda a, b, x: a**2),
+    "structured_pow": (lambda a, b, x: sparse.structured_pow(a, 2), lambda a, b, x: a**2),
+    "eq": (lambda a, b, x: sparse.eq(a, b), lambda a, b, x: a == b),
+    "neq": (lambda a, b, x: sparse.neq(a, b), lambda a, b, x: a != b),
+    "lt": (lambda a, b, x: a < b, lambda a, b, x: a < b),
+    "gt": (lambda a, b, x: a > b, lambda a, b, x: a > b),
+    "le": (lambda a, b, x: a <= b, lambda a, b, x: a <= b),
+    "ge": (lambda a, b, x: a >= b, lambda a, b, x: a >= b),
+    "gt dense": (lambda a, b, x: a > x, lambda a, b, x: a > x),
+    "dense lt": (lambda a, b, x: x < a, lambda a, b, x: x < a),
+    "dense plus": (lambda a, b, x: x + a, lambda a, b, x: x + a),
+    "dense minus": (lambda a, b, x: x - a, lambda a, b, x: x - a),
+    "dense times": (lambda a, b, x: x * a, lambda a, b, x: x * a),
+    "dense at": (lambda a, b, x: x.T @ a, lambda a, b, x: x.T @ a),
+    "vector at": (lambda a, b, x: x[:, 0] @ a, lambda a, b, x: x[:, 0] @ a),
+    "vstack": (lambda a, b, x: sparse.vstack([a, b, x]), lambda *v: np.vstack(v)),
+    "hstack": (lambda a, b, x: sparse.hstack([b, a]), lambda a, b, x: np.hstack([b, a])),
+    "block_diag": (
+        lambda a, b, x: sparse.block_diag(a, b),
+        lambda a, b, x: sp.block_diag([a, b]).toarray(),
+    ),
+    "rows": (lambda a, b, x: a[1:4], lambda a, b, x: a[1:4]),
+    "part": (lambda a, b, x: a[::-2, 1:], lambda a, b, x: a[::-2, 1:]),
+    "row": (lambda a, b, x: a[2], lambda a, b, x: a[2:3]),
+    "rows by numbers": (lambda a, b, x: sparse.get_item_list(a, ROWS), lambda a, b, x: a[ROWS]),
+    "columns by numbers": (lambda a, b, x: a[:, COLUMNS], lambda a, b, x: a[:, COLUMNS]),
+    "rows by bools": (
+        lambda a, b, x: a[np.array([True, False, True, True, False])],
+        lambda a, b, x: a[[0, 2, 3]],
+    ),
+    "elements": (
+        lambda a, b, x: sparse.get_item_2lists(a, ROWS, COLUMNS),
+        lambda a, b, x: a[ROWS, COLUMNS],
+    ),
+    "element": (lambda a, b, x: a[2, 3], lambda a, b, x: a[2, 3]),
+    "remove0": (lambda a, b, x: sparse.clean(a), lambda a, b, x: a),
+    "usmm": (lambda a, b, x: sparse.usmm(2.0, a, x.T, 1.0), lambda a, b, x: 2 * a @ x.T + 1),
+    "usmm sparse": (lambda a, b, x: sparse.usmm(1.0, a, b.T, 1.0), lambda a, b, x: a @ b.T + 1),
+    "construct_sparse_from_list": (
+        lambda a, b, x: sparse.construct_sparse_from_list(x, x[:3], [4, 1, 4]),
+        lambda a, b, x: _listed(x),
+    ),
+    "sp_zeros_like": (lambda a, b, x: sparse.sp_zeros_like(a), lambda a, b, x: 0 * a),
+}
+
+STEPS = {"ceil", "floor", "rint", "sign", "trunc", "abs"}  # not smooth at whole numbers
+
+
+@pytest.mark.parametrize("formats", [("csr", "csc"), ("csc", "csc")])
+def test_values_are_those_of_numpy(formats):
+    a, b, x = matrix(formats[0], 0), matrix(formats[1], 1), matrix("csr", 2).toarray()
+    s, t, y = sparse.matrix(formats[0]), sparse.matrix(formats[1]), pt.dmatrix()
+    f = phintys.function([s, t, y], {name: ours(s, t, y) for name, (ours, _) in CASES.items()})
+    results = f(a, b, x)
+    for name, (_, theirs) in CASES.items():
+        wanted = theirs(a.toarray(), b.toarray(), x)
+        np.testing.assert_allclose(dense(results[name]), wanted, err_msg=name)
+
+
+@pytest.mark.parametrize("formats", [("csr", "csr"), ("csc", "csr")])
+def test_gradients_are_those_of_differences(formats):
+    a, b = (matrix(format, seed) for seed, format in enumerate(formats))
+    rng = np.random.default_rng(3)
+    weights = {name: rng.standard_normal() for name in CASES}
+
+    def cost(d, e, x):
+        s, t = (
+            sparse.from_parts(v, m.indices, m.indptr, m.shape, m.format)
+            for v, m in ((d, a), (e, b))
+        )
+        terms = []
+        for name, (ours, _) in CASES.items():
+            result = ours(s, t, x)
+            result = result.elements if sparse.is_sparse(result) else result
+            if name not in STEPS and result.dtype != "bool":
+                terms.append(weights[name] * (result**2).sum())
+        return sum(terms[1:], terms[0])
+
+    values = [rng.uniform(0.2, 0.9, v.nnz) for v in (a, b)]
+    verify_grad(cost, [*values, rng.uniform(0.2, 0.9, SHAPE)], rng=rng, n_tests=1)
+
+
+def test_structured_functions_leave_zeros_that_are_not_stored():
+    a = matrix("csr", 0)
+    s, v = sparse.csr_matrix(), pt.dvector()
+    functions = {
+        sparse.structured_exp(s): np.exp(a.data),
+        sparse.structured_sigmoid(s): 1 / (1 + np.exp(-a.data)),
+        sparse.structured_maximum(s, 1): np.maximum(a.data, 1),
+        sparse.structured_minimum(s, 1): np.minimum(a.data, 1),
+        sparse.structured_add(s, 3): a.data + 3,
+        sparse.structured_add_s_v(s, v): a.data + np.arange(4.0)[a.indices],
+        sparse.structured_log(sparse.sp_ones_like(s)): 0 * a.data,
+    }
+    results = phintys.function([s, v], list(functions))(a, np.arange(4.0))
+    for result, wanted in zip(results, functions.values(), strict=True):
+        np.testing.assert_allclose(result.data, wanted)
+        np.testing.assert_array_equal(result.indices, a.indices)
+
+
+def test_removed_zeros_are_no_entries():
+    a = matrix("csr", 0)
+    s = sparse.csr_matrix()
+    f = phintys.function([s], sparse.remove0(s))
+    assert f(a).nnz == np.count_nonzero(a.toarray()) < a.nnz
+
+
+@pytest.mark.parametrize("made", [sparse.CSR, sparse.CSC])
+def test_a_matrix_is_made_of_what_it_has(made):
+    a = matrix(made.__name__.lower(), 0)
+    s = sparse.matrix(a.format)
+    arrays = sparse.csm_data(s), sparse.csm_indices(s), sparse.csm_indptr(s), sparse.csm_shape(s)
+    again = phintys.function([s], made(*arrays))(a)
+    np.testing.assert_array_equal(again.toarray(), a.toarray())
+    assert again.format == a.format
+
+
+def test_sparse_jacobians_and_hessians_are_sparse_variables():
+    x = pt.dvector("x")
+    y = pt.sin(x[1:]) * x[:-1]
+    jacobian = sparse.sparse_jacobian(y, x, sizes={x: 6})
+    hessian = sparse.sparse_hessian((y**2).sum(), x, sizes={x: 6})
+    assert (jacobian.type.shape, hessian.type.shape) == ((5, 6), (6, 6))
+    dense_ones = [phintys.jacobian(y, x), phintys.hessian((y**2).sum(), x)]
+    step = sparse.linalg.solve(hessian, phintys.grad((y**2).sum(), x))
+    f = phintys.function([x], [jacobian, hessian, *dense_ones, step])
+    value = np.linspace(0.5, 2, 6)
+    j, h, dense_j, dense_h, newton = f(value)
+    np.testing.assert_allclose(j.toarray(), dense_j)
+    np.testing.assert_allclose(h.toarray(), dense_h)
+    slope = 2 * dense_j.T @ (np.sin(value[1:]) * value[:-1])
+    np.testing.assert_allclose(newton, np.linalg.solve(dense_h, slope))
+
+
+@pytest.mark.parametrize(
+    ("build", "error"),
+    [
+        (lambda s: s[0, 0, 0], TypeContractError),
+        (lambda s: s[None], TypeContractError),
+        (lambda s: s[0.5], TypeContractError),
+        (lambda s: sparse.vstack([]), ArgumentError),
+        (lambda s: sparse.hstack([np.eye(2), np.eye(2)]), ArgumentError),
+        (lambda s: sparse.structured_pow(s, s), TypeContractError),
+        (lambda s: s + "text", TypeContractError),
+    ],
+)
+def test_what_has_no_meaning_is_refused(build, error):
+    with pytest.raises(error):
+        build(sparse.csr_matrix())
+
+
+@pytest.mark.parametrize(
+    ("build", "error", "said"),
+    [
+        (lambda s: s[7], IndexingError, "Index 7 is out of range"),
+        (lambda s: s[[0], [-5]], IndexingError, "Index -5 is out of range"),
+        (lambda s: sparse.vstack([s, s.T]), ShapeError, "number of columns"),
+        (lambda s: sparse.structured_add_s_v(s, np.ones(3)), ShapeError, "3"),
+    ],
+)
+def test_what_does_not_fit_is_refused_by_calls(build, error, said):
+    s = sparse.csr_matrix()
+    f = phintys.function([s], build(s))
+    with pytest.raises(error, match=said):
+        f(matrix("csr", 0))
