@@ -350,6 +350,14 @@ def test_what_takes_memory_while_it_runs_is_refused_without_malloc(tmp_path):
         f.export(tmp_path, allocate=False)
 
 
+def test_unknown_shapes_of_shared_variables_are_refused_without_malloc(tmp_path):
+    X = pt.tensor("X", dtype="float32", shape=(16, 8))
+    weights = phintys.shared(np.ones((8, 4), "f4"))
+    f = phintys.function([X], pt.special.softmax(X @ weights, axis=1), name="f")
+    with pytest.raises(ArgumentError, match=r"shared\(value, shape=value.shape\)"):
+        f.export(tmp_path, allocate=False, blas="bundled")
+
+
 @needs_cc
 def test_work_memory_is_enough(tmp_path):
     x = pt.dvector("x")

@@ -288,9 +288,17 @@ def _check_allocations(
                 interface,
                 f"with allocate=False, no step may need more than {STACK_BYTES} bytes of memory of "
                 "its own, and one does",
-                "Let the function allocate, or make its arrays smaller.",
+                "Let the function allocate, or make its arrays smaller."
+                + _lengths_of_shared(interface),
                 [f"{one.op}, made at {one.origin}" for step in steps for one in step.nodes()],
             )
+
+
+def _lengths_of_shared(interface: Interface) -> str:
+    """Return advice if there are lengths that only the values of shared variables tell."""
+    if not any(isinstance(length, int) for length in interface.known.values()):
+        return ""
+    return " The shapes of shared variables are known with shared(value, shape=value.shape)."
 
 
 def _fits_on_stack(code: KernelCode) -> bool:
