@@ -193,6 +193,11 @@ class NativeCall(MatrixOp):
             f"{self} returned the status {status}" + (f": {what}." if what else ".")
         )
 
+    def explanation(self) -> str:
+        """Return the message for any status, for which ``{0}`` stands: it lists what is known."""
+        known = ", ".join(f"{status}: {what}" for status, what in self.messages)
+        return f"{self} returned the status {{0}}" + (f" ({known})." if known else ".")
+
     # ---- derivatives
 
     def L_op(

@@ -66,6 +66,12 @@ class StatusFailure(OwnFailure):
 
     is_own: ClassVar[bool] = True
 
+    @property
+    def explanation(self) -> str:
+        """The message for any status, for which ``{0}`` stands."""
+        op: Any = self.node.op
+        return op.explanation()
+
 
 @record(eq=False)
 class LimitFailure(Failure):

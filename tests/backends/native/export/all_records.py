@@ -6,7 +6,7 @@
 import copy
 import re
 import shutil
-from importlib.util import module_from_spec, spec_from_file_location
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import numpy as np
@@ -16,8 +16,13 @@ from hypothesis import strategies as st
 
 import phintys
 from phintys._base.errors import ArgumentError
+from phintys.backends.native.export.toolchain import has_zig
 from phintys.backends.native.runtime.blas import WHEEL
 from phintys.testing.strategies import examples
+from tools.wasm_calls import WasmFunction
+
+TOLERANCES = {"float16": 1e-2} | dict.fromkeys(("float32", "complex64"), 1e-3)
+TOLERANCES |= dict.fromkeys(("float64", "complex128"), 1e-9)
 
 FOLDER = Path(__file__).parents[3] / "records"
 
@@ -81,7 +86,7 @@ def _outcomes(record, example, folder):
         return
     found = _module(path).f(*given, capacities=[100_000] * len(outputs))
     for one, other in zip(found, expected, strict=True):
-        tolerance = 1e-3 if np.asarray(other).dtype.name in {"float32", "complex64"} else 1e-9
+        tolerance = TOLERANCES.get(np.asarray(other).dtype.name, 0)
         np.testing.assert_allclose(one, other, rtol=tolerance, atol=tolerance)
     yield "bundled, with the same values"
 
@@ -99,3 +104,44 @@ def test_a_record_gives_the_same_bits(record, tmp_path_factory, record_property)
     check()
     for outcome in outcomes:
         record_property("exported", outcome)
+
+
+def _same_in_wasm(record, example, folder):
+    """Return what became of a record as a module of WebAssembly."""
+    variables = [type_() for type_ in example.types]
+    made = record.build(*variables, **example.params)
+    outputs = list(made) if isinstance(made, list | tuple) else [made]
+    f = phintys.function(
+        variables, outputs, name="f", on_unused_input="ignore", accept_inplace=True
+    )
+    given = copy.deepcopy(example.values)
+    try:
+        expected = f(*example.values)
+    except Exception:  # noqa: BLE001 - as above
+        return "Python raises an error"
+    try:
+        f.export(folder, target="wasm32", kind="wasm", blas="bundled")
+    except ArgumentError:
+        return "refused for WebAssembly"
+    module = WasmFunction(folder, "f")
+    assert module.imports == []
+    for one, other in zip(module(*given), expected, strict=True):
+        assert one.shape == np.shape(other)
+        tolerance = TOLERANCES.get(np.asarray(other).dtype.name, 0)
+        np.testing.assert_allclose(one, other, rtol=tolerance, atol=tolerance)
+    return "in WebAssembly, with the same values"
+
+
+@pytest.mark.skipif(not has_zig(), reason="there is no linker for WebAssembly (ziglang)")
+@pytest.mark.skipif(find_spec("wasmtime") is None, reason="needs wasmtime")
+@pytest.mark.parametrize("record", RECORDS, ids=str)
+def test_a_record_has_the_same_values_in_webassembly(record, tmp_path, record_property):
+    outcomes = []
+
+    @settings(max_examples=1, suppress_health_check=list(HealthCheck), deadline=None)
+    @given(data=st.data())
+    def check(data):
+        outcomes.append(_same_in_wasm(record, data.draw(examples(record)), tmp_path))
+
+    check()
+    record_property("exported", outcomes[-1])

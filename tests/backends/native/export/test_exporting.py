@@ -13,10 +13,13 @@ import numpy as np
 import pytest
 
 import phintys
+import phintys.native as pn
 import phintys.tensor as pt
 from phintys._base.errors import ArgumentError, ConfigError
+from phintys.backends.native.export import assembling
 from phintys.backends.native.export.toolchain import has_zig
 from phintys.backends.native.runtime.blas import WHEEL
+from phintys.native.functions import LocalFunction
 
 CC = shutil.which("cc")
 needs_cc = pytest.mark.skipif(CC is None, reason="there is no C compiler")
@@ -347,6 +350,14 @@ def test_what_takes_memory_while_it_runs_is_refused_without_malloc(tmp_path):
         f.export(tmp_path, allocate=False)
 
 
+def test_unknown_shapes_of_shared_variables_are_refused_without_malloc(tmp_path):
+    X = pt.tensor("X", dtype="float32", shape=(16, 8))
+    weights = phintys.shared(np.ones((8, 4), "f4"))
+    f = phintys.function([X], pt.special.softmax(X @ weights, axis=1), name="f")
+    with pytest.raises(ArgumentError, match=r"shared\(value, shape=value.shape\)"):
+        f.export(tmp_path, allocate=False, blas="bundled")
+
+
 @needs_cc
 def test_work_memory_is_enough(tmp_path):
     x = pt.dvector("x")
@@ -373,7 +384,7 @@ static void *calls(void *given) {
   double x[10], y[10], first[10];
   for (int i = 0; i < 10; i++) x[i] = 0.1 * i + *(int *)given;
   if (f_typed(10, x, first, 10, NULL, 0)) return given;
-  for (int call = 0; call < 20000; call++) {
+  for (int call = 0; call < CALLS; call++) {
     if (f_typed(10, x, y, 10, NULL, 0)) return given;
     for (int i = 0; i < 10; i++) if (y[i] != first[i]) return given;
   }
@@ -390,22 +401,23 @@ int main(void) {
 """
 
 
-def built(source, folder, *objects):
-    """Compile a C program with exported objects; return its path."""
+def built(source, folder, *others):
+    """Compile a C program with exported objects, and options; return its path."""
     path = folder / "program"
     command = [CC, "-O1", "-Wall", "-Werror", "-pthread", f"-I{folder}", "-o", path, source]
-    subprocess.run([*command, *objects, "-lm"], check=True)
+    subprocess.run([*command, *others, "-lm"], check=True)
     return path
 
 
 @needs_cc
-def test_threads_call_at_the_same_time(tmp_path):
+def test_threads_call_at_the_same_time(tmp_path, repeats):
     x = pt.dvector("x")
     f = phintys.function([x], pt.cumsum(pt.outer(x, pt.exp(x)), axis=0).sum(axis=0), name="f")
     f.export(tmp_path)
     (tmp_path / "threads.c").write_text(THREADS)
-    program = built(tmp_path / "threads.c", tmp_path, tmp_path / "f.o")
-    subprocess.run([program], check=True, timeout=60)
+    calls = f"-DCALLS={repeats(5_000, 250_000)}"
+    program = built(tmp_path / "threads.c", tmp_path, tmp_path / "f.o", calls)
+    subprocess.run([program], check=True, timeout=300)
 
 
 @needs_cc
@@ -426,3 +438,67 @@ def test_code_of_one_lane_gives_the_same_numbers(tmp_path):
     f = phintys.function(inputs, outputs, name="f")
     (found,) = loaded(f, tmp_path, target="one-lane").f(*values)
     np.testing.assert_allclose(found, f(*values)[0], rtol=1e-14)
+
+
+# ---- functions of users --------------------------------------------------------------------------
+
+OWN = """
+#include <stdint.h>
+double half_square(double x) { return x * x / 2; }
+int scale(const double *x, const double *a, double *y, int64_t n) {
+  for (int64_t i = 0; i < n; i++) {
+    if (x[i] < 0) return -7;
+    y[i] = a[0] * x[i];
+  }
+  return 0;
+}
+"""
+
+
+@pytest.fixture
+def own_library(tmp_path):
+    if CC is None:
+        pytest.skip("there is no C compiler")
+    (tmp_path / "own.c").write_text(OWN)
+    path = tmp_path / "libown.so"
+    subprocess.run([CC, "-shared", "-fPIC", tmp_path / "own.c", "-o", path], check=True)
+    return str(path)
+
+
+def test_functions_of_users_are_linked(own_library, tmp_path):
+    x, a = pt.dvector("x"), pt.dscalar("a")
+    half = pn.scalar("half", (own_library, "half_square"), nin=1, derivative=lambda x: x)
+    scale = pn.call((own_library, "scale"), signature="(n),()->(n)", messages={-7: "a negative"})
+    y = half(x)
+    f = phintys.function([x, a], [scale(y, a), phintys.grad(y.sum(), x)], name="f")
+    module = loaded(f, tmp_path / "out")
+    assert same_bits(module.f(np.arange(4.0), 3.0), f(np.arange(4.0), 3.0))
+    assert module.DESCRIPTION["libraries"] == [own_library]
+    assert {"half_square", "scale"} <= set(module.DESCRIPTION["needs"])
+    g = phintys.function([x, a], scale(x, a), name="g")
+    module = loaded(g, tmp_path / "out")
+    with pytest.raises(
+        module.ExportedError, match=r"status -7 \(-7: a negative\).*test_exporting\.py"
+    ):
+        module.g([1.0, -1.0], 3.0)
+
+
+def test_functions_of_this_process_are_refused(tmp_path, monkeypatch):
+    x = pt.dvector("x")
+    half = pn.scalar("half", (None, "cbrt"), nin=1)
+    f = phintys.function([x], half(x), name="f")
+    monkeypatch.setattr(assembling, "function_of", lambda symbol: LocalFunction(half, 1))
+    with pytest.raises(ArgumentError, match=r"in this process only.*\(library, symbol\)"):
+        f.export(tmp_path)
+
+
+def test_functions_of_one_name_in_two_libraries_are_refused(own_library, tmp_path):
+    x = pt.dvector("x")
+    other = shutil.copy(own_library, tmp_path / "libother.so")
+    first, second = (
+        pn.scalar(name, (str(path), "half_square"), nin=1)
+        for name, path in (("first", own_library), ("second", other))
+    )
+    f = phintys.function([x], first(x) + second(x), name="f")
+    with pytest.raises(ArgumentError, match="'half_square' of two libraries"):
+        f.export(tmp_path)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from phintys._base.errors import ArgumentError
 from phintys._base.records import record
-from phintys.backends.native.assembler.externals import EXTERNALS
+from phintys.backends.native.assembler.externals import EXTERNALS, USER_PREFIX
 from phintys.backends.native.assembler.llvm_library import llvm
 from phintys.backends.native.assembler.module import Module
+from phintys.backends.native.assembler.user_functions import function_of, functions_called
 from phintys.backends.native.export.bundled.routines import bundled, is_bundled
 from phintys.backends.native.export.entry import EntryWriter
 from phintys.backends.native.export.labels import without_labels
@@ -22,6 +23,7 @@ from phintys.backends.native.routines.library import is_outlined, library
 from phintys.backends.native.routines.numpy_functions import is_numpy_function
 from phintys.backends.native.runtime.blas import is_routine
 from phintys.backends.native.runtime.engine import undefined_symbols
+from phintys.native.functions import LibraryFunction, LocalFunction
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from phintys.backends.native.kernels.kernel_code import KernelCode
     from phintys.backends.native.plan import Plan
     from phintys.backends.native.writer.programs import EmittedProgram
+    from phintys.native.functions import NativeFunction
 
 _LEVEL = 2
 _SYMBOL = re.compile(r"@([\w.$]+)")
@@ -48,11 +51,14 @@ class Assembled:
         The functions that it calls, without those of the C library that compilers assume.
     functions
         The functions that it offers.
+    libraries
+        The libraries of functions of users that it calls.
     """
 
     data: bytes
     needs: tuple[str, ...]
     functions: tuple[str, ...]
+    libraries: tuple[str, ...]
 
 
 def assemble(
@@ -86,6 +92,7 @@ def assemble(
     wanted = {name for module in modules for name in module.declared} - defined
     wanted = {name for name in wanted if not name.startswith("llvm.")}
     names = {name: _outside(name, plan, interface, blas, blas_prefix) for name in sorted(wanted)}
+    libraries = _libraries(wanted, defined, interface)
     _merge_equal(modules)
     texts = [_renamed(str(module), names) for module in modules]
     if BLAS_THREADS_SYMBOL in wanted:
@@ -94,7 +101,12 @@ def assemble(
     machine = target.machine(_LEVEL, for_linkers=True)
     data = without_labels(llvm().compile_together(texts, sorted(internal), machine))
     needs = {names[name] for name in wanted if name != BLAS_THREADS_SYMBOL}
-    return Assembled(data, tuple(sorted(needs | undefined_symbols(data))), tuple(functions))
+    return Assembled(
+        data,
+        tuple(sorted(needs | undefined_symbols(data))),
+        tuple(functions),
+        libraries,
+    )
 
 
 def _outlined(module: Module) -> list[Module]:
@@ -152,6 +164,8 @@ def _outside(name: str, plan: Plan, interface: Interface, blas: str, prefix: str
             "Write it with functions that have code of their own: docs/export.md lists the others.",
             _lines(plan, external.op),
         )
+    if name.startswith(USER_PREFIX):
+        return _own_function(function_of(name), interface)
     if name == BLAS_THREADS_SYMBOL:
         return name
     if is_numpy_function(name):
@@ -171,6 +185,39 @@ def _outside(name: str, plan: Plan, interface: Interface, blas: str, prefix: str
             )
         return f"{prefix}{short}_"
     return name
+
+
+def _own_function(function: NativeFunction, interface: Interface) -> str:
+    """Return the name of a function of a user."""
+    if isinstance(function, LocalFunction):
+        _refuse(
+            interface,
+            f"it calls {function}, which exists in this process only",
+            "Compile it into a library, and name it there: phintys.native takes the pair (library, "
+            "symbol).",
+        )
+    return function.symbol
+
+
+def _libraries(symbols: Iterable[str], defined: set[str], interface: Interface) -> tuple[str, ...]:
+    """Return the libraries of functions of users; each of these must have a name of its own."""
+    places: dict[str, str] = {}
+    for one in functions_called(symbols):
+        assert isinstance(one, LibraryFunction)
+        if one.symbol in defined:
+            _refuse(
+                interface,
+                f"it calls a function named {one.symbol!r}, as one of the object is named",
+                "Rename it: a linker knows functions by their names alone.",
+            )
+        if places.setdefault(one.symbol, one.library) != one.library:
+            _refuse(
+                interface,
+                f"it calls functions named {one.symbol!r} of two libraries, {one.library!r} and "
+                f"{places[one.symbol]!r}",
+                "Rename one of them: a linker knows functions by their names alone.",
+            )
+    return tuple(sorted({library for library in places.values() if library}))
 
 
 def _renamed(text: str, names: dict[str, str]) -> str:
@@ -202,7 +249,7 @@ def _blas_threads(triple: str) -> str:
 # ---- what cannot be exported ---------------------------------------------------------------------
 
 
-def _refuse(interface: Interface, problem: str, remedy: str, lines: Iterable[str] = ()) -> None:
+def _refuse(interface: Interface, problem: str, remedy: str, lines: Iterable[str] = ()) -> NoReturn:
     where = "".join(f"\n  {line}" for line in lines)
     msg = f"export({interface.name!r}): {problem}. {remedy}{where}"
     raise ArgumentError(msg)
@@ -241,9 +288,17 @@ def _check_allocations(
                 interface,
                 f"with allocate=False, no step may need more than {STACK_BYTES} bytes of memory of "
                 "its own, and one does",
-                "Let the function allocate, or make its arrays smaller.",
+                "Let the function allocate, or make its arrays smaller."
+                + _lengths_of_shared(interface),
                 [f"{one.op}, made at {one.origin}" for step in steps for one in step.nodes()],
             )
+
+
+def _lengths_of_shared(interface: Interface) -> str:
+    """Return advice if there are lengths that only the values of shared variables tell."""
+    if not any(isinstance(length, int) for length in interface.known.values()):
+        return ""
+    return " The shapes of shared variables are known with shared(value, shape=value.shape)."
 
 
 def _fits_on_stack(code: KernelCode) -> bool:

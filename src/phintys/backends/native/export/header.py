@@ -41,6 +41,7 @@ def header_of(interface: Interface, assembled: Assembled) -> str:
         *map(_described, interface.results),
         *_state_lines(interface),
         f"Calls: {needs}.",
+        *(f"Needs the library {one}." for one in assembled.libraries),
         "*/",
         f"#ifndef {guard}",
         f"#define {guard}",
@@ -188,6 +189,7 @@ def description_of(
         ],
         "failures": interface.failures,
         "needs": list(assembled.needs),
+        "libraries": list(assembled.libraries),
         "functions": list(assembled.functions),
     }
 

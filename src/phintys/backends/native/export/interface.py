@@ -10,7 +10,7 @@ import numpy as np
 
 from phintys._base.errors import ArgumentError
 from phintys._base.records import record
-from phintys.backends.native.failures import OwnFailure
+from phintys.backends.native.failures import OwnFailure, StatusFailure
 from phintys.backends.native.memory import ALIGNMENT
 from phintys.backends.native.sizes import Arithmetic
 from phintys.backends.native.values import Array
@@ -302,7 +302,9 @@ _FIRST, _SECOND = 1234567890123, 1234567890124
 
 def _message(failure: Failure) -> str:
     """Return the message of a failure, with the line of the user's program."""
-    if isinstance(failure, OwnFailure):
+    if isinstance(failure, StatusFailure):
+        text = failure.explanation
+    elif isinstance(failure, OwnFailure):
         text = str(failure.exception(_FIRST, _SECOND))
         text = text.replace(str(_FIRST), "{0}").replace(str(_SECOND), "{1}")
     else:

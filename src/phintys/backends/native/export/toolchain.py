@@ -38,7 +38,7 @@ def link(
     if options.kind == "object":
         return []
     made = folder / f"{name}.o"
-    libraries = list(options.libraries)
+    libraries = [*options.libraries, *map(_linked, description["libraries"])]
     if options.kind == "static":
         target = folder / f"lib{name}.a"
         target.unlink(missing_ok=True)
@@ -61,6 +61,11 @@ def link(
     module = folder / f"{name}.py"
     module.write_text(loader_of(name, description["phintys"], target.name), encoding="utf-8")
     return [target, module]
+
+
+def _linked(library: str) -> str:
+    """Return what links a library: its path, or an option with the name of its file."""
+    return library if "/" in library else f"-l:{library}"
 
 
 def _suffix(target: str) -> str:

@@ -76,7 +76,9 @@ class UserFunction(Routine):
         if not self.has_status:
             return None
         first = b.load(INT64, failures)
-        return b.select(b.eq(first, _NO_FAILURE), 0, first & ((1 << _STATUS_BITS) - 1))
+        half = 1 << (_STATUS_BITS - 1)
+        status = ((first & ((1 << _STATUS_BITS) - 1)) ^ half) - half  # with its sign
+        return b.select(b.eq(first, _NO_FAILURE), 0, status)
 
     def _write(
         self, call: LibraryCall[Any], ranges: RangeFunction | OneIteration, failures: Value
