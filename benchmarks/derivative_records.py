@@ -438,14 +438,13 @@ ELEMENTARY = [
         same((0.01, 10), (-3, 3)),
         (lambda x, p: x ** (p - 1), lambda x, p: (p - 1) * x ** (p - 2)),
     ),
-    Slope("boxcox", same((0.01, 10), (-3, 3)), by=1, limits=(8, 32)),
+    Slope("boxcox", same((0.01, 10), (-3, 3)), by=1, limits=(GOAL, 32)),
     Slope(
         "boxcox1p",
         same((-0.9, 10), (-3, 3)),
         (lambda x, p: (1 + x) ** (p - 1), lambda x, p: (p - 1) * (1 + x) ** (p - 2)),
-        limits=(16, 32),
     ),
-    Slope("boxcox1p", same((-0.9, 10), (-3, 3)), by=1, limits=(8, 32)),
+    Slope("boxcox1p", same((-0.9, 10), (-3, 3)), by=1, limits=(GOAL, 32)),
 ]
 
 SPECIAL = [
@@ -598,7 +597,7 @@ SPECIAL = [
         )
         for name, scale, limits, *facts in (
             ("jv", amplitude, (200, 1e3), mp.besselj, 1, -1),
-            ("yv", amplitude, (200, 1e3), mp.bessely, 1, -1),
+            ("yv", amplitude, (8, 64), mp.bessely, 1, -1),
             ("iv", None, (16, 64), mp.besseli, 1, 1),
             ("kv", None, (16, 64), mp.besselk, -1, -1),
             ("ive", larger_term_of_ive, (16, 1e4), mp.besseli, 1, 1, -1),
@@ -623,17 +622,17 @@ SPECIAL = [
     Slope("cosine_integral", INTEGRAL, (lambda x: mp.cos(x) / x,)),
     Slope(
         "fresnel_sine",
-        {**same((-9, 9)), **TINY},
+        {**same((-9, 9)), **TINY, "large": lambda t: magnitudes(9, 1e3)},
         (lambda x: mp.sinpi(x * x / 2), lambda x: mp.pi * x * mp.cospi(x * x / 2)),
         scales=(one, one),
-        limits=(500, 1e4),
+        limits=(GOAL, 1e4),
     ),
     Slope(
         "fresnel_cosine",
         {**same((-9, 9)), **TINY},
         (lambda x: mp.cospi(x * x / 2), lambda x: -mp.pi * x * mp.sinpi(x * x / 2)),
         scales=(one, one),
-        limits=(500, 1e4),
+        limits=(GOAL, 1e4),
     ),
     Slope(
         "zeta",
@@ -647,7 +646,7 @@ SPECIAL = [
         {**same((-9, 9)), **TINY, **same((10, 1000))},
         (slope_of_dawson, lambda x: -2 * dawson(x) - 2 * x * slope_of_dawson(x)),
         scales=(lambda x: 1 if abs(x) < 2 else 0, lambda x: 1 if abs(x) < 2 else 0),
-        limits=(1e3, 1e6),
+        limits=(GOAL, 64),
     ),
     Slope(
         "spence",
@@ -674,7 +673,7 @@ SPECIAL = [
         same((0.1, 20)),
         (lambda x: mp.gamma(x + 1) * mp.digamma(x + 1),),
         scales=(lambda x: mp.gamma(x + 1), None),
-        limits=(64, 128),
+        limits=(GOAL, 128),
     ),
     Slope(
         "betainc",
@@ -697,7 +696,7 @@ SPECIAL = [
         same((0.5, 3), (0.5, 3), (0, 5)),
         (lambda a, b, x: a / b * mp.hyp1f1(a + 1, b + 1, x),),
         by=2,
-        limits=(1e4, 1e4),
+        limits=(8, 32),
     ),
     Slope(
         "hyp2f1",

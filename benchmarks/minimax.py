@@ -277,6 +277,15 @@ def of_ratio(function, middle):
     return lambda u: function(middle * (1 + u) / (1 - u))
 
 
+def i1e_slope(x):
+    first, second = mp.besseli(0, x), mp.besseli(1, x)
+    return mp.exp(-x) * (first - second - (second / x if x else mp.mpf(1) / 2))
+
+
+def dawson_slope(x):
+    return x * mp.sqrt(mp.pi) * mp.exp(-x * x) * mp.erfi(x) - 1
+
+
 FITS_OF_SLOPES = [
     Fit(
         "ERFCX",
@@ -308,6 +317,29 @@ FITS_OF_SLOPES = [
         (-1, 1),
         {"float64": 30, "float32": 9},
         lambda t: mp.mpf(5),
+    ),
+    Fit(
+        "I1E_NEAR",
+        "the derivative of exp(-x) I1(x) of x - 1, for x in [0, 2]",
+        lambda u: i1e_slope(1 + u),
+        (-1, 1),
+        {"float64": 22, "float32": 13},
+    ),
+    Fit(
+        "DAWSN",
+        "2 x D(x) - 1 of (x - 2.75) / 1.25, where D is Dawson's integral, for x in [1.5, 4]",
+        lambda u: dawson_slope(2.75 + 1.25 * u),
+        (-1, 1),
+        {"float64": 30, "float32": 18},
+        lambda u: mp.mpf(10),
+    ),
+    Fit(
+        "DAWSN_TAIL",
+        "(2 x D(x) - 1) x**2 of 40 / (3 x) - 7 / 3, for x in [4, 10]",
+        lambda u: dawson_slope(40 / (3 * u + 7)) * (40 / (3 * u + 7)) ** 2,
+        (-1, 1),
+        {"float64": 31, "float32": 12},
+        lambda u: mp.mpf(2),
     ),
 ]
 

@@ -75,7 +75,7 @@ def test_limits_of_modified_functions(modified):
     found = modified(v, x)
     for values, name in zip(found[:3], ("ive", "kve", "kv"), strict=True):
         np.testing.assert_array_equal(values, getattr(scipy.special, name)(v, x))
-    np.testing.assert_array_equal(found[3][:3], [0, 0.5, np.nan])
+    np.testing.assert_array_equal(found[3][1:3], [0.5, np.nan])
 
 
 @pytest.mark.parametrize("mode", ["native", "reference"])

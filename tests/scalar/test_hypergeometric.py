@@ -1,5 +1,6 @@
-"""The derivatives of Gauss's hypergeometric function in its parameters."""
+"""Kummer's hypergeometric function, and the derivatives of Gauss's in its parameters."""
 
+import mpmath
 import numpy as np
 
 import phintys.scalar as ps
@@ -102,3 +103,14 @@ def test_nothing_is_said_where_too_little_is_known():
     a, b, c, x = np.array([[1, 12, 20, 1.2], [1, 12, 10, 1], [30, 40, 2.5, -0.7]]).T
     assert np.isnan(ps.hyp2f1_by_a.impl(a, b, c, x)).all()
     assert np.isnan(ps.hyp2f1_by_c.impl(a, b, c, x)).all()
+
+
+def test_kummers_function_keeps_its_digits_where_its_terms_are_positive():
+    rng = np.random.default_rng(4)
+    a, x = rng.uniform(0.1, 5, 40), rng.uniform(-40, 40, 40)
+    b = np.where(x > 0, rng.uniform(0.1, 5, 40), a + rng.uniform(0.1, 5, 40))
+    found = ps.hyp1f1.impl(a, b, x)
+    with mpmath.workdps(60):
+        for one, *at in zip(found.tolist(), a.tolist(), b.tolist(), x.tolist(), strict=True):
+            exact = mpmath.hyp1f1(*map(mpmath.mpf, at))
+            assert abs(one - exact) <= 16 * np.finfo(float).eps * abs(exact), at

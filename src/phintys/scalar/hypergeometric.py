@@ -27,6 +27,11 @@ _LARGE = 1e4
 _LARGEST = 1e6
 """For a larger \\|a\\|, SciPy's routine may not return."""
 
+_FEW = 50.0
+"""Up to this, Kummer's series has few terms."""
+
+_CLOSE = 1e-3
+
 _MOST_TERMS = 5000
 _MOST_TERMS_OF_GAUSS = 20_000
 _ENOUGH = 1e-18
@@ -56,9 +61,33 @@ def _hyp1f1(a: Any, b: Any, x: Any) -> Any:
     unknown = (np.abs(a) > _LARGEST) | (is_large & ~overflows)
     known = ~(overflows | unknown)
     values = special.hyp1f1(*(np.where(known, one, 1.0) for one in (a, b, x)))
+    values = _by_positive_series(a, b, x, values)
     sign = special.gammasgn(a) * special.gammasgn(b)
     values = np.where(overflows, np.copysign(np.inf, sign), values)
     return np.where(unknown, np.nan, values)[()]
+
+
+def _by_positive_series(a: Any, b: Any, x: Any, values: Any) -> Any:
+    """Return Kummer's series where its terms are positive and few, and these values elsewhere.
+
+    SciPy's lose up to three digits there.
+    """
+    below = x < 0
+    first, size = np.where(below, b - a, a), np.abs(x)
+    where = (first > 0) & (first < _FEW) & (b > 0) & (size < _FEW)
+    if not where.any():
+        return values
+    # b - a is rounded: next to 0 the other parameter has lost its digits.
+    where &= ~below | (np.abs(first) > _CLOSE * np.abs(a))
+    first, second, size = (np.where(where, one, 1.0) for one in (first, b, size))
+    term = total = np.ones_like(size)
+    for n in range(_MOST_TERMS):
+        term = term * ((first + n) * size / ((second + n) * (n + 1)))
+        total = total + term
+        if (term <= _ENOUGH * total).all():
+            break
+    total = np.where(below, np.exp(np.where(below & where, x, 0.0)), 1.0) * total
+    return np.where(where, total, values)
 
 
 def _slopes(a: Any, b: Any, x: Any) -> tuple[Any, Any]:

@@ -7,18 +7,25 @@ calls SciPy for each element.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from phintys._base.late import LateModule
 from phintys._base.uninterrupted import import_whole
-from phintys.scalar.arithmetic import abs, sqr
+from phintys.scalar.arithmetic import abs, fmod, sqr
 from phintys.scalar.comparison import eq, gt, lt
 from phintys.scalar.exponential import exp, expm1, log
+from phintys.scalar.rounding import rint
 from phintys.scalar.row_kinds import FloatRow
-from phintys.scalar.selection import switch
-from phintys.scalar.special import digamma, digamma_difference, erfcx, gamma, sinc
+from phintys.scalar.selection import maximum, minimum, switch
+from phintys.scalar.special import digamma, digamma_difference, erfcx, sinc
 from phintys.scalar.trigonometric import cos, sin
+
+if TYPE_CHECKING:
+    from phintys.scalar import special_slopes as slopes
+else:
+    slopes = LateModule("phintys.scalar.special_slopes")
 
 _PARAMETER = (
     "its derivative with respect to this parameter has no closed form. Use a constant, or stop "
@@ -115,6 +122,26 @@ cosine_integral = FloatRow(
     derivative=lambda x, out: (_vanishing(x, cos(x) / x),),
 )
 
+_STEPS = 4096.0
+_LONGEST = 2.0**26  # floats beyond are too far from each other to know a phase
+
+
+def _quarter_turns(x: Any) -> Any:
+    """Return ``x**2`` less a multiple of 4, with the digits that the rounded square would lose.
+
+    The square of the nearest whole number is 0 or 1 but for a multiple of 4. Its product with the
+    first bits of the distance to it is exact.
+    """
+    is_far = gt(abs(x), _LONGEST)
+    near = switch(is_far, 0, x)
+    whole = rint(near)
+    rest = near - whole
+    upper = rint(rest * _STEPS) / _STEPS
+    exact = abs(fmod(whole, 2)) + fmod(2 * whole * upper, 4)
+    exact = (exact - 4 * rint(exact / 4)) + (2 * whole * (rest - upper) + sqr(rest))
+    return switch(is_far, sqr(x), exact)
+
+
 fresnel_sine = FloatRow(
     "fresnel_sine",
     _part_of("fresnel", 0),
@@ -124,7 +151,7 @@ fresnel_sine = FloatRow(
         "Functions, 1989)."
     ),
     intervals=((-2.0, 2.0),),
-    derivative=lambda x, out: (sin(math.pi / 2 * sqr(x)),),
+    derivative=lambda x, out: (sin(math.pi / 2 * _quarter_turns(x)),),
 )
 
 fresnel_cosine = FloatRow(
@@ -136,7 +163,7 @@ fresnel_cosine = FloatRow(
         "Functions, 1989)."
     ),
     intervals=((-2.0, 2.0),),
-    derivative=lambda x, out: (cos(math.pi / 2 * sqr(x)),),
+    derivative=lambda x, out: (cos(math.pi / 2 * _quarter_turns(x)),),
 )
 
 zeta = FloatRow(
@@ -152,18 +179,23 @@ zeta = FloatRow(
     undefined=_PARAMETER,
 )
 
-_FAR = 10.0
 _DAWSN_TERMS = 18
 
 
 def _slope_of_dawsn(x: Any, out: Any) -> Any:
-    """Return ``1 - 2 x dawsn(x)``, far out by its asymptotic series (DLMF 7.12.1, 7.5.1)."""
-    is_far = gt(abs(x), _FAR)
-    step = 0.5 / sqr(switch(is_far, x, _FAR))
+    """Return ``1 - 2 x dawsn(x)``, whose terms cancel as x grows.
+
+    From 1.5 on by polynomials, far out by its asymptotic series (DLMF 7.12.1, 7.5.1).
+    """
+    size = abs(x)
+    is_near, is_far = lt(size, slopes.DAWSN_FROM), gt(size, slopes.DAWSN_TO)
+    step = 0.5 / sqr(switch(is_far, x, slopes.DAWSN_TO))
     series: Any = 1.0
     for n in range(_DAWSN_TERMS, 1, -1):
         series = 1.0 + (2 * n - 1) * step * series
-    return switch(is_far, -step * series, 1 - 2 * switch(is_far, 0, x) * out)
+    middle = minimum(maximum(size, slopes.DAWSN_FROM), slopes.DAWSN_TO)
+    beyond = switch(is_far, -step * series, -slopes.minus_slope_of_dawsn(middle))
+    return switch(is_near, 1 - 2 * switch(is_near, x, 0) * out, beyond)
 
 
 dawsn = FloatRow(
@@ -241,7 +273,8 @@ factorial = FloatRow(
     ),
     parameters=("n",),
     intervals=((0.1, 5.0),),
-    expansion=lambda n: switch(lt(n, 0), 0.0, gamma(switch(lt(n, 0), 0, n) + 1)),
+    # gamma(n + 1) would multiply the rounding error of n + 1.
+    expansion=lambda n: switch(lt(n, 0), 0.0, poch(1, switch(lt(n, 0), 0, n))),
 )
 
 

@@ -544,7 +544,8 @@ yv = FloatRow(
     nin=2,
     complex=True,
     real_inputs=(0,),
-    derivative=lambda v, x, out: (None, 0.5 * (yv(v - 1, x) - yv(v + 1, x))),
+    # Of v - 1, which may be negative, SciPy's function loses digits.
+    derivative=lambda v, x, out: (None, v / x * out - yv(v + 1, x)),
     undefined=_ORDER,
 )
 
@@ -590,7 +591,7 @@ i1e = FloatRow(
         "SciPy's, from Cephes (S. L. Moshier, Methods and Programs for Mathematical "
         "Functions, 1989)."
     ),
-    derivative=lambda x, out: (_slope_of_i1e(x, out),),
+    derivative=lambda x, out: (_slope_of_i1e(x),),
 )
 
 i0e_less_i1e = FloatRow(
@@ -607,15 +608,15 @@ i0e_less_i1e = FloatRow(
 )
 
 
-def _slope_of_i1e(x: Any, out: Any) -> Any:
-    """Return the derivative of i1e: ``(i0e + i2e) / 2 - i1e``, or that less ``i0e - i1e``.
+def _slope_of_i1e(x: Any) -> Any:
+    """Return the derivative of i1e: ``i0e - i1e - i1e / x``, near 0 by its polynomial.
 
-    The terms of the first form cancel for large x, and SciPy's ``i2e`` is NaN far out and next to
-    0. Those of the second, in ``i1e(x) / x``, have no derivatives near 0.
+    The terms cancel there, and have no derivatives.
     """
-    size, is_near = abs(x), lt(abs(x), 1)
-    inner, outer = minimum(size, 1), maximum(size, 1)
-    near = 0.5 * (i0e(inner) + ive(2, maximum(inner, 1e-300))) - switch(is_near, sign(x) * out, 0)
+    size, is_near = abs(x), lt(abs(x), slopes.I1E_SLOPE_TO)
+    inner = minimum(size, slopes.I1E_SLOPE_TO)
+    outer = maximum(size, slopes.I1E_SLOPE_TO)
+    near = slopes.slope_of_i1e(inner)
     return switch(is_near, near, i0e_less_i1e(outer) - i1e(outer) / outer)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from phintys._base.uninterrupted import import_whole
-from phintys.scalar.arithmetic import abs
+from phintys.scalar.arithmetic import abs, sqr
 from phintys.scalar.comparison import gt, lt
 from phintys.scalar.exponential import log1p, sqrt
 from phintys.scalar.logic import and_
@@ -24,7 +24,10 @@ from phintys.scalar.slope_coefficients import (
     BESSEL,
     BESSEL_NEAR,
     BESSEL_TAIL,
+    DAWSN,
+    DAWSN_TAIL,
     ERFCX,
+    I1E_NEAR,
     Coefficients,
 )
 
@@ -47,6 +50,47 @@ def minus_slope_of_erfcx(x: Any) -> Any:
     """
     inverse = 1 / (1 + x)
     return _polynomial(ERFCX, dtype_of(x), 1 - 8 / (x + 4)) * inverse * inverse
+
+
+I1E_SLOPE_TO = 2.0
+"""The largest argument of :func:`slope_of_i1e`."""
+
+
+def slope_of_i1e(x: Any) -> Any:
+    """Return the derivative of i1e for x from 0 to 2.
+
+    Examples
+    --------
+    >>> from phintys.scalar import float64
+    >>> from phintys.scalar.special_slopes import slope_of_i1e
+    >>> x = float64("x")
+    >>> round(slope_of_i1e(x).eval({x: 0.0}), 12)
+    np.float64(0.5)
+    """
+    return _polynomial(I1E_NEAR, dtype_of(x), x - 1)
+
+
+DAWSN_FROM, DAWSN_TO = 1.5, 10.0
+"""The ends of :func:`minus_slope_of_dawsn`."""
+
+_DAWSN_MIDDLE = 4.0
+
+
+def minus_slope_of_dawsn(x: Any) -> Any:
+    """Return ``2 x dawsn(x) - 1`` for x from 1.5 to 10.
+
+    Examples
+    --------
+    >>> from phintys.scalar import float64
+    >>> from phintys.scalar.special_slopes import minus_slope_of_dawsn
+    >>> x = float64("x")
+    >>> round(minus_slope_of_dawsn(x).eval({x: 5.0}), 12)
+    np.float64(0.021340733739)
+    """
+    near, far = minimum(x, _DAWSN_MIDDLE), maximum(x, _DAWSN_MIDDLE)
+    near = _polynomial(DAWSN, dtype_of(x), (near - 2.75) * 0.8)
+    far = _polynomial(DAWSN_TAIL, dtype_of(x), 40 / (3 * far) - 7 / 3) / sqr(far)
+    return switch(lt(x, _DAWSN_MIDDLE), near, far)
 
 
 def bessel_difference(x: Any) -> Any:

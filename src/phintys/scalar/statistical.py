@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from phintys._base.uninterrupted import import_whole
-from phintys.scalar.arithmetic import abs, pow, sqr, xlog1py, xlogy
+from phintys.scalar.arithmetic import abs, pow, pow_less_one, sqr, xlog1py, xlogy
 from phintys.scalar.comparison import eq, ge, gt, isnan, lt
 from phintys.scalar.exponential import exp, expm1, log, log1p
 from phintys.scalar.logic import and_, or_
@@ -179,8 +179,18 @@ def _power_transform(logarithm: Any, power: Any) -> Any:
     return switch(is_zero, logarithm, expm1(safe * logarithm) / safe)
 
 
-def _slope_by_power(logarithm: Any, power: Any) -> Any:
-    """Return the derivative of the transform by the power.
+def _power_of_one_more(x: Any, power: Any, of_rest: Any) -> Any:
+    """Return ``(1 + x)**power``; ``of_rest`` takes ``1 + x`` where the logarithm is not small.
+
+    The error of a logarithm is multiplied by the power.
+    """
+    is_near = lt(abs(x), 0.5)
+    near = exp(xlog1py(power, switch(is_near, x, 0)))
+    return switch(is_near, near, of_rest(1 + switch(is_near, 1, x)))
+
+
+def _slope_by_power(logarithm: Any, power: Any, raised: Any) -> Any:
+    """Return the derivative of the transform by the power; ``raised`` is ``exp(t)``.
 
     It is ``logarithm**2 * h(t)`` for ``t = power * logarithm`` and
     ``h(t) = (exp(t) * (t - 1) + 1) / t**2``, whose terms cancel near 0. There it is the sum of
@@ -193,7 +203,8 @@ def _slope_by_power(logarithm: Any, power: Any) -> Any:
     for n in range(_TERMS - 1, -1, -1):
         series = near * series + 1.0 / (math.factorial(n) * (n + 2))
     far = switch(is_near, 1, t)
-    h = switch(is_near, series, (exp(far) * (far - 1) + 1) / sqr(far))
+    raised = switch(is_near, 1, raised)
+    h = switch(is_near, series, (raised * (far - 1) + 1) / sqr(far))
     return sqr(logarithm) * h
 
 
@@ -209,7 +220,7 @@ boxcox = FloatRow(
     expansion=lambda x, lmbda: _power_transform(log(x), lmbda),
     derivative=lambda x, lmbda, out: (
         pow(x, lmbda - 1),
-        _slope_by_power(log(x), lmbda),
+        _slope_by_power(log(x), lmbda, pow(x, lmbda)),
     ),
 )
 
@@ -224,7 +235,9 @@ boxcox1p = FloatRow(
     intervals=((-0.9, 5.0), (-2.0, 2.0)),
     expansion=lambda x, lmbda: _power_transform(log1p(x), lmbda),
     derivative=lambda x, lmbda, out: (
-        exp(xlog1py(lmbda - 1, x)),
-        _slope_by_power(log1p(x), lmbda),
+        _power_of_one_more(x, lmbda - 1, lambda base: pow_less_one(base, lmbda)),
+        _slope_by_power(
+            log1p(x), lmbda, _power_of_one_more(x, lmbda, lambda base: pow(base, lmbda))
+        ),
     ),
 )
