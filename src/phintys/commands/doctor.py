@@ -109,7 +109,7 @@ def _options() -> Iterator[str]:
 
 
 def _checked(name: str, check: Callable[[], None]) -> tuple[str, bool]:
-    """Return what a check says in a line, and whether it has passed."""
+    """Return the line of a check in the report, and whether it has passed."""
     begun = time.perf_counter()
     try:
         check()

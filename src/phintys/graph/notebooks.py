@@ -159,7 +159,7 @@ def latex_of_variable(variable: Variable) -> str | None:
 
 
 def _value(variable: Variable) -> str:
-    """Return what is known of the value of a variable that keeps one."""
+    """Return shape and value of a shared variable, nothing for others."""
     if not isinstance(variable, SharedVariable):
         return ""
     value = variable.container.value
