@@ -51,6 +51,7 @@ ROOMS = (
     "contrib",
     "compat",
     "bridge",
+    "commands",
     "",  # the façade: phintys/__init__.py, phintys/__main__.py
 )
 

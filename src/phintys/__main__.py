@@ -1,104 +1,88 @@
-"""``python -m phintys``, or ``phintys``: the command line.
-
-``phintys cache show|verify|clear`` looks after the compiled code on disk. ``phintys export`` writes
-compiled functions of a program for other languages: docs/export.md.
-"""
+"""``python -m phintys``, or ``phintys``: the command line."""
 
 from __future__ import annotations
 
-import runpy
+import argparse
 import sys
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from phintys.backends.native.runtime.cache import ObjectCache, object_cache
-from phintys.compile.executor import Function
+import phintys
+from phintys._base.late import LateModule
+from phintys.commands import cache, configuration, export
 
-USAGE = """\
-usage: phintys cache show      where compiled code is kept, and how much of it
-       phintys cache verify    check every entry, and remove those that are damaged
-       phintys cache clear     remove all entries
-       phintys export SCRIPT.py:FUNCTION FOLDER [--OPTION VALUE ...]
-                               run a program, and write a compiled function of it for C;
-                               options: target, kind, name, blas, blas-prefix
+if TYPE_CHECKING:
+    from phintys.commands import bench, doctor
+else:
+    bench, doctor = LateModule("phintys.commands.bench"), LateModule("phintys.commands.doctor")
+
+_EXAMPLES = """\
+examples:
+  phintys doctor                    what is there, and whether it works: for a report of a problem
+  phintys cache show                where compiled code is kept, and how much of it
+  phintys config                    all options, with their values
+  phintys export model.py:f out     the function f of model.py, as an object with a header of C
+  phintys bench                     some times of this machine, beside NumPy
 """
+_EXPORT_EXAMPLES = """\
+examples:
+  phintys export model.py:f out --kind shared
+  phintys export model.py:f out --target aarch64 --name model
+"""
+_EXPORT_OPTIONS = {
+    "target": "the machine, such as host, x86-64-v3, aarch64, wasm32",
+    "kind": "object, static, shared, python or wasm",
+    "name": "the name of the function in C",
+    "blas": "link or none",
+    "blas-prefix": "what is put in front of the names of BLAS",
+}
 
 
-def main(arguments: list[str] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; return the exit status."""
-    arguments = sys.argv[1:] if arguments is None else arguments
-    if arguments in (["-h"], ["--help"]):
-        sys.stdout.write(USAGE)
-        return 0
-    if arguments[:1] == ["export"]:
-        return _export(arguments[1:])
-    if len(arguments) != 2 or arguments[0] != "cache" or arguments[1] not in _COMMANDS:
-        sys.stderr.write(USAGE)
-        return 2
-    cache = object_cache()
-    problem = cache.problem()
-    if problem and arguments[1] != "show":
-        sys.stderr.write(f"Nothing is touched: {problem}.\n")
-        return 1
-    return _COMMANDS[arguments[1]](cache)
+    try:
+        options = vars(_parser().parse_args(arguments))
+    except SystemExit as end:  # help was asked for, or the arguments are wrong
+        return int(end.code or 0)
+    command = options.pop("command")
+    if command == "export":
+        given = {name: value for name, value in options.items() if value is not None}
+        return export.run(given.pop("function"), given.pop("folder"), given)
+    if command == "cache":
+        return cache.run(options["action"])
+    if command == "config":
+        return configuration.run(options["option"])
+    return bench.run() if command == "bench" else doctor.run(phintys.__version__)
 
 
-def _show(cache: ObjectCache) -> int:
-    if cache.folder is None:
-        sys.stdout.write("Compiled code is not kept: config.object_cache is False.\n")
-        return 0
-    entries = list(cache.entries())
-    megabytes = sum(entry.size for entry in entries) / 2**20
-    limit = cache.limit / 2**20
-    sys.stdout.write(
-        f"{cache.folder}: {len(entries)} entries, {megabytes:.1f} of {limit:.0f} megabytes\n"
+def _parser() -> argparse.ArgumentParser:
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(
+        "phintys",
+        description="Phintys, a symbolic tensor compiler.",
+        epilog=_EXAMPLES,
+        formatter_class=raw,
     )
-    problem = cache.problem()
-    if problem:
-        sys.stdout.write(f"The folder is not used: {problem}.\n")
-    return 1 if problem else 0
-
-
-def _verify(cache: ObjectCache) -> int:
-    damaged = cache.verify()
-    for path in damaged:
-        sys.stdout.write(f"damaged, removed: {path}\n")
-    sys.stdout.write(f"{len(list(cache.entries()))} sound entries, {len(damaged)} damaged\n")
-    return 1 if damaged else 0
-
-
-def _clear(cache: ObjectCache) -> int:
-    sys.stdout.write(f"{cache.clear()} entries removed\n")
-    return 0
-
-
-_EXPORT_OPTIONS = ("target", "kind", "name", "blas", "blas_prefix")
-
-
-def _export(arguments: list[str]) -> int:
-    """Run a program, and export a function that it leaves under a name."""
-    place, *rest = arguments or [""]
-    script, _, name = place.rpartition(":")
-    names, values = rest[1::2], rest[2::2]
-    options = {one.removeprefix("--").replace("-", "_") for one in names}
-    is_known = options.issubset(_EXPORT_OPTIONS) and all(one.startswith("--") for one in names)
-    if not script or not rest or len(names) != len(values) or not is_known:
-        sys.stderr.write(USAGE)
-        return 2
-    found = runpy.run_path(script, run_name="__phintys_export__").get(name)
-    if not isinstance(found, Function):
-        sys.stderr.write(f"{script} has no compiled function {name!r}.\n")
-        return 1
-    given: dict[str, Any] = {
-        one.removeprefix("--").replace("-", "_"): value
-        for one, value in zip(names, values, strict=True)
-    }
-    given.setdefault("name", found.name or name)
-    for path in found.export(rest[0], **given):
-        sys.stdout.write(f"{path}\n")
-    return 0
-
-
-_COMMANDS = {"show": _show, "verify": _verify, "clear": _clear}
+    parser.add_argument("--version", action="version", version=f"phintys {phintys.__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    commands.add_parser("doctor", help="say what is there, and test it in some seconds")
+    of_cache = commands.add_parser("cache", help="look after the compiled code on disk")
+    of_cache.add_argument("action", choices=list(cache.ACTIONS))
+    of_config = commands.add_parser("config", help="print the options")
+    of_config.add_argument("option", nargs="?", help="print the value of this one only")
+    of_export = commands.add_parser(
+        "export",
+        help="write a compiled function for C",
+        description="Run a program, and write a compiled function that it leaves under a name.",
+        epilog=_EXPORT_EXAMPLES,
+        formatter_class=raw,
+    )
+    of_export.add_argument("function", metavar="SCRIPT.py:FUNCTION")
+    of_export.add_argument("folder", metavar="FOLDER")
+    for name, what in _EXPORT_OPTIONS.items():
+        of_export.add_argument(f"--{name}", help=what)
+    commands.add_parser("bench", help="time some programs")
+    return parser
 
 
 if __name__ == "__main__":

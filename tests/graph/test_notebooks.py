@@ -26,7 +26,8 @@ def test_a_leaf_shows_name_and_type():
         pt.dscalar("x")._repr_html_() == "<div><code>x</code>: <code>Scalar(float64)</code></div>"
     )
     weights = shared(np.zeros(3), name="w_0")
-    assert weights._repr_html_() == f"<div><code>w_0</code>: <code>{weights.type}</code></div>"
+    start = f"<div><code>w_0</code>: <code>{weights.type}</code>, now of shape (3,)<pre>"
+    assert weights._repr_html_() == f"{start}[0. 0. 0.]</pre></div>"
     assert weights._repr_latex_() == r"$\displaystyle \mathrm{w\_0}$"
 
 

@@ -98,7 +98,7 @@ class Origin:
         return linecache.getline(self.filename, self.lineno).strip()
 
     def __str__(self) -> str:
-        place = f'File "{self.filename}", line {self.lineno}, in {self.function}'
+        place = f"{shown_file(self.filename)}, line {self.lineno}, in {self.function}"
         return f"{place}\n    {self.source}" if self.source else place
 
     def __repr__(self) -> str:
@@ -116,6 +116,22 @@ class Origin:
 
     def __deepcopy__(self, memo: dict[int, object]) -> Origin:
         return self
+
+
+def shown_file(filename: str) -> str:
+    """Return how messages name a file: by its path, and a cell of a notebook by its number.
+
+    Examples
+    --------
+    >>> from phintys._base.origin import shown_file
+    >>> print(shown_file("model.py"))
+    File "model.py"
+    """
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    name_of = getattr(getattr(shell, "compile", None), "format_code_name", None)
+    named = None if name_of is None else name_of(filename)
+    return f'File "{filename}"' if named is None else " ".join(named)
 
 
 UNKNOWN = Origin(None, 0)

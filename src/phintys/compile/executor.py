@@ -595,10 +595,10 @@ class Function(_Returning[R_co]):
         """Return a description of the compiled program: kernels, buffers, callbacks."""
         explain = getattr(self.vm, "explain", None)
         if explain is not None:
-            return str(explain())
+            return notebooks.Explanation(explain())
         backend = self.maker.mode.backend.name
         graph = printing.debugprint(self.maker.fgraph, file="str")
-        return f"The {backend} backend computes node by node:\n{graph}"
+        return notebooks.Explanation(f"The {backend} backend computes node by node:\n{graph}")
 
     def trace(self) -> RewriteTrace:
         """Return the trace of the rewrites made during compilation, in order.

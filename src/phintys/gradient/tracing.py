@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import ArgumentError
 from phintys._base.nested_containers import rebuilt, walk
+from phintys._base.origin import shown_file
 from phintys._base.records import record
 from phintys.graph.cloning import graph_replace
 from phintys.graph.shared_variable import set_within
@@ -149,5 +150,5 @@ def place_of(function: Any) -> str:
         return ""
     return (
         f"\n{name_of(function)} was defined at\n  "
-        f'File "{code.co_filename}", line {code.co_firstlineno}'
+        f"{shown_file(code.co_filename)}, line {code.co_firstlineno}"
     )

@@ -12,7 +12,7 @@ import numpy as np
 
 from phintys._base.config import config
 from phintys._base.errors import TaskError, add_note
-from phintys._base.origin import is_internal
+from phintys._base.origin import is_internal, shown_file
 from phintys._base.records import record
 from phintys.parallel.portable import Portable
 
@@ -124,7 +124,7 @@ def _users_line(error: BaseException) -> str:
     if not frames:
         return ""
     last = frames[-1]
-    place = f'File "{last.filename}", line {last.lineno}, in {last.name}'
+    place = f"{shown_file(last.filename)}, line {last.lineno}, in {last.name}"
     return f"{place}\n    {last.line}" if last.line else place
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from phintys.compile.profile.events import trace_events
 from phintys.compile.profile.measured import Measured
 from phintys.compile.profile.report import write_report
+from phintys.graph import notebooks
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -61,6 +62,10 @@ class Profile(Measured):
 
     def __str__(self) -> str:
         return self.summary()
+
+    def _repr_html_(self) -> str:
+        """Return HTML for notebooks: the report."""
+        return notebooks.html_of_text(str(self))
 
     def write_trace(self, path: str | PathLike[str]) -> None:
         """Write the first calls to a file for Chrome's trace viewer or Perfetto.

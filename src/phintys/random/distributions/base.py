@@ -20,6 +20,7 @@ import numpy as np
 
 from phintys._base.config import config
 from phintys._base.errors import ArgumentError, MethodNotDefinedError, ShapeError
+from phintys._base.late import LateModule
 from phintys.graph.variable import Constant
 from phintys.random.bits.random_bits import RandomBits
 from phintys.random.bits.states import Advance, StateWords, as_state
@@ -35,7 +36,10 @@ from phintys.tensor.sizes import ceil_div_sizes, fold, multiply_sizes
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from phintys.graph import notebooks
     from phintys.graph.variable import Variable
+else:
+    notebooks = LateModule("phintys.graph.notebooks")
 
 DISTRIBUTIONS: dict[str, type[Distribution]] = {}
 """The method of generators -> the distribution that it draws from."""
@@ -179,6 +183,10 @@ class Distribution:
     def __repr__(self) -> str:
         parameters = ", ".join(f"{name}={_shown(x)}" for name, x in self.parameters.items())
         return f"{type(self).__name__}({parameters})"
+
+    def _repr_html_(self) -> str | None:
+        """Return HTML for notebooks: the parameters, with their formulas."""
+        return notebooks.html_of_parameters(type(self).__name__, self.parameters)
 
     def all_parameters(self) -> Iterator[Any]:
         """Yield the parameters, also those of distributions that this one is made of."""
