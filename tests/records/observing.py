@@ -5,7 +5,9 @@ import operator
 import numpy as np
 
 import phintys.tensor as pt
+from phintys.graph.sharding import Mesh
 from phintys.tensor.batching.uneven import EvenRows
+from phintys.tensor.sharding import WithSharding
 from phintys.testing import Argument, OpRecord
 from phintys.testing.strategies import same
 
@@ -24,6 +26,13 @@ RECORDS = [
         reference=lambda x: x,
         arguments=(Argument(),),
         ops=(pt.CheckAndRaise,),
+    ),
+    OpRecord(
+        name="with_sharding",
+        build=lambda x: pt.with_sharding(x, Mesh(("data",), (1,))(*["data"] * (x.ndim > 0))),
+        reference=lambda x: x,
+        arguments=(Argument(),),
+        ops=(WithSharding,),
     ),
     OpRecord(
         name="EvenRows",

@@ -26,7 +26,7 @@ BATCHING: dict[str, str] = {
     "phintys.tensor.batching.products": "BatchedDot Dot MatrixOp",
     "phintys.tensor.batching.shapes": """
         Alloc AllocDiag Assume Breakpoint CheckAndRaise ExtractDiag Join MakeVector Print Reshape
-        Shape ShapeI SpecifyShape Split
+        Shape ShapeI SpecifyShape Split WithSharding
         """,
     "phintys.tensor.batching.uneven": "EvenRows",
     "phintys.tensor.partitioning": "ArgPartitionOp PartitionOp",
@@ -67,6 +67,7 @@ FACADES: dict[str, dict[str, str]] = {
     },
     "phintys.backends.jax": {
         "phintys.backends.jax.from_jax": "from_jax",
+        "phintys.backends.jax.meshes": "mesh",
         "phintys.backends.jax.modes": "mode",
         "phintys.backends.jax.to_jax": "to_jax",
     },
@@ -231,6 +232,7 @@ FACADES: dict[str, dict[str, str]] = {
             Shape ShapeI SpecifyShape shape shape_i shape_tuple size specify_broadcastable
             specify_shape
             """,
+        "phintys.tensor.sharding": "with_sharding",
         "phintys.tensor.signal": "",
         "phintys.tensor.size_check": "SizeCheck",
         "phintys.tensor.softmaxes": "LogSoftmax LogSumExp Softmax logsumexp",
@@ -362,13 +364,14 @@ JAX_RULES: dict[str, str] = {
         Advance FoldIn Jump Positions RandomBits SplitState StateOfWords StateWords
         """,
     "phintys.backends.jax.rules.reductions": """
-        ArgExtremeAlong ArgPartitionOp ArgSortOp CumOp LinearRecurrence PartitionOp Reduce RowOrder
-        RunningArgExtreme RunningExtreme SearchSorted SegmentReduce SortOp _ArgExtreme
+        ArgExtremeAlong ArgPartitionOp ArgSortOp CumOp LinearRecurrence LogSoftmax LogSumExp
+        PartitionOp Reduce RowOrder RunningArgExtreme RunningExtreme SearchSorted SegmentReduce
+        Softmax SortOp _ArgExtreme
         """,
     "phintys.backends.jax.rules.shapes": """
         ARange Alloc AllocDiag AllocEmpty Assume CheckAndRaise DimShuffle ExtractDiag Fence
         GradientMark Join MakeVector Print Reshape ScalarFromTensor Shape ShapeI SizeCheck
-        SpecifyShape Split TensorFromScalar
+        SpecifyShape Split TensorFromScalar WithSharding
         """,
 }
 """Modules -> the classes of Ops that they convert to functions of JAX."""
@@ -441,7 +444,7 @@ PATTERNS: dict[str, str] = {
         """,
     "phintys.gradient.patterns.elementwise": """
         Assume CheckAndRaise DisconnectedGrad Elemwise GradientMark Print ScalarFromTensor ScalarOp
-        SpecifyShape TensorFromScalar ZeroGrad
+        SpecifyShape TensorFromScalar WithSharding ZeroGrad
         """,
     "phintys.gradient.patterns.moving": """
         AdvancedIncSubtensor AdvancedSubtensor Alloc AllocDiag DimShuffle ExtractDiag IncSubtensor
@@ -538,6 +541,9 @@ RULES: dict[str, dict[str, str]] = {
     },
     "phintys.passes.shapes": {
         "CANONICAL_SHAPE": "Alloc Reshape SpecifyShape",
+    },
+    "phintys.passes.sharding": {
+        "CANONICAL_SHARDING": "WithSharding",
     },
     "phintys.passes.sparse": {
         "CANONICAL_SPARSE": "InverseAtEntries Parts",

@@ -329,6 +329,9 @@ def _close(
     of_shared = {variable: shared_input(variable) for variable in rebuilt.shared}
     leaves = dict(zip(specs, rebuilt.inputs, strict=True))
     leaves.update(zip(of_shared.values(), rebuilt.shared.values(), strict=True))
+    for spec, leaf in leaves.items():
+        if spec.sharding is not None:
+            leaf.tag.sharding = spec.sharding
     ordered = sorted(leaves, key=lambda spec: spec.implicit)
     place = {spec: position for position, spec in enumerate(ordered)}
     updated = [place[spec] for spec in states]

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import ArgumentError
+from phintys._base.late import LateModule
 from phintys.graph.shared_variable import Container, SharedVariable
 from phintys.graph.variable import Constant, Variable
+
+if TYPE_CHECKING:
+    from phintys.graph import sharding as shardings
+else:
+    shardings = LateModule("phintys.graph.sharding")
 
 
 class In:
@@ -36,6 +42,9 @@ class In:
         Allow results to share the argument's memory; implied by ``mutable``.
     shared
         The input represents a shared variable.
+    sharding
+        How the value is divided among the devices of a mesh, in modes that know several; see
+        docs/accelerators.md.
 
     Examples
     --------
@@ -67,6 +76,7 @@ class In:
         implicit: bool | None = None,
         borrow: bool | None = None,
         shared: bool = False,
+        sharding: Any = None,
     ) -> None:
         check_input_variable(variable, shared=shared)
         if name is not None and not isinstance(name, str):
@@ -80,6 +90,7 @@ class In:
         self.allow_downcast = allow_downcast
         self.implicit = isinstance(value, Container) if implicit is None else implicit
         self.shared = shared
+        self.sharding = None if sharding is None else shardings.as_sharding(sharding, variable)
         if self.mutable and borrow is False:
             msg = (
                 f"In({variable}, mutable=True, borrow=False): an argument that may be overwritten "
@@ -103,6 +114,8 @@ class In:
             parts.append("has a value")
         if self.update is not None:
             parts.append(f"update={self.update}")
+        if self.sharding is not None:
+            parts.append(f"sharding={self.sharding}")
         flags = ("mutable", "strict", "borrow", "implicit", "shared")
         parts.extend(flag for flag in flags if getattr(self, flag))
         return f"In({', '.join(parts)})"

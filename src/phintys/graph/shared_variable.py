@@ -60,7 +60,14 @@ class Container:
         How values are filtered.
     name
         For messages.
+
+    Attributes
+    ----------
+    sharding : Sharding or None
+        How backends that know several devices divide the value.
     """
+
+    sharding: Any = None
 
     def __init__(
         self,

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from functools import partial, singledispatch
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from phintys._base import index
 from phintys._base.errors import TypeContractError, add_note
-from phintys._base.late import Homes
+from phintys._base.late import Homes, LateModule
 from phintys.graph.shared_variable import SharedVariable
 from phintys.graph.type import Type, generic
 from phintys.graph.variable import Variable
+
+if TYPE_CHECKING:
+    from phintys.graph import sharding as shardings
+else:
+    shardings = LateModule("phintys.graph.sharding")
 
 _HOMES = Homes(index.SHARED_CONSTRUCTORS)
 
@@ -49,6 +54,8 @@ def shared(
     strict: bool = False,
     allow_downcast: bool | None = None,
     type: Type | None = None,
+    *,
+    sharding: Any = None,
     **options: Any,
 ) -> Any:
     """Return a shared variable that starts with ``value``.
@@ -67,6 +74,9 @@ def shared(
         Whether a cast may lose precision; ``None`` leaves it to the type.
     type
         Type of the variable; by default inferred from the class of ``value``.
+    sharding
+        How the value is divided among the devices of a mesh, where a function runs on several; see
+        docs/accelerators.md.
     options
         Passed to the constructor, such as ``shape=`` and ``borrow=`` for arrays.
 
@@ -101,7 +111,10 @@ def shared(
         raise TypeContractError(msg)
     make = partial(shared_constructor, value) if type is None else partial(type.make_shared, value)
     try:
-        return make(name=name, strict=strict, allow_downcast=allow_downcast, **options)
+        made = make(name=name, strict=strict, allow_downcast=allow_downcast, **options)
+        if sharding is not None:
+            made.container.sharding = shardings.as_sharding(sharding, made)
     except (TypeError, ValueError) as error:
         add_note(error, f"While making a shared variable from a {value.__class__.__name__}.")
         raise
+    return made

@@ -249,6 +249,7 @@ if TYPE_CHECKING:
         specify_broadcastable,
         specify_shape,
     )
+    from phintys.tensor.sharding import with_sharding
     from phintys.tensor.size_check import (
         SizeCheck,
     )
@@ -452,6 +453,7 @@ __all__ = [
     "vectorize_graph",
     "vstack",
     "where",
+    "with_sharding",
     "zeros",
     "zeros_like",
 ]

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         broadcastable: Iterable[bool] | None = None,
         dtype: Any = None,
         borrow: bool = False,
+        sharding: Any = None,
     ) -> TensorSharedVariable: ...
     @overload
     def shared(

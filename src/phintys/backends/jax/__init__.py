@@ -15,9 +15,10 @@ from phintys._base.late import late_names
 
 if TYPE_CHECKING:
     from phintys.backends.jax.from_jax import from_jax
+    from phintys.backends.jax.meshes import mesh
     from phintys.backends.jax.modes import mode
     from phintys.backends.jax.to_jax import to_jax
 else:
     __getattr__, __dir__ = late_names(__name__)
 
-__all__ = ["from_jax", "mode", "to_jax"]
+__all__ = ["from_jax", "mesh", "mode", "to_jax"]

@@ -18,7 +18,7 @@ _CHOICES: dict[str, tuple[Any, ...]] = {
 }
 
 # Arrays of JAX are values, and XLA fuses products and sums itself.
-_PIPELINE = PIPELINES["full"].excluding("inplace", "blas")
+_PIPELINE = PIPELINES["full"].excluding("inplace", "blas", "drop_sharding")
 
 
 def mode(

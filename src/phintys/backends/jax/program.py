@@ -8,7 +8,8 @@ kept, those that were used last.
 
 from __future__ import annotations
 
-from collections import OrderedDict
+import re
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import RLock
@@ -17,25 +18,33 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from phintys._base.errors import add_note
+from phintys._base.errors import ConfigError, add_note
 from phintys._base.records import record
 from phintys.backends.jax.arrays import jax, jnp
 from phintys.backends.jax.held import UPLOADS, HeldArray, Transfers, sent, to_host
+from phintys.backends.jax.meshes import Layout, check_division, common_mesh, sharding_of
 from phintys.backends.jax.requirement import with_64_bits
 from phintys.backends.jax.tracing import HostRefusedError, NeedsKnownError, Session, Trace
 from phintys.backends.reference.vm import VM
+from phintys.graph.inner import HasInnerGraph
 from phintys.graph.shared_variable import SharedVariable, on_host
 from phintys.graph.traversal import graph_inputs
 from phintys.graph.variable import Constant
 from phintys.tensor.shapes import Shape, ShapeI
+from phintys.tensor.sharding import WithSharding
 
 if TYPE_CHECKING:
     from phintys.backends.jax.options import JaxOptions
+    from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.variable import Variable
 
 MOST_SPECIALISED = 64
 """The most programs that are kept for values of sizes."""
+
+_COLLECTIVE = re.compile(
+    r"\b(all-reduce|all-gather|reduce-scatter|all-to-all|collective-permute)(?:-start)?\("
+)
 
 _SHOWN = ("checks", "results", "matmul", "host")
 
@@ -57,6 +66,17 @@ class Specialised:
 
     call: Callable[..., Any]
     session: Session
+
+    def collectives(self, shapes: Sequence[Any]) -> Counter[str]:
+        """Return how many operations of which kind move data between devices.
+
+        Parameters
+        ----------
+        shapes
+            The inputs, of which only shapes and dtypes matter.
+        """
+        text = self.call.lower(*shapes).compile().as_text()  # pyright: ignore[reportFunctionMemberAccess]
+        return Counter(_COLLECTIVE.findall(text))
 
 
 @record()
@@ -94,7 +114,10 @@ class JaxProgram:
         self.repeated = 0
         self.transfers = Transfers()
         self._device = options.find_device()
+        self._given = [sharding_of(variable) for variable in fgraph.inputs]
+        self._layout = self._find_layout()
         self._updates = dict(fgraph.update_mapping)
+        self._explicit = sum(not isinstance(one, SharedVariable) for one in fgraph.inputs)
         updated = set(self._updates.values())
         self._are_stored = [
             options.results == "device" and isinstance(one, SharedVariable) and at not in updated
@@ -122,6 +145,7 @@ class JaxProgram:
         session = self._new_session()
         session.share_derived(self._derived)
         session.known = dict(known)
+        session.layout = self._layout
 
         def traced(*values: Any) -> tuple[list[Any], Any]:
             self.traces += outputs is self.outputs
@@ -134,7 +158,37 @@ class JaxProgram:
             return found, code
 
         places = tuple(sorted(self._updates.values())) if donates else ()
-        return Specialised(jax.jit(traced, donate_argnums=places), session)
+        placed = {} if self._layout is None else self._placing(self._layout, outputs)
+        return Specialised(jax.jit(traced, donate_argnums=places, **placed), session)
+
+    def _find_layout(self) -> Layout | None:
+        """Return the devices among which values are divided."""
+        inner = (
+            node.op.sharding
+            for node in _all_nodes(self.fgraph)
+            if isinstance(node.op, WithSharding)
+        )
+        mesh = common_mesh([*(one for one in self._given if one is not None), *inner])
+        if mesh is None:
+            return None
+        if self._device is not None:
+            msg = (
+                f"phintys.jax.mode(device={self.options.device!r}): the function has values on "
+                f"{mesh}, which says itself where they are. Leave device=None."
+            )
+            raise ConfigError(msg)
+        return Layout(mesh)
+
+    def _placing(self, layout: Layout, outputs: Sequence[Variable]) -> dict[str, Any]:
+        """Return where JAX shall put inputs and outputs; it chooses places for the others."""
+        ours = [layout.of(sharding) for sharding in self._given]
+        if outputs is not self.outputs:
+            return {"in_shardings": tuple(ours), "out_shardings": layout.whole}
+        is_read_here = layout.is_spread and self.options.results == "numpy"
+        results: list[Any] = [layout.whole if is_read_here else None] * len(outputs)
+        for at, place in self._updates.items():
+            results[at] = layout.of(self._given[place])
+        return {"in_shardings": tuple(ours), "out_shardings": (results, layout.whole)}
 
     def _keep_old(
         self, found: list[Any], values: Sequence[Any], code: Any, session: Session, *, donates: bool
@@ -237,24 +291,44 @@ class JaxProgram:
         """Return the values of the outputs."""
         with self._lock, with_64_bits(), self._on_device():
             self._raise_late()
+            inputs = list(inputs)
             holders = self._to_be_donated(inputs)
             try:
-                results, code, program, holders = self._run(inputs, holders)
+                results, code, program, values, holders = self._run(inputs, holders)
             except Exception as error:
                 self._raise_as_library(inputs, error)
                 raise
             if self._has_failed(results, code, program):
-                results, holders = self._repeated(inputs, int(code), program), []
+                results, holders = self._repeated(inputs, values, int(code), program), []
             if self.options.results == "device":
                 return self._held(results, holders)
             return [self.transfers.fetch(result) for result in results]
 
-    def _to_be_donated(self, inputs: Sequence[Any]) -> list[HeldArray]:
-        """Return the old values of all updates, if the new ones can take their memory."""
-        found = [inputs[place] for place in self._updates.values()]
-        is_owned = all(isinstance(value, HeldArray) for value in found)
-        is_owned = is_owned and len({id(value) for value in found}) == len(found)
-        return found if is_owned and self.options.results == "device" else []
+    def _to_be_donated(self, inputs: list[Any]) -> list[HeldArray]:
+        """Return the old values of all updates, if the new ones can take their memory.
+
+        Those that are on the host are sent, and replaced in the inputs.
+        """
+        places = self._updates.values()
+        found = [inputs[place] for place in places]
+        is_possible = self.options.results == "device" and len(set(map(id, found))) == len(found)
+        if not is_possible or not all(isinstance(v, HeldArray | np.ndarray) for v in found):
+            return []
+        for place in places:
+            if isinstance(inputs[place], np.ndarray):
+                self.transfers.send([inputs[place]])
+                array = sent(inputs[place], self._where(place, inputs[place]))
+                inputs[place] = HeldArray(array, self.transfers)
+        return [inputs[place] for place in places]
+
+    def _where(self, at: int, value: Any) -> Any:
+        """Return the device, or the sharding, of an input."""
+        if self._layout is None:
+            return self._device
+        sharding = self._given[at]
+        if sharding is not None:
+            check_division(sharding, value, str(self.inputs[at]))
+        return self._layout.of(sharding)
 
     def _held(self, results: list[Any], holders: Sequence[HeldArray]) -> list[Any]:
         """Return the results with those that are updates as values for the cells."""
@@ -274,7 +348,9 @@ class JaxProgram:
         is_wrong = bool(session.failures) and int(code) != 0
         return is_wrong or bool(session.take_host_errors())
 
-    def _repeated(self, inputs: Sequence[Any], code: int, program: Specialised) -> list[Any]:
+    def _repeated(
+        self, inputs: Sequence[Any], values: Sequence[Any], code: int, program: Specialised
+    ) -> list[Any]:
         """Compute by the reference backend, which raises the library's own error.
 
         That names values and the user's line, also in nested graphs. Without an error, rounding has
@@ -282,7 +358,9 @@ class JaxProgram:
         """
         self.repeated += 1
         with _noting(program, code):
-            found = VM(self.fgraph)([_on_host(value) for value in inputs])
+            pairs = zip(inputs, values, strict=True)
+            whole = [_on_host(one if isinstance(one, HeldArray) else value) for one, value in pairs]
+            found = VM(self.fgraph)(whole)
         return [jnp.asarray(value) for value in found]
 
     def _on_device(self) -> Any:
@@ -290,7 +368,7 @@ class JaxProgram:
 
     def _run(
         self, inputs: Sequence[Any], holders: list[HeldArray]
-    ) -> tuple[list[Any], Any, Specialised, list[HeldArray]]:
+    ) -> tuple[list[Any], Any, Specialised, list[Any], list[HeldArray]]:
         while True:
             values = self._placed(inputs)
             key: Any = ()
@@ -311,7 +389,7 @@ class JaxProgram:
                 sleep(0)  # another thread is about to say where the new value is
             else:
                 self.transfers.send(values)
-                return results, code, program, donated
+                return results, code, program, values, donated
 
     def _program(self, key: Any, known: dict[Variable, Any], *, donates: bool) -> Specialised:
         key = (key, donates)
@@ -327,21 +405,38 @@ class JaxProgram:
 
     def _placed(self, inputs: Sequence[Any]) -> list[Any]:
         """Return inputs as JAX takes them; stored ones are sent once if results stay there."""
+        if self._layout is not None:
+            return [self._divided(self._layout, at, value) for at, value in enumerate(inputs)]
         return [
             value.array
             if isinstance(value, HeldArray)
-            else self._upload(value)
+            else self._upload(value, self._device)
             if is_stored and isinstance(value, np.ndarray)
             else value
             for value, is_stored in zip(inputs, self._are_stored, strict=True)
         ]
 
-    def _upload(self, value: np.ndarray[Any, Any]) -> Any:
+    def _divided(self, layout: Layout, at: int, value: Any) -> Any:
+        """Return an input as a program for several devices takes it."""
+        sharding = self._given[at]
+        wanted = layout.of(sharding)
+        value = value.array if isinstance(value, HeldArray) else value
+        if isinstance(value, jax.Array):
+            return value if value.sharding == wanted else jax.device_put(value, wanted)
+        is_own_part = sharding is not None and at < self._explicit and layout.is_spread
+        if is_own_part:
+            return jax.make_array_from_process_local_data(wanted, value)
+        wanted = self._where(at, value)
+        if self._are_stored[at]:
+            return self._upload(value, wanted)
+        return sent(value, wanted) if layout.is_spread else value
+
+    def _upload(self, value: np.ndarray[Any, Any], where: Any) -> Any:
         def make() -> Any:
             self.transfers.send([value])
-            return sent(value, self._device)
+            return sent(value, where)
 
-        return UPLOADS.find(value, self._device, make)
+        return UPLOADS.find(value, where, make)
 
     def _started(
         self, program: Specialised, values: Sequence[Any], donated: Sequence[HeldArray]
@@ -377,10 +472,19 @@ class JaxProgram:
         """Raise the error of the reference backend instead of one of a trace, if it has one."""
         if isinstance(error, NeedsKnownError | HostRefusedError):
             return
+        if self._layout is not None and self._layout.is_spread:
+            return  # a process has only a part of the inputs
         try:
             VM(self.fgraph)([_on_host(value) for value in inputs])
         except Exception as found:
             raise found from None
+
+    def _counted(self, program: Specialised, key: Any) -> str:
+        types: list[Any] = [variable.type for variable in self.inputs]
+        with self._lock, with_64_bits():
+            shapes = [jax.ShapeDtypeStruct(s, t.dtype) for s, t in zip(key, types, strict=False)]
+            found = program.collectives(shapes)
+        return ", ".join(f"{count} {name}" for name, count in sorted(found.items())) or "none"
 
     def free(self) -> None:
         """Release the compiled programs."""
@@ -392,7 +496,9 @@ class JaxProgram:
     def explain(self) -> str:
         """Return a description: devices, sizes that are computed first, what runs on the host."""
         options = self.options
-        device = self._device or jax.devices()[0]
+        device: Any = self._device or jax.devices()[0]
+        if self._layout is not None:
+            device = f"{self._layout.mesh.size} devices, {dict(self._layout.mesh.shape)}"
         chosen = ", ".join(f"{name}={getattr(options, name)!r}" for name in _SHOWN)
         compiled = f"{len(self._programs)} programs are compiled, of at most {MOST_SPECIALISED}"
         traces = f"by {self.traces} traces"
@@ -414,11 +520,21 @@ class JaxProgram:
             sizes = f", and the sizes {key[-1]}" if self._preludes else ""
             lines.append(f"The last one is for the shapes {key[:-1]}{sizes}.")
             lines.append(f"{len(session.failures)} checks of values.")
+            if self._layout is not None:
+                lines.append(f"Collective operations: {self._counted(program, key)}.")
             for name, (count, reason) in session.hosted.items():
                 lines.append(f"  {count} callbacks to the host: {name}, since {reason}")
             for name, count in session.expanded.items():
                 lines.append(f"  {count} expansions into other Ops: {name}")
         return "\n".join(lines)
+
+
+def _all_nodes(fgraph: FunctionGraph) -> Iterator[Apply]:
+    """Yield the nodes of a graph and of those inside of it."""
+    for node in fgraph.toposort():
+        yield node
+        if isinstance(node.op, HasInnerGraph):
+            yield from _all_nodes(node.op.fgraph)
 
 
 def _on_host(value: Any) -> Any:

@@ -19,6 +19,7 @@ import numpy as np
 from phintys._base import index
 from phintys._base.errors import PhintysError
 from phintys.backends.jax.arrays import jax, jnp
+from phintys.backends.jax.host import call_host
 from phintys.backends.reference.vm import VM
 from phintys.graph.choosing import Choosing
 from phintys.graph.fgraph import FunctionGraph
@@ -29,6 +30,7 @@ from phintys.graph.variable import Constant
 from phintys.tensor.shapes import ShapeI
 
 if TYPE_CHECKING:
+    from phintys.backends.jax.meshes import Layout
     from phintys.graph.apply import Apply
     from phintys.graph.variable import Variable
 
@@ -93,6 +95,8 @@ class Session:
         Nodes that were replaced by their Op's expansion.
     is_guarded
         The program itself keeps the old values of updates if a check fails.
+    layout
+        The devices among which values are divided, if there are several.
     """
 
     def __init__(self, *, checks: bool, host: bool, precision: str) -> None:
@@ -104,6 +108,7 @@ class Session:
         self.hosted: dict[str, tuple[int, str]] = {}
         self.expanded: dict[str, int] = {}
         self.is_guarded = False
+        self.layout: Layout | None = None
         self._derived: dict[Hashable, Any] = {}
         self._host_errors: list[Exception] = []
 
@@ -384,6 +389,8 @@ def _scope_of(node: Apply) -> str:
 def host_call(trace: Trace, node: Apply, inputs: Sequence[Any], reason: str) -> list[Any]:
     """Run a node on the host by the reference backend, in a callback."""
     session = trace.session
+    if session.layout is not None and session.layout.mesh.size > 1:
+        raise _host_of_many(node, reason)
     trace.session.use_host(_host_name(node.op), node, reason)
     shapes = _output_shapes(trace, node, inputs)
     types = [output.type for output in node.outputs]
@@ -404,7 +411,16 @@ def host_call(trace: Trace, node: Apply, inputs: Sequence[Any], reason: str) -> 
             return tuple(np.zeros(spec.shape, spec.dtype) for spec in specs)
         return tuple(np.asarray(r, d) for r, d in zip(results, dtypes, strict=True))
 
-    return list(jax.pure_callback(on_host, tuple(specs), *inputs, vmap_method="sequential"))
+    return call_host(on_host, specs, inputs, "sequential")
+
+
+def _host_of_many(node: Apply, reason: str) -> HostRefusedError:
+    return HostRefusedError(
+        f"{_host_name(node.op)} would run on the host, since {reason}, and the values of the "
+        "function are divided among several devices, from which only elementwise Ops can call the "
+        "host. Write it with other functions, or compute it in a function of its own without "
+        f"shardings. It is used at\n  {node.origin}"
+    )
 
 
 def _host_name(op: Op) -> str:

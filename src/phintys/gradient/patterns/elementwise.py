@@ -16,6 +16,7 @@ from phintys.tensor.linear_algebra.assumptions import Assume
 from phintys.tensor.observing import CheckAndRaise, Print
 from phintys.tensor.scalar_bridge import ScalarFromTensor, TensorFromScalar
 from phintys.tensor.shapes import SpecifyShape
+from phintys.tensor.sharding import WithSharding
 
 if TYPE_CHECKING:
     from phintys.gradient.patterns.index_sets import Sets
@@ -65,6 +66,7 @@ def pattern_of_scalar(step: Step) -> list[Sets]:
     ScalarFromTensor,
     SpecifyShape,
     TensorFromScalar,
+    WithSharding,
 )
 def pattern_of_first(step: Step) -> list[Sets]:
     """The result is the first input."""

@@ -14,6 +14,7 @@ from phintys.tensor.make_vectors import MakeVector
 from phintys.tensor.observing import Breakpoint, CheckAndRaise, Print
 from phintys.tensor.reshaping import Reshape, reshape
 from phintys.tensor.shapes import Shape, ShapeI, SpecifyShape, shape_i, sizes_of
+from phintys.tensor.sharding import WithSharding
 from phintys.tensor.size_check import unchecked_size
 
 if TYPE_CHECKING:
@@ -105,6 +106,12 @@ def batch_observer(node: Any, batch: Batch) -> list[Any]:
     if not batch.ranks[0]:
         x = batch.whole(0)
     return [node.op(x, *conditions)]
+
+
+@batches(WithSharding)
+def batch_with_sharding(node: Any, batch: Batch) -> list[Any]:
+    """Items are divided; the axes of the batch are not."""
+    return [WithSharding(node.op.sharding.batched(batch.ndim))(batch.inputs[0])]
 
 
 @batches(Breakpoint)

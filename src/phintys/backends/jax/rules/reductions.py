@@ -83,19 +83,20 @@ def _wide(x: Any) -> Any:
     return x.astype("float32") if x.dtype == np.float16 else x
 
 
-def _softmax_rule(function: Callable[..., Any]) -> Callable[..., Any]:
-    def rule(op: Any, node: Apply, trace: Trace, x: Any) -> Any:
-        x = jnp.asarray(x)
-        if x.dtype.kind == "c" or 0 in x.shape:
-            raise NotConvertedError
-        return function(_wide(x), op.axes(x.ndim)).astype(x.dtype)
-
-    return rule
+_OF_EXPONENTIALS: dict[type, Callable[..., Any]] = {
+    Softmax: jax.nn.softmax,
+    LogSoftmax: jax.nn.log_softmax,
+    LogSumExp: jsp.logsumexp,
+}
 
 
-converts(Softmax)(_softmax_rule(jax.nn.softmax))
-converts(LogSoftmax)(_softmax_rule(jax.nn.log_softmax))
-converts(LogSumExp)(_softmax_rule(jsp.logsumexp))
+@converts(LogSoftmax, LogSumExp, Softmax)
+def of_exponentials(op: Any, node: Apply, trace: Trace, x: Any) -> Any:
+    """JAX subtracts the maximum, too."""
+    x = jnp.asarray(x)
+    if x.dtype.kind == "c" or 0 in x.shape:
+        raise NotConvertedError
+    return _OF_EXPONENTIALS[type(op)](_wide(x), op.axes(x.ndim)).astype(x.dtype)
 
 
 @converts(CumOp)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from phintys.backends.jax.arrays import jax, jnp, jsp, lax
+from phintys.backends.jax.host import call_host
 from phintys.backends.jax.rules import special
 from phintys.backends.jax.rules.words import rejection, word_at
 from phintys.random.exact import steps
@@ -248,11 +249,22 @@ def _on_host(op: Any, args: Sequence[Any], out: np.dtype[Any], trace: Trace, nod
         with np.errstate(all="ignore"):
             found = op.impl(*(np.asarray(value) for value in values))
         given = np.broadcast_shapes(*(np.shape(value) for value in values))
-        return np.asarray(np.broadcast_to(found, given), out)
+        return [np.asarray(np.broadcast_to(found, given), out)]
 
-    spec = jax.ShapeDtypeStruct(shape, out)
+    def on_part(*parts: Any) -> Any:
+        spec = jax.ShapeDtypeStruct(parts[0].shape, out)
+        return call_host(call, [spec], parts, "broadcast_all")[0]
+
     args = jnp.broadcast_arrays(*args)
-    return jax.pure_callback(call, spec, *args, vmap_method="broadcast_all")
+    layout = trace.session.layout
+    if layout is None or layout.mesh.size == 1:
+        return on_part(*args)
+    # Each device calls the host with its part: JAX would gather the array on one of them.
+    spec = layout.split(shape)
+    specs = (spec,) * len(args)
+    return jax.shard_map(
+        on_part, mesh=layout.mesh, in_specs=specs, out_specs=spec, check_vma=False
+    )(*args)
 
 
 def _random_word(out: np.dtype[Any], position: Any, *state: Any) -> Any:

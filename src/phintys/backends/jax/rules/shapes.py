@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from phintys._base.errors import ShapeError, add_note
 from phintys.backends.jax.arrays import jax, jnp, lax
 from phintys.backends.jax.tracing import (
     MisfitError,
@@ -29,6 +30,7 @@ from phintys.tensor.ranges import ARange
 from phintys.tensor.reshaping import Reshape
 from phintys.tensor.scalar_bridge import ScalarFromTensor, TensorFromScalar
 from phintys.tensor.shapes import Shape, ShapeI, SpecifyShape
+from phintys.tensor.sharding import WithSharding
 from phintys.tensor.size_check import SizeCheck
 
 if TYPE_CHECKING:
@@ -39,6 +41,20 @@ if TYPE_CHECKING:
 def identity(op: Any, node: Apply, trace: Trace, *values: Any) -> list[Any]:
     """Return the inputs that are outputs."""
     return list(values[: len(node.outputs)])
+
+
+@converts(WithSharding)
+@makes_large
+def with_sharding(op: WithSharding, node: Apply, trace: Trace, x: Any) -> Any:
+    """A constraint, on which XLA's partitioner acts."""
+    layout = trace.session.layout
+    if layout is None or layout.mesh.size == 1:
+        return x
+    if reason := op.sharding.why_not(np.shape(x)):
+        error = ShapeError(f"{op}: the value cannot be divided: {reason}.")
+        add_note(error, f"It is used at\n  {node.origin}")
+        raise error
+    return jax.lax.with_sharding_constraint(x, layout.of(op.sharding))
 
 
 @converts(DimShuffle)
