@@ -2,9 +2,11 @@
 
 import re
 
+import numpy as np
 import pytest
 
 from phintys.backends.native.stepwise.order import KernelOrder
+from phintys.testing._trial import evaluate
 from tools.fuzz import check_seed, draw, views
 from tools.fuzz.kinds import VIEWS
 
@@ -41,3 +43,12 @@ def test_kernels_that_read_memory_again_for_each_view_are_found(monkeypatch):
     found = [check_seed(seed, VIEWS) for seed in range(24)]
     assert {one.variant.name for one in found if one} == {"step by step"}
     assert any("is not there" in one.text for one in found if one)
+
+
+def test_lines_that_are_large_in_a_later_call_are_not_drawn():
+    """At a later call, with other sizes, this case used to have loops of millions of steps."""
+    built = draw(9165196, VIEWS).build()
+    for call in range(built.case.calls):
+        values = dict(built.known(call))
+        evaluate(built.results, values)
+        assert max(np.size(value) for value in values.values()) <= 100_000

@@ -7,6 +7,8 @@ dtypes and shapes must be the same, and values up to rounding; errors must be of
 arguments and results of earlier calls must not change.
 
 ``--kind matrices`` draws decompositions and solvers among them (:mod:`.matrices`).
+``--kind gradients`` compares derivatives with differences where formulas have no value of their own
+(:mod:`.gradients`).
 ``--kind views`` draws pairs of views of one value (:mod:`.views`).
 ``--kind aliasing`` draws scenarios (:mod:`.scenario`): functions that share variables, over graphs
 of pure Ops, views and Ops that overwrite inputs. The reference backend (as the graph was drawn, and

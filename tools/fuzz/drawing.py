@@ -21,6 +21,7 @@ Array = np.ndarray[Any, Any]
 
 _LENGTHS = (0, 1, 1, 2, 2, 3, 3, 4, 5, 7, 8, 9, 16, 17, 33)
 _MOST_ELEMENTS = 600
+_MOST_ELEMENTS_LATER = 20_000  # in calls with other sizes, which make more of a line than the first
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,7 @@ class Drawing:
         self.givens: list[Given] = []
         self.steps: list[Step] = []
         self.known: dict[str, Any] = {}
-        self.values: dict[Any, Any] = {}
+        self.values: list[dict[Any, Any]] = [{}]  # of each call
         self.failing: str | None = None
         other = [self.choose(_LENGTHS) for _ in range(3)]
         self._lengths = {0: dict(zip(self.lengths, self.lengths, strict=True))}
@@ -177,7 +178,9 @@ class Drawing:
         variable = TensorType(given.dtype, given.shape)(given.name)
         self.givens.append(given)
         self.known[given.name] = variable
-        self.values[variable] = given.values[0]
+        self.values += [dict(self.values[-1]) for _ in given.values[len(self.values) :]]
+        for call, values in enumerate(self.values):
+            values[variable] = given.values[min(call, len(given.values) - 1)]
         entry = Entry(given.name, variable, given.values[0])
         self.pool.append(entry)
         return entry
@@ -228,10 +231,10 @@ class Drawing:
         variables = [known[name] for name in names]
         if not all(isinstance(variable.type, TensorType) for variable in variables):
             return []
-        values = dict(self.values)
+        values = [dict(one) for one in self.values]
         try:
             with np.errstate(all="ignore"):
-                evaluate(variables, values)
+                evaluate(variables, values[0])
         except AssertionError:
             raise
         except Exception:  # noqa: BLE001 - all modes must raise alike; seldom shown
@@ -241,10 +244,12 @@ class Drawing:
                 self.failing = names[0]
             return []
         made = [
-            Entry(name, variable, np.asarray(value_of(variable, values)))
+            Entry(name, variable, np.asarray(value_of(variable, values[0])))
             for name, variable in zip(names, variables, strict=True)
         ]
         if any(entry.value.size > _MOST_ELEMENTS for entry in made):
+            return []
+        if not all(_is_moderate(variables, later) for later in values[1:]):
             return []
         self.known, self.values = known, values
         self.steps.append(step)
@@ -280,6 +285,19 @@ class Drawing:
         if not fitting:
             return given
         return replace(given, layout="C", update=self.choose(fitting).name)
+
+
+def _is_moderate(variables: Sequence[Any], values: dict[Any, Any]) -> bool:
+    """Return whether variables can be computed at small cost, or not at all, and compute them."""
+    try:
+        with np.errstate(all="ignore"):
+            evaluate(variables, values)
+    except AssertionError:
+        raise
+    except Exception:  # noqa: BLE001 - as at the first call
+        return True
+    sizes = (np.size(value_of(variable, values)) for variable in variables)
+    return max(sizes, default=0) <= _MOST_ELEMENTS_LATER
 
 
 def _extremes(dtype: str) -> Array:

@@ -9,6 +9,7 @@ from typing import Any
 from tools.fuzz.aliasing import draw_scenario
 from tools.fuzz.checking import Disagreement, check
 from tools.fuzz.drawing import draw_case
+from tools.fuzz.gradients import check_gradients, draw_gradients, smaller_gradients
 from tools.fuzz.matrices import MATRIX_RULES
 from tools.fuzz.modes import Variant
 from tools.fuzz.playing import play
@@ -17,7 +18,7 @@ from tools.fuzz.scenario import Scenario
 from tools.fuzz.shrinking import smaller
 from tools.fuzz.views import check_views, draw_views
 
-__all__ = ["ALIASING", "GENERAL", "KINDS", "MATRICES", "VIEWS", "Kind"]
+__all__ = ["ALIASING", "GENERAL", "GRADIENTS", "KINDS", "MATRICES", "VIEWS", "Kind"]
 
 
 @dataclass(frozen=True)
@@ -55,5 +56,14 @@ MATRICES = Kind(lambda seed, steps: draw_case(seed, MATRIX_RULES, steps), check,
 VIEWS = Kind(draw_views, check_views, smaller, 3)
 """Pairs of views of one value; here a line makes a value, its views, and what reads them."""
 
-KINDS = {"general": GENERAL, "aliasing": ALIASING, "matrices": MATRICES, "views": VIEWS}
+GRADIENTS = Kind(draw_gradients, check_gradients, smaller_gradients, 5)
+"""Derivatives where matrices have equal values, norms are 0, bounds infinite, shapes change."""
+
+KINDS = {
+    "general": GENERAL,
+    "aliasing": ALIASING,
+    "matrices": MATRICES,
+    "views": VIEWS,
+    "gradients": GRADIENTS,
+}
 """By name."""

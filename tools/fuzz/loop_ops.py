@@ -7,7 +7,18 @@ from typing import Any
 import phintys.tensor as pt
 from phintys.control import fori_loop, ifelse, loop, reduce, scan, until, while_loop
 
-__all__ = ["chosen", "decayed", "folded", "halved", "nested", "stopped", "windowed"]
+__all__ = [
+    "chosen",
+    "decayed",
+    "folded",
+    "grown",
+    "halved",
+    "nested",
+    "prefixes",
+    "solved",
+    "stopped",
+    "windowed",
+]
 
 
 def decayed(x: Any, backwards: bool) -> Any:
@@ -71,3 +82,35 @@ def halved(x: Any) -> Any:
 def chosen(condition: Any, x: Any) -> Any:
     """Return x or -x, of which only one is computed."""
     return ifelse(condition.sum() > 0, x, -x)
+
+
+def prefixes(x: Any) -> Any:
+    """Return a sum for each prefix of x: values of a step have a length of their own."""
+    rows, _ = scan(lambda n: (pt.tanh(x[:n]) ** 2).sum(), pt.arange(1, x.shape[0] + 1))
+    return rows
+
+
+def grown(x: Any) -> Any:
+    """Return rows of a loop whose n-th step has an inner loop of n steps."""
+
+    def step(n: Any, h: Any) -> Any:
+        rows, _ = scan(lambda k: pt.sin(h + k * x), pt.arange(n))
+        return (rows**2).sum(axis=0) / 4
+
+    rows, _ = scan(step, pt.arange(1, 4), x)
+    return rows.sum(axis=0)
+
+
+def solved(x: Any) -> Any:
+    """Return a state that each step moves by a loop of as many steps as it needs."""
+
+    def step(row: Any, h: Any) -> Any:
+        _, found = while_loop(
+            lambda carry: pt.and_(carry[0] < 5, (pt.abs(carry[1]) > 0.4).any()),
+            lambda carry: (carry[0] + 1, pt.sin(carry[1]) * 0.7),
+            (0, h + row),
+        )
+        return found
+
+    rows, _ = scan(step, x, x)
+    return rows[-1]
