@@ -7,6 +7,7 @@ import subprocess
 import sys
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -105,7 +106,7 @@ def inc_subtensor_inplace(v):
 
 def test_derivatives_of_derivatives_are_entered_by_pickling_alone():
     x = pt.dscalar("x")
-    y = nested_derivatives(FAR_TOO_DEEP)(x)
+    y: Any = nested_derivatives(FAR_TOO_DEEP)(x)
     with pytest.raises(ArgumentError, match=f"nested {2 * FAR_TOO_DEEP} deep"):
         pickle.dumps(y)
     twin = y.owner.op.clone()
@@ -143,7 +144,7 @@ def test_nests_that_overwrite_are_checked_without_nested_calls(few_calls):
 def test_an_error_deep_in_a_nest_names_all_nodes_around_it():
     x = pt.dvector("x")
     fgraph = FunctionGraph([x], [nested_updates(7)(x)])
-    (node,) = fgraph.apply_nodes
+    node: Any = next(iter(fgraph.apply_nodes))
     for _ in range(5):
         (node,) = node.op.fgraph.apply_nodes
     node.op.mutable_inner = ()
@@ -181,7 +182,8 @@ def test_an_op_that_is_used_twice_in_each_level_is_compared_once():
         return op
 
     assert twice(60) == twice(60)
-    assert not overwrites(twice(60)(pt.dscalar("x")).owner)
+    y: Any = twice(60)(pt.dscalar("x"))
+    assert not overwrites(y.owner)
 
 
 def test_graphs_of_the_greatest_depth_are_copied_compared_and_printed(nest):

@@ -3,11 +3,19 @@
 import numpy as np
 import pytest
 
+import phintys.scalar as ps
 import phintys.tensor as pt
-from phintys import function
+from phintys import function, grad
 from phintys._base.errors import PhintysError, ShapeError
+from phintys.passes._facts import is_size_of
 from phintys.tensor.blas import Gemm
-from phintys.tensor.shape_rules import ShapedOp, StaticShapes
+from phintys.tensor.cumulative import CumOp
+from phintys.tensor.extremes import Argmax, Argmin
+from phintys.tensor.reduce import Reduce
+from phintys.tensor.running_extremes import RunningArgExtreme, RunningExtreme
+from phintys.tensor.shape_rules import KeepsShape, ShapedOp, SizeSources, StaticShapes
+from phintys.tensor.softmaxes import ExpFamily, LogSoftmax, LogSumExp, Softmax, SoftmaxOrZero
+from phintys.tensor.sorting import ArgSortOp, SortOp
 
 
 def _arrays(*shapes):
@@ -26,6 +34,14 @@ FITTING = [
     (pt.AllocEmpty("float64"), [np.array(2), np.array(0)]),
     (Gemm(), [*_arrays((2, 3), (3, 4), (), (2, 4))]),
     (Gemm(), [*_arrays((2, 3), (3,), ())]),
+]
+FITTING_ALWAYS = [
+    *((op(axis=(1,)), _arrays((2, 3))) for op in (Softmax, SoftmaxOrZero, LogSoftmax, LogSumExp)),
+    *((op(axis=(0, 2)), _arrays((2, 3, 4))) for op in (Argmax, Argmin)),
+    (Reduce(ps.add, (0,)), _arrays((2, 3))),
+    (CumOp(1), _arrays((2, 3))),
+    *((op(0), _arrays((2, 3))) for op in (SortOp, ArgSortOp)),
+    *((op(0, "max"), _arrays((2, 3))) for op in (RunningExtreme, RunningArgExtreme)),
 ]
 WRONG = [
     (pt.Join(0), _arrays((2, 3), (4, 2))),
@@ -60,11 +76,26 @@ def test_there_are_examples_of_each_op_with_a_rule():
         return {cls}.union(*map(subclasses, cls.__subclasses__()))
 
     public = {cls for cls in subclasses(ShapedOp) if not cls.__name__.startswith("_")}
-    ops = {cls for cls in public - {ShapedOp} if cls.__module__.startswith("phintys.")}
-    assert ops == {type(op) for op, _ in FITTING} == {type(op) for op, _ in WRONG}
+    bases = {ShapedOp, KeepsShape, ExpFamily}
+    ops = {cls for cls in public - bases if cls.__module__.startswith("phintys.")}
+    refusing, others = {type(op) for op, _ in FITTING}, {type(op) for op, _ in FITTING_ALWAYS}
+    assert ops == refusing | others
+    assert refusing == {type(op) for op, _ in WRONG}
 
 
-@pytest.mark.parametrize(("op", "values"), FITTING, ids=_name)
+@pytest.mark.parametrize(("op", "values"), FITTING_ALWAYS, ids=_name)
+def test_rules_know_which_sizes_are_handed_on(op, values):
+    """Those of argmax are those of rows that could be empty, which are an error."""
+    (x,), (out,) = _applied(op, values)
+    sources = SizeSources([x])
+    (found,) = op.output_shapes(sources)
+    assert not sources.is_checked
+    assert len(found) == out.ndim
+    for dim, (_, source) in enumerate(found):
+        assert is_size_of(x.shape[source], out, dim) == (not isinstance(op, Argmax | Argmin))
+
+
+@pytest.mark.parametrize(("op", "values"), [*FITTING, *FITTING_ALWAYS], ids=_name)
 def test_all_kinds_of_sizes_agree(op, values):
     inputs, outputs = _applied(op, values)
     found = function(inputs, outputs, "reference")(*values)
@@ -106,3 +137,38 @@ def test_lengths_that_cannot_be_negative_are_not_checked():
     parts = pt.Split(2, 0)(pt.concatenate([x, x]), pt.stack([x.shape[0], x.shape[0]]))
     text = str(function([x], parts[0].shape[0]).maker.fgraph.outputs[0].owner)
     assert "at least" not in text
+
+
+SELECTIONS = {
+    "rows": (lambda x, n: x[1:], {1: 1}),
+    "backward": (lambda x, n: x[::-1, ::-1], {0: 0, 1: 1}),
+    "up to a bound": (lambda x, n: x[:, :n], {0: 0}),
+    "every other": (lambda x, n: x[:, ::2], {0: 0}),
+    "a column": (lambda x, n: x[:, 0], {}),  # it can be out of bounds
+    "steps": (lambda x, n: x[::n], {}),  # of 0
+}
+
+
+@pytest.mark.parametrize("name", SELECTIONS)
+def test_slices_hand_on_the_sizes_of_whole_dimensions(name):
+    select, kept = SELECTIONS[name]
+    x = pt.dmatrix("x")
+    out = select(x, pt.lscalar("n"))
+    found = {
+        dim: at for dim in range(out.ndim) for at in (0, 1) if is_size_of(x.shape[at], out, dim)
+    }
+    assert found == kept
+
+
+def test_the_gradient_of_a_sum_of_logarithms_has_no_product_with_ones():
+    x = pt.dmatrix("x")
+    f = function([x], grad(pt.logsumexp(x, axis=1).sum(), x))
+    assert [type(node.op) for node in f.maker.fgraph.toposort()] == [SoftmaxOrZero]
+
+
+def test_errors_of_shapes_are_kept_where_a_size_is_known_from_what_raises():
+    x, y = pt.dmatrix("x"), pt.dmatrix("y")
+    joined = pt.concatenate([x, y], axis=1)
+    f = function([x, y], x[:, 0] * pt.ones_like(joined[:, 0]))
+    with pytest.raises(ShapeError):
+        f(np.ones((2, 3)), np.ones((3, 3)))

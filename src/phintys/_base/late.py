@@ -22,7 +22,7 @@ from typing import Any
 
 from phintys._base.index import FACADES
 from phintys._base.naming import near_misses
-from phintys._base.not_offered import NOT_OFFERED
+from phintys._base.not_offered import NOT_OFFERED, NOT_OFFERED_BY
 from phintys._base.public import public_dir
 from phintys._base.uninterrupted import import_whole
 
@@ -188,7 +188,9 @@ def absent(package: str, name: str) -> AttributeError:
     """
     msg = f"module {package!r} has no attribute {name!r}"
     home = next((home for home in _HOMES if name in _offered_by(home)), None)
-    if home is not None:
+    if name in (own := NOT_OFFERED_BY.get(package, {})):
+        msg = f"{msg}. {own[name]}."
+    elif home is not None:
         msg = f"{msg}. It is {home}.{name}."
     elif name in NOT_OFFERED:
         msg = f"{msg}. {NOT_OFFERED[name]}."

@@ -21,6 +21,15 @@ _BATCHES = (
     "Write pt.vectorize for a function, phintys.vectorize_graph(y, {x: xs}) for an expression"
 )
 _STACKS = "Write pt.concatenate([x, y]), pt.stack or pt.block"
+_RECORDING = (
+    "Nothing is recorded: phintys.grad(cost, wrt) derives what is asked for, and "
+    "phintys.gradient.disconnected_grad(x) leaves x out of it"
+)
+_TREES = "Write phintys.tree.map, leaves, flatten or ravel"
+_DEVICES = (
+    "Functions take and return NumPy arrays; what stays in memory between calls is "
+    "phintys.shared(value)"
+)
 _DISTRIBUTIONS = "Distributions and their densities are in phintys.random"
 
 NOT_OFFERED = {
@@ -52,10 +61,25 @@ NOT_OFFERED = {
     "mtimes": "Write x @ y",
     **dict.fromkeys(("unsqueeze", "permute"), "Write pt.expand_dims, pt.transpose or x.dimshuffle"),
     **dict.fromkeys(("MvNormal", "Deterministic", "Potential", "Dist"), _DISTRIBUTIONS),
+    **dict.fromkeys(("Normal", "Uniform", "Bernoulli", "Categorical", "Gamma"), _DISTRIBUTIONS),
+    **dict.fromkeys(("no_grad", "enable_grad", "requires_grad", "GradientTape"), _RECORDING),
+    "backward": "The gradient of a cost is phintys.grad(cost, wrt)",
+    "autograd": "Write phintys.grad, phintys.jacobian or phintys.hessian",
+    "lax": "Loops and branches are in phintys.control, all else is in phintys.tensor",
+    "nn": "Activations and softmaxes are in phintys.tensor",
+    "optim": "Training steps are in phintys.contrib.optimisers, solvers in phintys.optimize",
+    "optax": "Training steps are in phintys.contrib.optimisers",
+    "gelu": "Write x * pt.ndtr(x)",
+    **dict.fromkeys(("silu", "swish"), "Write x * pt.sigmoid(x)"),
+    **dict.fromkeys(("tree_map", "tree_leaves", "tree_flatten", "tree_util"), _TREES),
+    **dict.fromkeys(("device_put", "DeviceArray", "to_device"), _DEVICES),
     "placeholder": "Write pt.tensor('x', dtype='float64', shape=(None, 3)), pt.vector, pt.matrix",
     **dict.fromkeys(("Parameter", "Param", "shared_variable"), "Write phintys.shared(value, name)"),
 }
 """Name -> what to write instead, as a sentence without a full stop."""
+
+NOT_OFFERED_BY = {"phintys.random": dict.fromkeys(("split", "fold_in"), _KEYS)}
+"""Package -> the same for names that mean something else in another package."""
 
 NOT_OFFERED_MODULES = {
     "phintys.scan": "phintys.scan is a function: from phintys import scan, until",

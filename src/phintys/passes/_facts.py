@@ -8,13 +8,15 @@ import numpy as np
 
 import phintys.scalar as ps
 from phintys.graph.alias_map import is_overwritten
-from phintys.graph.variable import Constant
+from phintys.graph.variable import Constant, Variable
 from phintys.rewriting import NOT_CONSTANT, Operand, set_constant_reader
 from phintys.tensor.convert import constant
 from phintys.tensor.creation import Alloc
 from phintys.tensor.dim_shuffle import DimShuffle
 from phintys.tensor.elemwise import Elemwise, elemwise
 from phintys.tensor.indexing.basic import Subtensor
+from phintys.tensor.indexing.template import SCALAR, Slice, layout
+from phintys.tensor.shape_rules import KeepsShape, ShapedOp, SizeSources
 from phintys.tensor.shapes import Shape, ShapeI, SpecifyShape
 from phintys.tensor.size_check import unchecked_size
 from phintys.tensor.type import TensorType
@@ -25,7 +27,6 @@ if TYPE_CHECKING:
 
     from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph
-    from phintys.graph.variable import Variable
     from phintys.scalar.op import ScalarOp
 
 UNIFORM = (Operand.CONSTANT, DimShuffle, Alloc, elemwise(ps.second))
@@ -36,6 +37,7 @@ REPEATING = (elemwise(ps.second), Alloc)
 
 # How far definitions are followed. Beyond this, a rule merely does not apply.
 _MOST_STEPS = 32
+_WHOLE = tuple(Slice(None, None, step) for step in (None, 1, -1))
 _LARGEST_LOOKED_AT = 4096  # elements of a constant that are checked for equality
 
 
@@ -220,15 +222,41 @@ def _origin_of_size(variable: Any, dim: int) -> Any:
                 break
         elif isinstance(node.op, SpecifyShape):
             variable = node.inputs[0]
-        elif isinstance(node.op, Alloc):
-            length = node.inputs[1 + dim]
-            asked = _asked_for(length)
-            if asked is None:
-                return (id(length), None)
-            variable, dim = asked
         else:
-            break
+            source = _source_of_size(variable, dim)
+            if isinstance(source, Variable):
+                asked = _asked_for(source)
+                if asked is None:
+                    return (id(source), None)
+                source = asked
+            if not isinstance(source, tuple):
+                return (id(variable), dim) if source is None else source
+            variable, dim = source
     return (id(variable), dim)
+
+
+def _source_of_size(variable: Any, dim: int) -> Any:
+    """Return where a node that raises no error, or an Alloc, takes the size of a result from.
+
+    It is a tensor with one of its dimensions, an int, or a variable that is the size; ``None`` if
+    the size is computed.
+    """
+    node = variable.owner
+    op = node.op
+    if isinstance(op, Alloc):
+        return node.inputs[1 + dim]
+    if isinstance(op, Subtensor):
+        if not all(isinstance(one, Slice) and one.step is not SCALAR for one in op.idx_list):
+            return None
+        place: Any = layout(op.idx_list, node.inputs[0].type.ndim)[dim]
+        entry = _WHOLE[0] if place.position < 0 else op.idx_list[place.position]
+        return (node.inputs[0], place.dim) if entry in _WHOLE else None
+    raises = not (isinstance(op, KeepsShape) or op.raises_only_for_shapes)
+    if raises or not isinstance(op, ShapedOp):
+        return None
+    sources = SizeSources(node.inputs)
+    found = op.output_shapes(sources)[variable.index][dim]
+    return None if sources.is_checked else found
 
 
 def _asked_for(size: Variable) -> tuple[Any, int] | None:

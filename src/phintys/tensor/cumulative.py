@@ -28,6 +28,7 @@ from phintys.tensor._rules import (
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.dim_shuffle import normalize_axis
 from phintys.tensor.reshaping import flatten
+from phintys.tensor.shape_rules import KeepsShape
 from phintys.tensor.shapes import shape_i
 from phintys.tensor.synonyms import also_named
 from phintys.tensor.type import TensorType, normalize_dtype, promote
@@ -64,7 +65,7 @@ def _storage(cell: list[Any], shape: tuple[int, ...], dtype: np.dtype[Any]) -> A
     return former
 
 
-class CumOp(Op):
+class CumOp(KeepsShape):
     """Return the cumulative sum or product of the elements along an axis.
 
     Parameters
@@ -126,12 +127,6 @@ class CumOp(Op):
             out[*front, :1] = 0 if self.mode == "add" else 1
             x, out = x[*front, :-1], out[*front, 1:]
         _UFUNCS[self.mode].accumulate(x, self.axis, x.dtype, out)
-
-    def infer_shape(
-        self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
-    ) -> list[Any]:
-        """Return the shape of the input."""
-        return [input_shapes[0]]
 
     def L_op(
         self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]

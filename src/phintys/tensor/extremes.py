@@ -17,13 +17,13 @@ from phintys.tensor._rules import Axis, is_missing, without_axes, zero_gradient
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.dim_shuffle import normalize_axes, normalize_axis
 from phintys.tensor.reduce import max, with_kept_dims
+from phintys.tensor.shape_rules import S, ShapedOp, Shapes
 from phintys.tensor.synonyms import also_named
 from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from phintys.graph.fgraph import FunctionGraph
     from phintys.tensor.variable import TensorVariable
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {"max": np.argmax, "min": np.argmin}
@@ -38,7 +38,7 @@ def _refuse_empty(op: Op, variable: Variable, shape: tuple[int, ...], axis: int)
         raise ShapeError(msg)
 
 
-class _ArgExtreme(OverAxes):
+class _ArgExtreme(OverAxes, ShapedOp):
     """Base class of :class:`Argmax` and :class:`Argmin`."""
 
     which: ClassVar[str]
@@ -70,11 +70,9 @@ class _ArgExtreme(OverAxes):
             index = find(moved.reshape(*moved.shape[: len(kept)], length), -1)
         output_storage[0][0] = np.asarray(index, np.int64)
 
-    def infer_shape(
-        self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
-    ) -> list[Any]:
+    def output_shapes(self, shapes: Shapes[S]) -> list[tuple[S, ...]]:
         """Drop the axes."""
-        (sizes,) = input_shapes
+        (sizes,) = shapes.shapes
         return [without_axes(sizes, self.axes(len(sizes)))]
 
     def L_op(

@@ -11,7 +11,6 @@ import phintys.scalar as ps
 from phintys._base.errors import DtypeError, MethodNotDefinedError, OpContractError, ShapeError
 from phintys._base.late import LateModule
 from phintys.graph.apply import Apply
-from phintys.graph.op import Op
 from phintys.scalar.op import ScalarOp
 from phintys.tensor import math
 from phintys.tensor._rules import (
@@ -28,13 +27,13 @@ from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.creation import ones_like
 from phintys.tensor.cumulative import product_of_others
 from phintys.tensor.dim_shuffle import DimShuffle, normalize_axes
+from phintys.tensor.shape_rules import S, ShapedOp, Shapes
 from phintys.tensor.synonyms import also_named
 from phintys.tensor.type import TensorType, normalize_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from phintys.graph.fgraph import FunctionGraph
     from phintys.tensor import masking
     from phintys.tensor.variable import TensorVariable
 else:
@@ -66,7 +65,7 @@ def _ufunc_of(scalar_op: Any) -> np.ufunc:
     return ufunc
 
 
-class Reduce(Op):
+class Reduce(ShapedOp):
     """Combine all elements along some axes by an associative scalar op.
 
     Parameters
@@ -168,11 +167,9 @@ class Reduce(Op):
             raise DtypeError(msg)
         return out, acc
 
-    def infer_shape(
-        self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
-    ) -> list[Any]:
+    def output_shapes(self, shapes: Shapes[S]) -> list[tuple[S, ...]]:
         """Drop the axes."""
-        (sizes,) = input_shapes
+        (sizes,) = shapes.shapes
         return [without_axes(sizes, self.axes(len(sizes)))]
 
     # ---- values ------------------------------------------------------------------------------

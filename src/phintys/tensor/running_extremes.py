@@ -9,7 +9,6 @@ import numpy as np
 from phintys._base.errors import ArgumentError, DtypeError, ShapeError
 from phintys._base.public import public_dir
 from phintys.graph.apply import Apply
-from phintys.graph.op import Op
 from phintys.tensor._rules import is_discrete, is_missing, zero_gradient
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.creation import zeros_like
@@ -17,13 +16,13 @@ from phintys.tensor.dim_shuffle import normalize_axis
 from phintys.tensor.indexing import inc_subtensor
 from phintys.tensor.indexing.along_axis import take_along_axis
 from phintys.tensor.reshaping import flatten
+from phintys.tensor.shape_rules import KeepsShape
 from phintys.tensor.synonyms import also_named
 from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from phintys.graph.fgraph import FunctionGraph
     from phintys.tensor.variable import TensorVariable
 
 __all__ = ["RunningArgExtreme", "RunningExtreme", "cummax", "cummin"]
@@ -31,7 +30,7 @@ __all__ = ["RunningArgExtreme", "RunningExtreme", "cummax", "cummin"]
 _MODES = {"max": (np.maximum, np.greater), "min": (np.minimum, np.less)}
 
 
-class _Running(Op):
+class _Running(KeepsShape):
     """Base class of :class:`RunningExtreme` and :class:`RunningArgExtreme`."""
 
     __props__ = ("axis", "mode")
@@ -52,12 +51,6 @@ class _Running(Op):
             msg = f"Complex numbers have no order: cum{self.mode} got {x} of dtype {x.dtype}."
             raise DtypeError(msg)
         return x
-
-    def infer_shape(
-        self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
-    ) -> list[Any]:
-        """Return the shape of the input."""
-        return [input_shapes[0]]
 
 
 class RunningExtreme(_Running):

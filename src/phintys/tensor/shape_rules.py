@@ -6,6 +6,7 @@ computes with them by the methods of :class:`Shapes` alone. So one rule serves
 - :class:`StaticShapes`, ints or ``None`` for unknown ones: the types in ``make_node``;
 - :class:`ExactShapes`, ints: the checks of ``perform``;
 - :class:`SymbolicShapes`, ints or symbolic: ``infer_shape``;
+- :class:`SizeSources`, pairs of an input and a dimension: which sizes are handed on;
 - the sizes of a backend, which implements :class:`Shapes` for them, as native code does.
 """
 
@@ -268,6 +269,68 @@ class SymbolicShapes(Shapes[Any]):
         return shapes
 
 
+class SizeSources(Shapes[Any]):
+    """Where sizes come from: an int, a variable that is a size, or a tensor and one of its dims.
+
+    ``None`` stands for a size that is computed. Nothing is added to the graph.
+
+    Parameters
+    ----------
+    inputs
+        The inputs of a node.
+
+    Attributes
+    ----------
+    is_checked : bool
+        Whether the rule compares sizes that could differ. Then a node with such inputs raises.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> from phintys.tensor.shape_rules import SizeSources
+    >>> x, y = pt.dmatrix("x"), pt.dmatrix("y")
+    >>> op = pt.Join(0)
+    >>> op.output_shapes(SizeSources([x, x]))
+    [(None, (x, 1))]
+    >>> sources = SizeSources([x, y])
+    >>> op.output_shapes(sources), sources.is_checked
+    ([(None, (x, 1))], True)
+    """
+
+    def __init__(self, inputs: Sequence[Any]) -> None:
+        self.inputs = inputs
+        self.shapes = [
+            tuple((x, dim) if known is None else known for dim, known in enumerate(x.type.shape))
+            for x in inputs
+        ]
+        self.is_checked = False
+
+    def number(self, value: int) -> Any:
+        return value
+
+    def value(self, position: int) -> Any:
+        return self.inputs[position]
+
+    def entries(self, position: int, count: int) -> Sequence[Any]:
+        return (None,) * count
+
+    def equal(self, a: Any, b: Any, misfit: Misfit) -> Any:
+        self.is_checked = self.is_checked or not _is_same_source(a, b)
+        return a
+
+    def length(self, size: Any, misfit: Misfit) -> Any:
+        return size
+
+    def total(self, lengths: Sequence[Any]) -> Any:
+        return lengths[0] if len(lengths) == 1 else None
+
+
+def _is_same_source(a: Any, b: Any) -> bool:
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        return a[0] is b[0] and a[1] == b[1]
+    return isinstance(a, int) and isinstance(b, int) and a == b
+
+
 class ShapedOp(Op):
     """An Op with a shape rule, from which ``infer_shape`` follows."""
 
@@ -314,3 +377,14 @@ class ShapedOp(Op):
         """Return the shapes that the rule gives."""
         shapes = SymbolicShapes(self, node, input_shapes)
         return shapes.infer(self.output_shapes(shapes))
+
+
+class KeepsShape(ShapedOp):
+    """An Op with one output, whose shape is that of the first input, whatever the values are.
+
+    Neither shapes nor values are errors.
+    """
+
+    def output_shapes(self, shapes: Shapes[S]) -> list[tuple[S, ...]]:
+        """Return the sizes of the first input."""
+        return [tuple(shapes.shapes[0])]

@@ -18,17 +18,17 @@ from phintys.tensor._rules import Axis, conjugate, is_discrete, is_missing, with
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.dim_shuffle import normalize_axes
 from phintys.tensor.reduce import sum, with_kept_dims
+from phintys.tensor.shape_rules import KeepsShape, S, Shapes
 from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.op import Op
     from phintys.tensor.variable import TensorVariable
 
 
-class ExpFamily(OverAxes):
+class ExpFamily(OverAxes, KeepsShape):
     """Base class of the three ops."""
 
     raises_only_for_shapes = True
@@ -42,12 +42,6 @@ class ExpFamily(OverAxes):
         """Apply to a tensor that has the axes."""
         x = self.operand(x)
         return Apply(self, [x], [x.type()])
-
-    def infer_shape(
-        self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
-    ) -> list[Any]:
-        """Return the shape of the input."""
-        return [input_shapes[0]]
 
     def shares_work(self, other: Op) -> bool:
         """Return whether another Op takes the same exponentials of the same input."""
@@ -248,11 +242,9 @@ class LogSumExp(ExpFamily):
             result = _log_terms(x, largest, axes) + largest
         output_storage[0][0] = np.asarray(np.squeeze(result, axes), inputs[0].dtype)
 
-    def infer_shape(
-        self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
-    ) -> list[Any]:
+    def output_shapes(self, shapes: Shapes[S]) -> list[tuple[S, ...]]:
         """Drop the axes."""
-        (sizes,) = input_shapes
+        (sizes,) = shapes.shapes
         return [without_axes(sizes, self.axes(len(sizes)))]
 
     def L_op(

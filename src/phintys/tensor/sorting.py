@@ -20,6 +20,7 @@ from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.dim_shuffle import dimshuffle, normalize_axis
 from phintys.tensor.ranges import arange
 from phintys.tensor.reshaping import flatten
+from phintys.tensor.shape_rules import KeepsShape
 from phintys.tensor.shapes import shape_i
 from phintys.tensor.synonyms import also_named
 from phintys.tensor.type import TensorType
@@ -34,7 +35,7 @@ KINDS = ("quicksort", "mergesort", "heapsort", "stable")
 _STABLE = ("mergesort", "stable")
 
 
-class _SortingOp(Op):
+class _SortingOp(KeepsShape):
     """Base class of :class:`SortOp` and :class:`ArgSortOp`."""
 
     __props__ = ("axis", "kind")
@@ -55,12 +56,6 @@ class _SortingOp(Op):
             msg = f"{self} works along axis {self.axis}, but {x} has {x.ndim} dimensions."
             raise ShapeError(msg)
         return x
-
-    def infer_shape(
-        self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
-    ) -> list[Any]:
-        """Return the shape of the input."""
-        return [input_shapes[0]]
 
     def flops(self, input_shapes: Sequence[Any], output_shapes: Sequence[Any]) -> int:
         """Return n log n comparisons for each row."""

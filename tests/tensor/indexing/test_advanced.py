@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import phintys
 import phintys.tensor as pt
 from phintys._base.errors import DtypeError, IndexingError, OpContractError, ShapeError
 from phintys.gradient import grad
@@ -93,8 +94,9 @@ def test_in_print():
 def test_fails_at_run_time(evaluate):
     x, i, m = pt.matrix("x"), pt.lvector("i"), pt.vector("m", dtype="bool")
     value = np.ones((2, 3))
-    with pytest.raises(IndexingError, match="index 3 is out of range for axis 1 of x"):
+    with pytest.raises(IndexingError, match="index 3 is out of range for axis 1 of x") as caught:
         evaluate(x[:, i], {x: value, i: np.array([0, 3, 1])})
+    assert "It is element [1] of the index array." in caught.value.__notes__
     with pytest.raises(IndexingError, match="index -3 is out of range for axis 0 of x"):
         evaluate(x[i], {x: value, i: np.array([-3])})
     with pytest.raises(IndexingError, match=r"mask of shape \(3,\) covers .* sizes \(2,\)"):
@@ -211,3 +213,14 @@ TWICE = {
 def test_may_repeat(name):
     node = (ONCE | TWICE)[name]().owner
     assert may_repeat(node.op.idx_list, node.inputs[1:]) == (name in TWICE)
+
+
+@pytest.mark.parametrize("mode", ["native", "reference"])
+def test_steps_of_a_loop_that_became_one_index_can_be_told(mode):
+    x, i = pt.dmatrix("x"), pt.lvector("i")
+    rows, _ = phintys.scan(lambda at, x: x[at].sum(), sequences=[i], non_sequences=[x])
+    f = phintys.function([x, i], rows, mode=mode)
+    with pytest.raises(IndexingError, match="index 99 is out of range") as caught:
+        f(np.ones((3, 3)), np.where(np.arange(20) == 9, 99, 0))
+    notes = "\n".join(caught.value.__notes__)
+    assert "It is element [9] of the index array." in notes or "In step 9 of" in notes

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from phintys._base.errors import IndexingError, OpContractError, ShapeError
+from phintys._base.errors import IndexingError, OpContractError, ShapeError, add_note
 from phintys.tensor import math
 from phintys.tensor.known import known_int
 from phintys.tensor.sizes import (
@@ -370,9 +370,14 @@ def explain(op: Any, x: Any, shape: Sequence[int], template: Template, values: A
         else:
             size = shape[dim]
             indices = np.asarray(value)
-            wrong = indices[(indices < -size) | (indices >= size)]
-            if wrong.size:
-                return out_of_range(op, x, wrong.flat[0], dim, size)
+            is_wrong = (indices < -size) | (indices >= size)
+            if is_wrong.any():
+                place = np.unravel_index(is_wrong.argmax(), is_wrong.shape)
+                error = out_of_range(op, x, indices[place], dim, size)
+                if place:
+                    shown = ", ".join(map(str, place))
+                    add_note(error, f"It is element [{shown}] of the index array.")
+                return error
         dim += 1
     shapes = [np.shape(value) for value in values]
     return ShapeError(f"{op}: the index arrays, of shapes {shapes}, do not broadcast together.")
