@@ -12,7 +12,7 @@ from phintys.graph import Op
 from phintys.scalar import SCALAR_OPS, Composite, ScalarOp
 from phintys.tensor import constructors, dtypes, kinds, linalg, signal, special
 
-ROOMS = ("phintys.tensor", "phintys.gradient", "phintys.compile")
+ROOMS = ("phintys.tensor", "phintys.gradient", "phintys.compile", "phintys.sparse")
 
 # What is no expression: conversions, types, and the way in.
 NO_FUNCTIONS = {

@@ -186,6 +186,16 @@ def test_sparse_jacobians_and_hessians_are_sparse_variables():
     np.testing.assert_allclose(newton, np.linalg.solve(dense_h, slope))
 
 
+@pytest.mark.parametrize("format", ["csr", "csc"])
+def test_the_jacobian_of_a_product_has_the_pattern_of_the_matrix(format):
+    a = matrix(format, 0, (6, 6))
+    x = pt.dvector("x")
+    jacobian = sparse.sparse_jacobian(sparse.dot(a, x) + x**2, x, sizes={x: 6})
+    value = jacobian.eval({x: np.arange(6.0)})
+    np.testing.assert_allclose(value.toarray(), a.toarray() + 2 * np.diag(np.arange(6.0)))
+    assert value.nnz <= a.nnz + 6
+
+
 @pytest.mark.parametrize(
     ("build", "error"),
     [

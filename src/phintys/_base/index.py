@@ -453,6 +453,7 @@ PATTERNS: dict[str, str] = {
     "phintys.gradient.patterns.multiplying": """
         BatchedDot Blockwise Conv ConvByFilters ConvByImages Convolve Dot MatrixOp
         """,
+    "phintys.sparse.dependence": "FromParts Parts ProductByColumns ProductByRows ProductOfRows",
 }
 """Modules -> the classes of Ops for which they have rules of sparsity patterns."""
 

@@ -303,7 +303,7 @@ def SparseBlockDiagonal(n_inputs: int | None = None, format: str = "csc") -> Any
 
 
 def _function(function: Any) -> Any:
-    """Return what stands for the class of an Op: calls of it return the function."""
+    """Return a stand-in for the class of an Op: calls of it return the function."""
 
     def make(*_: Any, **__: Any) -> Any:
         return function

@@ -61,7 +61,7 @@ def _in_range(places: Any, size: int) -> Any:
 
 
 def get_item(x: Any, index: Any) -> Any:
-    """Return what ``x[index]`` means: an element, several, or a part of the matrix.
+    """Return ``x[index]``: an element, several, or a part of the matrix.
 
     Parameters
     ----------

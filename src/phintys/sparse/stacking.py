@@ -19,8 +19,6 @@ from phintys.sparse.parts import Form, from_arrays, parts
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.observing import CheckAndRaise
 
-__all__ = ["block_diag", "construct_sparse_from_list", "hstack", "vstack"]
-
 
 def vstack(blocks: Any, format: str | None = None, dtype: Any = None) -> Any:
     """Return matrices on top of each other as a sparse one.

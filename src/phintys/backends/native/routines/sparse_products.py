@@ -247,7 +247,7 @@ class _Rows:
         step: Callable[..., Any],
         stride: int = 1,
     ) -> list[Number]:
-        """Return what a loop carries: ``step(index, *carried)`` returns it for the next pass."""
+        """Return the results of a loop; ``step(index, *carried)`` is what it carries on."""
         width = len(components(first[0]))
         flat = [part for number in first for part in components(number)]
         with loop(self.b, start, stop, stride, carried=flat) as each:

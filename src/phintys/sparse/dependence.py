@@ -1,0 +1,64 @@
+"""Which elements depend on which: rules of the sparsity patterns of derivatives.
+
+The sets of a sparse matrix are those of its stored elements.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from phintys.gradient.patterns.index_sets import related, union
+from phintys.gradient.patterns.rules import pattern_of
+from phintys.sparse.parts import FromParts, Parts
+from phintys.sparse.products import ProductByColumns, ProductByRows, ProductOfRows
+
+if TYPE_CHECKING:
+    from phintys.gradient.patterns.index_sets import Sets
+    from phintys.gradient.patterns.rules import Step
+
+
+@pattern_of(FromParts)
+def pattern_of_from_parts(step: Step) -> list[Sets]:
+    """The elements themselves."""
+    return [step.sets[0]]
+
+
+@pattern_of(Parts)
+def pattern_of_parts(step: Step) -> list[Sets]:
+    """The elements themselves; what says where they are depends on nothing."""
+    return [step.sets[0], None, None, None]
+
+
+@pattern_of(ProductByRows, ProductByColumns, ProductOfRows)
+def pattern_of_product(step: Step) -> list[Sets]:
+    """The entries of a row (or column) and, for each column, the rows of the dense operand."""
+    indices, indptr = step.value(2), step.value(3)
+    if indices is None or indptr is None:
+        return step.dense()
+    rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+    entries = np.arange(len(indices))
+    ends = {
+        ProductByRows: (entries, indices, rows),
+        ProductByColumns: (entries, rows, indices),
+        ProductOfRows: (rows, indices, entries),
+    }[type(step.op)]
+    shapes = [step.shape(0), step.shape(1), step.output_shape()]
+    k = shapes[1][1] if len(shapes[1]) == 2 else 1
+    first, second, out = (
+        _places(numbers, shape, k) for numbers, shape in zip(ends, shapes, strict=True)
+    )
+    return [
+        union(
+            related(source, out, (prod(shapes[2]), prod(shapes[at])), step.sets[at])
+            for at, source in enumerate((first, second))
+        )
+    ]
+
+
+def _places(rows: Any, shape: Any, k: int) -> Any:
+    """Return the places of k columns of rows of a matrix; those of a vector k times."""
+    rows = np.asarray(rows, "int64")[:, None]
+    return rows * k + np.arange(k) if len(shape) == 2 else np.broadcast_to(rows, (len(rows), k))
