@@ -5,14 +5,19 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
+import matplotlib as mpl
+
 import phintys
+
+mpl.use("Agg")
+ROOT = Path(__file__).parents[2]
 
 project = "Phintys"
 author = "The Phintys developers"
 copyright = author
 release = version = phintys.__version__
 
-extensions = ["myst_parser"]
+extensions = ["myst_parser", "sphinx_gallery.gen_gallery"]
 root_doc = "index"
 rst_prolog = "".join(
     f".. role:: badge-{mark}\n   :class: badge badge-{mark}\n\n"
@@ -23,6 +28,20 @@ highlight_language = "python"
 myst_heading_anchors = 4
 python_display_short_literal_types = True
 toc_object_entries_show_parents = "hide"
+
+sphinx_gallery_conf = {
+    "examples_dirs": [str(ROOT / "examples" / "gallery")],
+    "gallery_dirs": ["gallery"],
+    "filename_pattern": r"/plot_",
+    "abort_on_example_error": True,
+    "download_all_examples": False,
+    "show_memory": False,
+    "show_signature": False,
+    "min_reported_time": 3600,
+    "image_scrapers": ("matplotlib",),
+    "reset_modules": ("matplotlib",),
+    "remove_config_comments": True,
+}
 
 html_theme = "pydata_sphinx_theme"
 html_title = "Phintys"

@@ -18,7 +18,7 @@ BUILD = ROOT / "build" / "site"
 def main(options: list[str]) -> int:
     """Return the exit status of Sphinx, for which a warning is an error."""
     source = BUILD / "source"
-    stage(source, ["reference/index"])
+    stage(source, ["reference/index", "gallery/index"])
     write_reference(source)
     return sphinx(
         [
