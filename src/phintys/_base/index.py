@@ -66,6 +66,7 @@ FACADES: dict[str, dict[str, str]] = {
         "phintys.tree": "",
     },
     "phintys.backends.jax": {
+        "phintys.backends.jax.checkpoints": "load_values save_values",
         "phintys.backends.jax.from_jax": "from_jax",
         "phintys.backends.jax.meshes": "mesh",
         "phintys.backends.jax.modes": "mode",

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         "reference",
         "debug",
         "NanGuardMode",
+        "jax",
         "FAST_RUN",
         "FAST_COMPILE",
         "DebugMode",

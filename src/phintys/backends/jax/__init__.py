@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from phintys._base.late import late_names
 
 if TYPE_CHECKING:
+    from phintys.backends.jax.checkpoints import load_values, save_values
     from phintys.backends.jax.from_jax import from_jax
     from phintys.backends.jax.meshes import mesh
     from phintys.backends.jax.modes import mode
@@ -21,4 +22,4 @@ if TYPE_CHECKING:
 else:
     __getattr__, __dir__ = late_names(__name__)
 
-__all__ = ["from_jax", "mesh", "mode", "to_jax"]
+__all__ = ["from_jax", "load_values", "mesh", "mode", "save_values", "to_jax"]
