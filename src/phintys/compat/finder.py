@@ -17,9 +17,24 @@ from phintys.compat.names import CALLED, MISSING, MISSING_NAMES, PACKAGES, Sourc
 from phintys.compat.refusals import reason_by_kind
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-__all__ = ["install", "uninstall"]
+__all__ = ["install", "uninstall", "watch_imports"]
+
+
+_watchers: list[Callable[[str], None]] = []
+
+
+def watch_imports(watcher: Callable[[str], None]) -> Callable[[], None]:
+    """Call a function with the name of each old package that is imported from now on.
+
+    Returns
+    -------
+    function
+        Ends it.
+    """
+    _watchers.append(watcher)
+    return lambda: _watchers.remove(watcher)
 
 
 class NotOfferedError(ModuleNotFoundError):
@@ -155,6 +170,8 @@ class _Finder(MetaPathFinder, Loader):
         """Set the options that the environment names; names are looked up lazily."""
         if module.__name__ == self.package:
             set_flags(self.package)
+            for watcher in _watchers:
+                watcher(self.package)
 
 
 def install(package: str = "theano") -> None:

@@ -15,8 +15,8 @@ import numpy as np
 
 import phintys.tensor as pt
 from phintys.compat import adapters, elementwise, pullbacks, registered, scalars, test_values
-from phintys.compat.debugging import as_string
 from phintys.compat.rewriters import clients
+from phintys.compat.texts import as_string
 from phintys.compile import Function
 from phintys.graph import FunctionGraph, Op, Variable
 from phintys.graph.shared_variable import Container

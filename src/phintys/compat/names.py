@@ -55,7 +55,7 @@ _ANYTHING: dict[str, str] = {
 """The type of all objects."""
 
 _GRAPH: dict[str, str] = {
-    "as_string": f"{_DEBUGGING}:as_string",
+    "as_string": "phintys.compat.texts:as_string",
     **_here("phintys.graph", "Apply Constant FunctionGraph Op SharedVariable Type Variable"),
     **_ANYTHING,
     "HasInnerGraph": f"{_OLD}:HasInnerGraph",
@@ -221,8 +221,8 @@ _PRINTING: list[Source] = [
     {
         "Print": "phintys.tensor.observing:Print",
         "debugprint": f"{_DEBUGGING}:debugprint",
-        "pp": "phintys.graph.pretty:pprint",
-        "pprint": "phintys.graph.pretty:pprint",
+        "pp": "phintys.compat.printed:pprint",
+        "pprint": "phintys.compat.printed:pprint",
         "pydotprint": "phintys.compat.pictures:pydotprint",
     }
 ]
@@ -469,8 +469,8 @@ _TOP: list[Source] = [
         "debugprint": f"{_DEBUGGING}:debugprint",
         "dot": "phintys.tensor:dot",
         "dprint": f"{_DEBUGGING}:debugprint",
-        "pp": "phintys.graph.pretty:pprint",
-        "pprint": "phintys.graph.pretty:pprint",
+        "pp": "phintys.compat.printed:pprint",
+        "pprint": "phintys.compat.printed:pprint",
         "rewrite_graph": "phintys.compat.registered:rewrite_graph",
         "shared": "phintys.graph.sharing:shared",
         "__version__": "phintys:__version__",

@@ -7,9 +7,10 @@ from pathlib import Path
 from types import CodeType, ModuleType
 
 from phintys._base.errors import PhintysError
-from phintys.compat.finder import install
+from phintys.compat.finder import install, watch_imports
 from phintys.compat.names import PACKAGES
 from phintys.compat.old_programs import GLOBALS, old_surroundings
+from phintys.compat.printed import print_as
 from phintys.compat.python2 import with_old_divisions
 
 __all__ = ["compile_script", "run_script", "translated_from_python2"]
@@ -74,6 +75,8 @@ def translated_from_python2(source: str, filename: str, error: SyntaxError) -> s
 def run_script(path: str, arguments: list[str]) -> ModuleType:
     """Run a script with Phintys installed as all old packages, and return its module.
 
+    What is printed is in the notation of the first of them that is imported.
+
     Parameters
     ----------
     path
@@ -90,6 +93,14 @@ def run_script(path: str, arguments: list[str]) -> ModuleType:
     module = ModuleType("__main__")
     module.__file__ = str(script)
     vars(module).update(GLOBALS)
+    imported: list[str] = []
+
+    def first_only(package: str) -> None:
+        if not imported:
+            print_as(package)
+        imported.append(package)
+
+    end_watching = watch_imports(first_only)
     before = sys.argv, sys.path[:], sys.modules["__main__"]
     sys.argv = [path, *arguments]
     folder = script.resolve().parent
@@ -103,5 +114,7 @@ def run_script(path: str, arguments: list[str]) -> ModuleType:
         with old_surroundings(folder, compiled):
             exec(code, module.__dict__)  # noqa: S102 - running the user's script is the purpose
     finally:
+        end_watching()
+        print_as(None)
         sys.argv, sys.path[:], sys.modules["__main__"] = before
     return module

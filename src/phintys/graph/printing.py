@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
-from typing import TYPE_CHECKING, Any, Literal, TextIO, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TextIO, cast
 
 from phintys._base.errors import CycleError, TypeContractError
 from phintys.graph.apply import Apply
@@ -143,32 +143,57 @@ def debugprint(
      ├─ x [id C]
      └─ f [id B] 'y' ···
     """
-    if id_type not in _ID_TYPES:
-        msg = f"id_type is one of {', '.join(map(repr, _ID_TYPES))}, got {id_type!r}."
-        raise TypeContractError(msg)
-    things = _as_list(graph_like)
-    printer = _DebugPrinter(
+    text = tree_text(
+        DebugPrinter,
+        graph_like,
         depth=depth,
         print_type=print_type,
         print_shape=print_shape,
         id_type=id_type,
         stop_on_name=stop_on_name,
         done={} if done is None else done,
-        print_storage=bool(print_storage) or isinstance(print_storage, Mapping),
+        print_storage=print_storage,
         used_ids={} if used_ids is None else used_ids,
         print_destroy_map=print_destroy_map,
         print_view_map=print_view_map,
         print_origin=print_origin,
         print_fgraph_inputs=print_fgraph_inputs,
-        profile=_times(profile, things),
+        profile=profile,
         print_op_info=print_op_info,
     )
+    return write_text(text, file)
+
+
+def tree_text(
+    printer: type[DebugPrinter],
+    graph_like: Any,
+    *,
+    id_type: IdType = "CHAR",
+    print_storage: bool | Mapping[Variable, list[Any]] = False,
+    profile: Any = None,
+    **options: Any,
+) -> str:
+    """Return the text of :func:`debugprint`, written by a class of printers."""
+    if id_type not in _ID_TYPES:
+        msg = f"id_type is one of {', '.join(map(repr, _ID_TYPES))}, got {id_type!r}."
+        raise TypeContractError(msg)
+    things = _as_list(graph_like)
+    writer = printer(
+        id_type=id_type,
+        print_storage=bool(print_storage) or isinstance(print_storage, Mapping),
+        profile=_times(profile, things),
+        **options,
+    )
     if isinstance(print_storage, Mapping):
-        printer.storage.update(print_storage)
+        writer.storage.update(print_storage)
     for thing in things:
-        printer.add(thing)
-    printer.inner_graphs()
-    text = "".join(f"{line}\n" for line in printer.lines)
+        writer.add(thing)
+    writer.inner_graphs()
+    return "".join(f"{line}\n" for line in writer.lines)
+
+
+def write_text(text: str, file: TextIO | Literal["str"] | None) -> str | None:
+    """Write a text to a file, by default standard output; ``"str"`` returns it."""
     if file == "str":
         return text
     stream = sys.stdout if file is None else file
@@ -203,7 +228,7 @@ def first_lines(graph_like: Any, most: int) -> tuple[list[str], int]:
     (['Exp [id A]'], 1)
     """
     things = _as_list(graph_like)
-    printer = _DebugPrinter(most_lines=most)
+    printer = DebugPrinter(most_lines=most)
     for thing in things:
         printer.add(thing)
     printer.inner_graphs()
@@ -310,8 +335,13 @@ def _role_text(roles: Sequence[str], position: int) -> str:
 
 
 @dataclass(kw_only=True)
-class _DebugPrinter:
+class DebugPrinter:
     """The options of :func:`debugprint`, and its state while printing."""
+
+    more: ClassVar[str] = _MORE
+    """What stands behind a node whose inputs are not shown here."""
+    fold: ClassVar[int] = _FOLD
+    """How many levels one tree has."""
 
     depth: int = -1
     print_type: bool = False
@@ -430,15 +460,15 @@ class _DebugPrinter:
             inputs = node.inputs
             input_roles: Sequence[str] = ()
             if node in self.done:
-                more = _MORE if inputs else ""
+                more = self.more if inputs else ""
                 inputs = []
             elif inputs and (
                 (self.stop_on_name and variable.name is not None and level > 0)
                 or 0 <= self.depth <= level + 1
             ):
-                more = _MORE
+                more = self.more
                 inputs = []
-            elif inputs and self.depth < 0 and level >= _FOLD:
+            elif inputs and self.depth < 0 and level >= self.fold:
                 more = f"{_MORE} (below)"
                 folded.append(variable)
                 inputs = []
@@ -453,9 +483,13 @@ class _DebugPrinter:
             self.line(head, self.node_label(variable, node) + note + more, node)
             last = len(inputs) - 1
             for position in range(last, -1, -1):
-                branch, below = (" └─ ", "    ") if position == last else (" ├─ ", " │  ")
+                branch, below = self.branches(level, position == last)
                 role = _role_text(input_roles, position)
                 stack.append((inputs[position], role, tail + branch, tail + below, level + 1))
+
+    def branches(self, level: int, is_last: bool) -> tuple[str, str]:
+        """Return what stands before an input of a node, and before the lines below it."""
+        return (" └─ ", "    ") if is_last else (" ├─ ", " │  ")
 
     def line(self, head: str, label: str, node: Apply | None) -> None:
         column = ""

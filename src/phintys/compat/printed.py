@@ -1,0 +1,147 @@
+"""What is printed, as an old package prints it: types, variables, Ops, trees and formulas.
+
+``python -m phintys.compat`` chooses the package that the script imports; :func:`print_as` does so
+for other programs. What is printed is that of the graphs of Phintys, in the notation of the
+package.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from phintys._base.errors import ConfigError
+from phintys._base.records import record
+from phintys.compat.dialects import DIALECTS, LEAVES
+from phintys.graph import printing
+from phintys.graph.pretty import PrettyPrinter, Template
+from phintys.graph.pretty import pprint as core_pprint
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from phintys.compat.dialects import Dialect
+    from phintys.graph import Variable
+
+__all__ = ["debug_text", "pprint", "print_as"]
+
+
+@record()
+class _State:
+    dialect: Dialect | None
+    before: list[tuple[type, str, Any]]
+    numbers: dict[str, Any]
+
+
+_state = _State(None, [], {})
+_ABSENT = object()
+
+
+def print_as(package: str | None) -> None:
+    """Print as an old package does from now on.
+
+    Parameters
+    ----------
+    package
+        ``"theano"``, ``"aesara"`` or ``"pytensor"``; ``None`` to print as Phintys does.
+
+    Raises
+    ------
+    ConfigError
+        There is no such package.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> from phintys.compat.printed import pprint, print_as
+    >>> x, y = pt.dmatrix("x"), pt.dmatrix("y")
+    >>> print_as("theano")
+    >>> x.type, (x + y).owner.op, pprint(x + y)
+    (TensorType(float64, matrix), Elemwise{add,no_inplace}, '(x + y)')
+    >>> print_as(None)
+    >>> x.type, (x + y).owner.op, pprint(x + y)
+    (Matrix(float64, shape=(?, ?)), Add, 'x + y')
+    """
+    if package is not None and package not in DIALECTS:
+        msg = f"print_as() must get one of {', '.join(DIALECTS)} or None; got {package!r}."
+        raise ConfigError(msg)
+    _restore()
+    if package is None:
+        return
+    dialect = _state.dialect = DIALECTS[package]
+    for cls, methods in dialect.texts().items():
+        for name, method in methods.items():
+            _state.before.append((cls, name, vars(cls).get(name, _ABSENT)))
+            setattr(cls, name, method)
+    _state.numbers = dict(np.get_printoptions())
+    np.set_printoptions(legacy=dialect.numbers)
+
+
+def _restore() -> None:
+    for cls, name, method in reversed(_state.before):
+        if method is _ABSENT:
+            delattr(cls, name)
+        else:
+            setattr(cls, name, method)
+    if _state.dialect is not None:
+        np.set_printoptions(**_state.numbers)
+    _state.before.clear()
+    _state.dialect = None
+
+
+def debug_text(obj: Any, options: dict[str, Any]) -> str | None:
+    """Return the tree of ``debugprint`` in the notation of the package; ``None`` without one."""
+    if _state.dialect is None:
+        return None
+    return printing.tree_text(_state.dialect.trees, obj, **options)
+
+
+class OldPrettyPrinter(PrettyPrinter):
+    """``pprint``: that of Phintys, or, while it prints as an old package, in its notation.
+
+    Printers that are assigned to the one are assigned to the other.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._by_op = core_pprint._by_op
+        self._by_class = core_pprint._by_class
+        self._by_predicate = core_pprint._by_predicate
+        self.late = core_pprint.late
+        self._assigned: set[Any] = set()
+
+    def assign(self, which: Any, printer: Any) -> None:
+        """Choose a printer for an Op, a class of Ops, or by a function of variables."""
+        super().assign(which, printer)
+        self._assigned.add(which)
+
+    def printer_of(self, variable: Variable) -> Any:
+        """Return the printer for a variable: of the package, unless one was assigned."""
+        node = variable.owner
+        if _state.dialect is not None and node is None:
+            return LEAVES
+        if _state.dialect is None or node is None or node.op in self._assigned:
+            return super().printer_of(variable)
+        return _state.dialect.printer_of(variable) or super().printer_of(variable)
+
+    def _lines(self, root: Variable) -> Iterator[str]:
+        if _state.dialect is None:
+            yield from super()._lines(root)
+            return
+        templates = {
+            variable: _in_parentheses(template)
+            for variable, template in self._templates(root).items()
+        }
+        yield self._text(root, templates, {})
+
+
+def _in_parentheses(template: Template) -> Template:
+    """Return a template with parentheses around each operator, as the old packages write them."""
+    if template.precedence == float("inf") or len(template.parts) == 1:
+        return Template(template.parts)
+    return Template(["(", *template.parts, ")"])
+
+
+pprint = OldPrettyPrinter()
+"""The printer under its old names, ``pprint`` and ``pp``."""
