@@ -117,20 +117,19 @@ those of `tanh` in ulp of 1, because 1 - tanh(x)**2 is a difference, and another
 make it slower; the second of `sigmoid` in ulp of the first; those of `gamma` and `factorial` in ulp
 of the function, those of `gammaln` as its own; those of Bessel functions and `sinc` in ulp of their
 amplitude 1 / sqrt(x); of `i0e` and `i1e` in ulp of 0.5 / (1 + x)**(3/2); of Fresnel integrals in
-ulp of 1, and of `dawsn` below 2, where its derivative has a zero, too.
+ulp of 1, and of `dawsn` below 2, where its derivative has a zero, too; those of `ive` in ulp of the
+larger of the terms whose difference it is, (v + 1/2) ive(v, x) / x, for it is 0 near x = v**2.
 
 What is missed, and why: the square of x is rounded in the exponent of `erf`, where the exact one
-would make a common gradient slower, that of a h in `owens_t`, and that of x in Fresnel integrals;
-an error of the argument is multiplied by the exponent there, which is the condition number of the
-function: measured by that, these derivatives have all digits that their arguments determine. The
-power in `boxcox1p` has a rounded exponent as well. That of `gammainc` in a is a product with
-`log_gamma_slope`, and has a zero near which its terms cancel. The derivatives of `factorial` and of
-hypergeometric functions are multiples of SciPy's values, those of `polygamma`, `trigamma`, `expn`
-and of Bessel functions other than `j0`, `j1`, `i0e` and `i1e` sums of them: those of `ive` and
-`kve` cancel by a factor of 2 x. The derivative of `dawsn` cancels between 2 and 10. Where a second
-derivative overflows, it may be infinite early, or NaN. Those of `hypot` and `arctan2` lose digits
-where one argument is far larger than the other, or where squares of the arguments overflow or
-underflow.
+would make a common gradient slower, and that of a h in `owens_t`; an error of the argument is
+multiplied by the exponent there, which is the condition number of the function: measured by that,
+these derivatives have all digits that their arguments determine. That of `gammainc` in a is a
+product with `log_gamma_slope`. The derivatives of hypergeometric functions are multiples of values,
+where the terms of Kummer's series are not positive SciPy's; those of `polygamma`, `trigamma`,
+`expn` and of `jv`, `yv`, `iv` and `kv` are sums of SciPy's values, of which `jv` has errors of 150
+ulp between 2 and 20. Where a second derivative overflows, it may be infinite early, or NaN. Those
+of `hypot` and `arctan2` lose digits where one argument is far larger than the other, or where
+squares of the arguments overflow or underflow.
 
 This chapter is written by `benchmarks/derivative_accuracy.py`.
 

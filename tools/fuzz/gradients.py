@@ -88,14 +88,14 @@ _OF_BOUND = (
     "pt.tanh({b} * (1 + {0} ** 2))",
     "pt.sigmoid(({b} - {0}) / (1 + {1} ** 2))",
     "pt.ndtr(({b} - {0}) * pt.exp({1}))",
-    "pt.log_ndtr((pt.abs({b}) - {0}) / pt.exp({1}))",
-    "pt.exp(-pt.abs({b}) * pt.exp({0}))",
-    "pt.log(pt.ndtr((pt.abs({b}) + 1 - {0}) * pt.exp({1})) - pt.ndtr(-pt.abs({b}) - 1 - {0}))",
-    "pt.logaddexp({0}, -pt.abs({b}))",
-    "pt.logsumexp(pt.stack([{0}, -pt.abs({b})]), axis=0)",
-    "pt.gammainc(1 + {0} ** 2, pt.abs({b}))",
-    "pt.softplus({0} - pt.abs({b}))",
-    "pt.log1mexp(-pt.abs({b}) * pt.exp({0}) - 1)",
+    "pt.log_ndtr(({p} - {0}) / pt.exp({1}))",
+    "pt.exp(-{p} * pt.exp({0}))",
+    "pt.log(pt.ndtr(({p} + 1 - {0}) * pt.exp({1})) - pt.ndtr(-{p} - 1 - {0}))",
+    "pt.logaddexp({0}, -{p})",
+    "pt.logsumexp(pt.stack([{0}, -{p}]), axis=0)",
+    "pt.gammainc(1 + {0} ** 2, {p})",
+    "pt.softplus({0} - {p})",
+    "pt.log1mexp(-{p} * pt.exp({0}) - 1)",
     "pt.minimum({0}, {b} * 2) ** 2 * pt.isfinite({b})",
     "pt.arctan({b} * pt.exp({0}))",
 )
@@ -134,9 +134,9 @@ def _matrix(drawing: Drawing) -> Any:
     )
 
 
-def _bound(drawing: Drawing) -> str:
+def _bound(drawing: Drawing) -> Any:
     numbers = drawing.numbers.normal(size=_SIZE)
-    return as_literal(np.array([drawing.choose((np.inf, -np.inf, 1e5, one)) for one in numbers]))
+    return np.array([drawing.choose((np.inf, -np.inf, 1e5, one)) for one in numbers])
 
 
 def _line(drawing: Drawing) -> Text | None:
@@ -148,7 +148,9 @@ def _line(drawing: Drawing) -> Text | None:
     if entry.ndim == 2:
         return Text(drawing.choose(_OF_MATRIX), operands)
     if drawing.chance(0.35):
-        return Text(drawing.choose(_OF_BOUND).replace("{b}", _bound(drawing)), operands)
+        bound = _bound(drawing)
+        text = drawing.choose(_OF_BOUND).replace("{b}", as_literal(bound))
+        return Text(text.replace("{p}", as_literal(np.abs(bound))), operands)
     return Text(drawing.choose(_OF_VECTOR), operands)
 
 

@@ -31,6 +31,8 @@ _FEW = 50.0
 """Up to this, Kummer's series has few terms."""
 
 _CLOSE = 1e-3
+_LARGEST_LOSS = 4.0
+"""How much larger than their sum the terms of a series may be."""
 
 _MOST_TERMS = 5000
 _MOST_TERMS_OF_GAUSS = 20_000
@@ -61,33 +63,34 @@ def _hyp1f1(a: Any, b: Any, x: Any) -> Any:
     unknown = (np.abs(a) > _LARGEST) | (is_large & ~overflows)
     known = ~(overflows | unknown)
     values = special.hyp1f1(*(np.where(known, one, 1.0) for one in (a, b, x)))
-    values = _by_positive_series(a, b, x, values)
+    values = _by_series(a, b, x, values)
     sign = special.gammasgn(a) * special.gammasgn(b)
     values = np.where(overflows, np.copysign(np.inf, sign), values)
     return np.where(unknown, np.nan, values)[()]
 
 
-def _by_positive_series(a: Any, b: Any, x: Any, values: Any) -> Any:
-    """Return Kummer's series where its terms are positive and few, and these values elsewhere.
+def _by_series(a: Any, b: Any, x: Any, values: Any) -> Any:
+    """Return Kummer's series where its terms are few and hardly cancel, and these values elsewhere.
 
     SciPy's lose up to three digits there.
     """
     below = x < 0
     first, size = np.where(below, b - a, a), np.abs(x)
-    where = (first > 0) & (first < _FEW) & (b > 0) & (size < _FEW)
+    # b - a is rounded: next to 0 it has lost the digits of the other parameter.
+    is_exact = ~below | (np.abs(first) > _CLOSE * np.abs(a))
+    where = is_exact & (np.abs(first) < _FEW) & (b > 0) & (size < _FEW)
     if not where.any():
         return values
-    # b - a is rounded: next to 0 the other parameter has lost its digits.
-    where &= ~below | (np.abs(first) > _CLOSE * np.abs(a))
     first, second, size = (np.where(where, one, 1.0) for one in (first, b, size))
-    term = total = np.ones_like(size)
+    term, total, magnitude = (np.ones_like(size) for _ in range(3))
     for n in range(_MOST_TERMS):
         term = term * ((first + n) * size / ((second + n) * (n + 1)))
-        total = total + term
-        if (term <= _ENOUGH * total).all():
+        total, magnitude = total + term, magnitude + np.abs(term)
+        if (np.abs(term) <= _ENOUGH * magnitude).all():
             break
-    total = np.where(below, np.exp(np.where(below & where, x, 0.0)), 1.0) * total
-    return np.where(where, total, values)
+    where &= magnitude <= _LARGEST_LOSS * np.abs(total)
+    scale = np.where(below, np.exp(np.where(below & where, x, 0.0)), 1.0)
+    return np.where(where, scale * total, values)
 
 
 def _slopes(a: Any, b: Any, x: Any) -> tuple[Any, Any]:
