@@ -54,8 +54,7 @@ def runge_kutta(m: Any, rates: Any, x: list[Any], u: Any, h: float = 0.1) -> lis
     k3 = at(k2, h / 2)
     k4 = at(k3, h)
     return [
-        a + h / 6 * (p + 2 * q + 2 * r + s)
-        for a, p, q, r, s in zip(x, k1, k2, k3, k4, strict=True)
+        a + h / 6 * (p + 2 * q + 2 * r + s) for a, p, q, r, s in zip(x, k1, k2, k3, k4, strict=True)
     ]
 
 

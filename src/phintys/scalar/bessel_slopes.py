@@ -20,10 +20,13 @@ FAR = 64.0
 LARGEST = 1e300
 """Larger arguments are taken for this one, whose slope differs by as little as a subnormal."""
 
+LEAST = 0.25
+"""The smallest argument for which the slope of ``kve`` is computed; it is NaN below."""
+
 MOST_TERMS = 2000
 ENOUGH = 1e-18
 FRACTION_LENGTH, FRACTION_LENGTH_AT_1 = 20.0, 40.0
-"""A continued fraction of ``20 + 40 / x`` places has converged for all x of at least 1/4."""
+"""A continued fraction of ``20 + 40 / x + v`` places has converged for all x from LEAST on."""
 
 _EXPANSION_TERMS = 12
 
@@ -108,7 +111,7 @@ def _slopes(v: Any, x: Any, side: float, near: Any) -> Any:
     v, x = np.minimum(v, LARGEST), np.minimum(x, LARGEST)
     result = np.full(v.shape, np.nan)
     with np.errstate(all="ignore"):
-        is_known = (x > 0) & (v > -0.5)
+        is_known = (x >= LEAST if side < 0 else x > 0) & (v > -0.5)
         is_far = np.hypot(v, x) > FAR
         for there, function in ((is_far, _far(side)), (~is_far, near)):
             if (there & is_known).any():
@@ -150,8 +153,8 @@ def _by_fraction(v: Any, x: Any) -> Any:
     ``v + x + 1/2`` (DLMF 10.39.6 and 13.3.7).
     """
     rest, square = np.zeros_like(x), v * v
-    least = x.min()
-    for n in range(math.ceil(FRACTION_LENGTH + FRACTION_LENGTH_AT_1 / max(least, 0.25)), 0, -1):
+    length = FRACTION_LENGTH + FRACTION_LENGTH_AT_1 / x.min() + v.max()
+    for n in range(math.ceil(length), 0, -1):
         rest = 1 / (2 * (x + n) + (square - (n + 0.5) ** 2) * rest)
     return -(0.5 + (v - 0.5) * (v + 0.5) * rest) / x
 

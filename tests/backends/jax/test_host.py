@@ -22,7 +22,7 @@ OPS = """
 FUNCTIONS = """
     betainc_by_a betainc_by_b betaincc betainccinv betaincinv binom expn gammainccinv gammaincinv
     hyp1f1 hyp1f1_by_a hyp1f1_by_b hyp2f1 hyp2f1_by_a hyp2f1_by_c iv ive j0 j1 jv kv kve
-    log_gamma_slope ndtri_exp owens_t yv
+    log_gamma_slope log_ive_slope log_kve_slope ndtri_exp owens_t yv
 """
 
 

@@ -50,7 +50,7 @@ PLAIN = {
 # fmt: on
 
 # These iterate until all lanes have converged; test_iterated.py has their bounds.
-ITERATED = {"log_gamma_slope", "zeta"}
+ITERATED = {"log_gamma_slope", "log_ive_slope", "log_kve_slope", "zeta"}
 # tests/scalar/test_gamma_quotients.py has the bounds of these.
 DENSITIES = {"beta_density", "gamma_density"}
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from phintys.backends.native.assembler.operations import emit
+from phintys.scalar.table import SCALAR_OPS
 from tools.native_functions import elementwise
 
 mpmath = pytest.importorskip("mpmath")
@@ -46,6 +47,22 @@ def test_zeta():
     with mpmath.workdps(150):
         expected = np.array([float(mpmath.zeta(*point)) for point in zip(x, q, strict=True)])
     assert np.all(np.abs(compute("zeta", x, q) - expected) <= 4 * np.spacing(expected))
+
+
+@pytest.mark.parametrize(("name", "function"), [("ive", "besseli"), ("kve", "besselk")])
+def test_slopes_of_modified_bessel_functions(name, function):
+    v, x = (part.ravel() for part in np.meshgrid([0.3, 2, 17.5, 42, 63], [0.25, 0.9, 6, 31, 70]))
+    growth = {"ive": -1, "kve": 1}[name]
+    with mpmath.workdps(40):
+        value = getattr(mpmath, function)
+        exact = []
+        for order, at in zip(map(mpmath.mpf, v), map(mpmath.mpf, x), strict=True):
+            below, above = value(order - 1, at), value(order + 1, at)
+            exact.append(growth * (1 - (below + above) / 2 / value(order, at)))
+        exact = np.array(exact, float)
+    row = SCALAR_OPS[f"log_{name}_slope"]
+    for found in (compute(row.name, v, x), [row.impl(*point) for point in zip(v, x, strict=True)]):
+        assert np.all(np.abs(found - exact) <= 1e-14 * np.maximum(np.abs(exact), v / x))
 
 
 @pytest.mark.parametrize("dtype", ["i1", "u1", "i4", "u8", "i8"])

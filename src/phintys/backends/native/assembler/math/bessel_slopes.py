@@ -23,6 +23,7 @@ from phintys.scalar.bessel_slopes import (
     FRACTION_LENGTH,
     FRACTION_LENGTH_AT_1,
     LARGEST,
+    LEAST,
     MOST_TERMS,
     SUMS,
 )
@@ -51,7 +52,7 @@ def _slope(
     size = fabs(b, v)
     is_even = b.eq(b.intrinsic("floor", v), v)
     v = size if side < 0 else b.select(is_even, size, v)
-    is_known = (x > 0.0) & (v > -0.5)
+    is_known = (x >= LEAST if side < 0 else x > 0.0) & (v > -0.5)
     v, x = b.minimum_number(v, LARGEST), b.minimum_number(x, LARGEST)
     distance = float_math(b, "hypot", v, x)
     is_far = distance > FAR
@@ -86,7 +87,7 @@ def _by_series(b: Builder, v: Value, x: Value) -> Value:
 def _by_fraction(b: Builder, v: Value, x: Value) -> Value:
     """Write the slope of kve by Temme's continued fraction, from its end."""
     square = v * v
-    length = b.div(FRACTION_LENGTH_AT_1, b.maximum_number(x, 0.25)) + FRACTION_LENGTH
+    length = b.div(FRACTION_LENGTH_AT_1, x) + v + FRACTION_LENGTH
     length = b.intrinsic("floor", length)
 
     def next_place(n: Value, rest: Value) -> tuple[list[Value], Value]:
