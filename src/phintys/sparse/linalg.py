@@ -45,7 +45,7 @@ def solve(A: Any, b: Any, assume_a: str = "gen") -> Any:
         A vector, or a matrix whose columns are several right sides. A sparse one is made dense.
     assume_a
         ``"gen"``: rows are exchanged for stability. ``"pos"``: A is symmetric and positive
-        definite, which needs half of the work; that it is symmetric is not checked.
+        definite, which needs half of the work.
 
     Returns
     -------
@@ -57,7 +57,7 @@ def solve(A: Any, b: Any, assume_a: str = "gen") -> Any:
     ShapeError
         A is not square, or b has another number of rows.
     numpy.linalg.LinAlgError
-        The matrix is singular, or not positive definite though ``assume_a="pos"``.
+        The matrix is singular, or not symmetric and positive definite though ``assume_a="pos"``.
 
     Examples
     --------
@@ -130,7 +130,7 @@ def logdet(A: Any) -> Any:
     ShapeError
         A is not square.
     numpy.linalg.LinAlgError
-        A is not positive definite. That it is symmetric is not checked.
+        A is not symmetric and positive definite.
 
     Examples
     --------
