@@ -205,6 +205,13 @@ WRONG = {
         np.linalg.LinAlgError,
         "not positive definite",
     ),
+    "a triangle": (
+        lambda a, b: linalg.logdet(a),
+        np.tril(np.ones((3, 3))),
+        ONES,
+        np.linalg.LinAlgError,
+        "not symmetric",
+    ),
     "negative": (
         lambda a, b: linalg.logdet(a),
         -np.eye(3),

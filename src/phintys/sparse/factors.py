@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 else:
     sl = LateModule("scipy.sparse.linalg")
 
+_ROUNDING = 1e-5
+"""By how much of the largest element a matrix may differ from its adjoint."""
+
 _POSITIVE: dict[str, Any] = {
     "diag_pivot_thresh": 0.0,
     "permc_spec": "MMD_AT_PLUS_A",
@@ -69,7 +72,9 @@ class Factors:
             self._lu = sl.splu(matrix, **(_POSITIVE if self.is_positive else {})) if n else None
         except RuntimeError:
             self.problem = "is singular (or has elements that are not numbers)"
-        if self.is_positive and (self.problem or not self._has_positive_pivots()):
+        if self.is_positive and not _is_symmetric(matrix):
+            self.problem = "is not symmetric"
+        elif self.is_positive and (self.problem or not self._has_positive_pivots()):
             self.problem = "is not positive definite"
 
     def _has_positive_pivots(self) -> bool:
@@ -111,6 +116,14 @@ class Factors:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._factorize()
+
+
+def _is_symmetric(matrix: Any) -> bool:
+    """Return whether a matrix equals its adjoint up to rounding."""
+    difference = matrix - matrix.T.conj().tocsc()
+    if not difference.nnz:
+        return True
+    return bool(np.abs(difference.data).max() <= _ROUNDING * np.abs(matrix.data).max())
 
 
 class FactorType(Type):
