@@ -461,9 +461,9 @@ def _without_shape(node: Apply) -> NeedsKnownError:
     error = NeedsKnownError(node, "the shape of the result")
     add_note(
         error,
-        f"{type(node.op).__name__} runs on the host and does not define infer_shape, which says how "
-        "the shapes of its results follow from those of its inputs. Define it, or return a type "
-        "with a static shape from make_node.",
+        f"{type(node.op).__name__} runs on the host and does not define infer_shape, which says "
+        "how the shapes of its results follow from those of its inputs. Define it, or return a "
+        "type with a static shape from make_node.",
     )
     return error
 
