@@ -6,6 +6,7 @@ kernels, for other CPUs, with the work cut into ranges) with the reference backe
 dtypes and shapes must be the same, and values up to rounding; errors must be of the same class;
 arguments and results of earlier calls must not change.
 
+``--mode jax`` compares the mode ``"jax"`` instead, which compiles for a second or so a graph.
 ``--kind matrices`` draws decompositions and solvers among them (:mod:`.matrices`).
 ``--kind gradients`` compares derivatives with differences where formulas have no value of their own
 (:mod:`.gradients`).
@@ -34,12 +35,14 @@ None None
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from phintys._base.public import public_dir
 from tools.fuzz.case import Case
 from tools.fuzz.checking import Disagreement, check
 from tools.fuzz.kinds import ALIASING, GENERAL, KINDS, Kind
+from tools.fuzz.modes import Variant
 from tools.fuzz.playing import play
 from tools.fuzz.scenario import Scenario
 from tools.fuzz.shrinking import shrunk
@@ -81,10 +84,13 @@ def draw(seed: int, kind: Kind = GENERAL, most_steps: int | None = None) -> Any:
 
 
 def check_seed(
-    seed: int, kind: Kind = GENERAL, most_steps: int | None = None
+    seed: int,
+    kind: Kind = GENERAL,
+    most_steps: int | None = None,
+    variants: Sequence[Variant] | None = None,
 ) -> Disagreement | None:
     """Draw the case of a seed and carry it out; return what disagrees, if anything does."""
-    return kind.check(draw(seed, kind, most_steps), None)
+    return kind.check(draw(seed, kind, most_steps), variants)
 
 
 __dir__ = public_dir(__name__)

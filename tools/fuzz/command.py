@@ -10,9 +10,12 @@ from multiprocessing.connection import wait
 from typing import Any
 
 from tools.fuzz import KINDS, check_seed, draw, shrunk
-from tools.fuzz.modes import NATIVE
+from tools.fuzz.modes import JAX, NATIVE, Variant
 
 __all__ = ["main"]
+
+_ALONE: dict[str | None, tuple[Variant, ...] | None] = {None: None, "jax": (JAX,)}
+"""The ways of running graphs that can be chosen; without a choice, the usual ones."""
 
 _REPORT_EVERY = 1000
 _DESCRIPTION = "Run random graphs in all modes, and compare the results."
@@ -22,6 +25,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Run random graphs; return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m tools.fuzz", description=_DESCRIPTION)
     parser.add_argument("--kind", choices=KINDS, default="general", help="of which kind")
+    parser.add_argument("--mode", choices=["jax"], help="compare this mode, not the usual ones")
     parser.add_argument("--count", type=int, default=1000, help="how many graphs")
     parser.add_argument("--seed", type=int, default=0, help="the seed of the first")
     parser.add_argument("--steps", type=int, help="lines that a graph has at most")
@@ -89,7 +93,7 @@ def _work(next_seed: Any, at: Any, wrong: Any, options: argparse.Namespace) -> N
             if at.value >= _end(options):
                 return
             next_seed.value += 1
-        found = check_seed(at.value, kind, options.steps)
+        found = check_seed(at.value, kind, options.steps, _ALONE[options.mode])
         if found is not None:
             with wrong.get_lock():
                 wrong.value += 1

@@ -32,6 +32,7 @@ __all__ = [
     "BASE",
     "DEBUG",
     "IN_PLACE",
+    "JAX",
     "NATIVE",
     "REWRITTEN",
     "STRICT",
@@ -118,8 +119,10 @@ class Variant:
         The CPU that code is written for.
     most_statements
         How large kernels may become; ``None`` for the usual limit.
-    including
-        Passes that are turned on.
+    including, excluding
+        Passes and rules that are turned on, and those that are left out.
+    refuses
+        Names of errors by which it refuses what the others compute.
     debugging
         Options of :class:`~phintys.compile.DebugMode`, which then carries the graph out.
     """
@@ -130,12 +133,16 @@ class Variant:
     target: str = "host"
     most_statements: int | None = None
     including: tuple[str, ...] = ()
+    excluding: tuple[str, ...] = ()
+    refuses: tuple[str, ...] = ()
     debugging: tuple[tuple[str, Any], ...] | None = None
 
     @property
     def mode(self) -> Mode:
         """The mode."""
         pipeline = PIPELINES[self.pipeline].including(*self.including)
+        if self.excluding:
+            pipeline = pipeline.excluding(*self.excluding)
         if self.debugging is not None:
             return DebugMode(pipeline, **dict(self.debugging))
         return Mode(self.backend, pipeline)
@@ -156,6 +163,8 @@ class Variant:
         pipeline = f"phintys.passes.PIPELINES[{self.pipeline!r}]"
         if self.including:
             pipeline += f".including({', '.join(map(repr, self.including))})"
+        if self.excluding:
+            pipeline += f".excluding({', '.join(map(repr, self.excluding))})"
         if self.debugging is not None:
             options = [f"{name}={value!r}" for name, value in self.debugging]
             return f"phintys.DebugMode({', '.join([pipeline, *options])})"
@@ -181,6 +190,13 @@ BASE = Variant("reference without rewrites", "reference", "none")
 REWRITTEN = Variant("reference, rewritten", "reference", "full")
 NATIVE = Variant("native")
 STRICT = Variant("native without rewrites", pipeline="none")
+
+JAX = Variant(
+    "jax",
+    "jax",
+    excluding=("inplace", "blas", "drop_sharding"),
+    refuses=("NeedsKnownError",),  # such as Ops of users that do not define infer_shape
+)
 
 VARIANTS: tuple[Variant, ...] = (
     Variant("native in ranges", InRanges(), "none"),

@@ -80,4 +80,4 @@ def with_sharding(x: Any, sharding: Any) -> TensorVariable:
     array([[1.]])
     """
     x = as_tensor_variable(x)
-    return WithSharding(as_sharding(sharding, x))(x)  # pyright: ignore[reportReturnType]
+    return WithSharding(as_sharding(sharding, x))(x)

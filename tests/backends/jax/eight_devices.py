@@ -30,7 +30,7 @@ x, y = pt.dmatrix("x"), pt.lvector("y")
 
 def training(mode: Any, mesh: Any, rows: Any, *weights: Any, hidden: Any = None) -> Any:
     """Return a step of gradient descent, and its weights."""
-    options = [{} if mesh is None else {"sharding": mesh(*axes)} for axes in weights]
+    options = [{"sharding": mesh(*axes)} for axes in weights]
     ws = [phintys.shared(w, **o) for w, o in zip(WEIGHTS, options or [{}] * 3, strict=True)]
     h = x
     for w in ws[:-1]:
@@ -79,7 +79,9 @@ def draws() -> dict[str, Any]:
     mesh = phintys.jax.mesh(data=8)
     for place in (lambda value: value, lambda value: pt.with_sharding(value, mesh("data"))):
         rng = phintys.random.shared_rng(3)
-        _, normals = rng.normal(0.0, 1.0, size=(64, 4))
+        _, normals = rng.normal(  # pyright: ignore[reportAttributeAccessIssue]
+            0.0, 1.0, size=(64, 4)
+        )
         found.append(phintys.function([], place(normals), mode=ON_DEVICES)())
     return {
         "equal": bool((np.asarray(found[0]) == np.asarray(found[1])).all()),

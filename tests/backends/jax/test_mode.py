@@ -164,6 +164,26 @@ def test_callbacks_are_listed_and_refused():
         refusing(np.eye(2))
 
 
+SPECIAL = ["digamma", "erfcx", "erfinv", "gammaln", "i0e", "log_ndtr", "ndtr", "ndtri", "spence"]
+
+
+def test_special_functions_have_poles_and_take_short_floats():
+    h = pt.vector("h", dtype="float16")
+    short = [getattr(pt, name)(h) for name in SPECIAL]
+    _same([h], short, np.array([0.25, 0.5, 0.75], "float16"), rtol=2e-3)
+    poles = [pt.digamma(x), pt.digamma_difference(x, pt.constant(3.0))]
+    _same([x], poles, np.array([0.0, -0.0, 1.0]))
+
+
+def test_an_op_without_a_shape_rule_is_named():
+    class Shapeless(Counted):
+        infer_shape = None
+
+    with pytest.raises(NeedsKnownError) as caught:
+        phintys.function([x], Shapeless()(x), mode="jax")(np.ones(2))
+    assert "Shapeless runs on the host and does not define infer_shape" in caught.value.__notes__[0]
+
+
 class Counted(phintys.Op):
     """The number of its calls, plus its input."""
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from phintys._base import index
-from phintys._base.errors import PhintysError
+from phintys._base.errors import PhintysError, add_note
 from phintys.backends.jax.arrays import jax, jnp
 from phintys.backends.jax.host import call_host
 from phintys.backends.reference.vm import VM
@@ -437,7 +437,7 @@ def _output_shapes(trace: Trace, node: Apply, inputs: Sequence[Any]) -> list[tup
         given = [tuple(ShapeI(d)(v) for d in range(_rank(v))) for v in node.inputs]
         infer: Callable[..., Any] | None = getattr(node.op, "infer_shape", None)
         if infer is None:
-            raise NeedsKnownError(node, "the shape of the result")
+            raise _without_shape(node)
         from_sizes = infer(None, node, given)
         return [size for shape in from_sizes for size in shape]
 
@@ -455,6 +455,17 @@ def _output_shapes(trace: Trace, node: Apply, inputs: Sequence[Any]) -> list[tup
         raise NeedsKnownError(node, "the shape of the result", unknown)
     numbers = iter(values)
     return [tuple(int(next(numbers)) for _ in range(_rank(o))) for o in node.outputs]
+
+
+def _without_shape(node: Apply) -> NeedsKnownError:
+    error = NeedsKnownError(node, "the shape of the result")
+    add_note(
+        error,
+        f"{type(node.op).__name__} runs on the host and does not define infer_shape, which says "
+        "how the shapes of its results follow from those of its inputs. Define it, or return a "
+        "type with a static shape from make_node.",
+    )
+    return error
 
 
 def _rank(variable: Variable) -> int:

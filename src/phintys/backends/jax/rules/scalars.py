@@ -27,6 +27,11 @@ if TYPE_CHECKING:
 
 Dtypes = Sequence[np.dtype[Any]]
 
+_OF_SPECIAL = {
+    *("cosine_integral", "digamma", "fresnel_cosine", "fresnel_sine", "sine_integral", "trigamma"),
+}
+"""Functions that call special functions of JAX."""
+
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "abs": jnp.abs,
     "and_": jnp.bitwise_and,
@@ -40,7 +45,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "complex_from_polar": lambda r, t: _from_polar(*_as_parts(r, t)),
     "cosine_integral": lambda x: jsp.sici(x)[1],
     "dawsn": jsp.dawsn,
-    "digamma": jsp.digamma,
+    "digamma": special.digamma,
     "entr": jsp.entr,
     "eq": jnp.equal,
     "erf": jsp.erf,
@@ -204,11 +209,19 @@ def _apply_named(
     if function is not None and name in _CHAINED and len(args) != 2:
         return reduce(function, args).astype(out)
     if function is not None:
-        return function(*_cast(op, args, dtypes, out)).astype(out)
+        return function(*_widened(name, function, _cast(op, args, dtypes, out))).astype(out)
     if getattr(op, "expansion", None) is not None:
         (found,) = apply_formula(expanded(op, dtypes).formula, args, trace, node)
         return found
     return _on_host(op, args, out, trace, node)
+
+
+def _widened(name: str, function: Any, args: Sequence[Any]) -> Sequence[Any]:
+    """Return arguments in which a special function of JAX can compute: it has none of 16 bits."""
+    called = getattr(function, "__name__", "")
+    if name not in _OF_SPECIAL and getattr(jsp, called, None) is not function:
+        return args
+    return [arg.astype("float32") if arg.dtype == np.float16 else arg for arg in args]
 
 
 def _sum_or_product(name: str, args: Sequence[Any]) -> Any:

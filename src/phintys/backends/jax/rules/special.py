@@ -36,6 +36,11 @@ def round_half_away(x: Any) -> Any:
     return jnp.trunc(x + jnp.copysign(below_half, x))
 
 
+def digamma(x: Any) -> Any:
+    """The pole at 0 has a sign; JAX returns NaN there."""
+    return jnp.where(x == 0, -jnp.copysign(jnp.inf, x), jsp.digamma(x))
+
+
 def polygamma(n: Any, x: Any) -> Any:
     """Return a derivative of digamma, of a whole order."""
     whole = jnp.floor(n)
