@@ -58,12 +58,17 @@ def _outcome(seed, folder):
         given, overwritten = (
             copy.deepcopy([one.values[call] for one in case.inputs]) for _ in range(2)
         )
+        shapes = [variables[one.name].get_value().shape for one in updated]
         try:
             expected = f(*overwritten)
         except Exception:  # noqa: BLE001 - whatever Python refuses has a code
             with pytest.raises(module.ExportedError):
                 module.f(*given, capacities=[100_000] * len(case.outputs))
             return "the same failure"
+        if [variables[one.name].get_value().shape for one in updated] != shapes:
+            with pytest.raises(module.ExportedError, match="another shape"):
+                module.f(*given, capacities=[100_000] * len(case.outputs))
+            return "an update of another shape"
         found = module.f(*given, capacities=[100_000] * len(case.outputs))
         expected = expected if isinstance(expected, list | tuple) else [expected]
         assert all(map(_same, found, expected))
