@@ -100,7 +100,7 @@ stress: $(READY) ## run the long forms of tests: many signals, forks, threads (s
 
 export-tests: $(READY) ## export all programs and records, and compare them with Python (ten minutes)
 	$(BIN)/python -m pytest -m "stress or not stress" tests/backends/native/export \
-		tests/backends/native/export/all_records.py
+		tests/backends/native/export/all_records.py tests/backends/native/export/random_graphs.py
 
 reference: $(READY) ## run the tests with the reference backend
 	PHINTYS_FLAGS=mode=reference $(BIN)/python -m pytest -n auto --ignore tests/backends/native

@@ -1,10 +1,10 @@
 """Exported functions beside CasADi's generated code: `python -m benchmarks.exported_beside_casadi`.
 
-CasADi's own examples: Van der Pol's oscillator and a pendulum on a cart, a step of Runge-Kutta each,
-and the flight of a rocket in 20 steps; the function, its Jacobian, and the Hessian of a sum. Both
-are compiled for this machine and called in turn by one program in C, which prints the shortest time
-of a call in nanoseconds. CasADi is in no environment of the project: `pip install --target`, and
-PYTHONPATH.
+CasADi's own examples: a step of Runge-Kutta for Van der Pol's oscillator and for a pendulum on a
+cart, and the flight of a rocket in 20 steps; the function, its Jacobian, and the Hessian of a sum.
+Both are compiled for this machine and called in turn by one program in C, which prints the shortest
+time of a call in nanoseconds. CasADi is in no environment of the project: `pip install --target`,
+and PYTHONPATH.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def runge_kutta(m: Any, rates: Any, x: list[Any], u: Any, h: float = 0.1) -> lis
         return rates(m, [*moved, u])
 
     k1 = at(None, 0)
-    k2, k3 = at(k1, h / 2), None
+    k2 = at(k1, h / 2)
     k3 = at(k2, h / 2)
     k4 = at(k3, h)
     return [

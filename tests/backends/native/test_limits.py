@@ -41,7 +41,9 @@ FACTS = {
     """,
     "units": "measuring._NANO runtime/threads._BILLION assembler/clock._BILLION",
     "the interfaces of LLVM, NumPy, Python, LAPACK and the system": """
-        assembler/llvm_library._INTERNAL export/assembling._LEVEL
+        assembler/llvm_library._INTERNAL assembler/llvm_library._OPTIMIZED export/assembling._LEVEL
+        export/labels._MERGED export/labels._OF_SECTION export/labels._X86_64 export/labels._NOTHING
+        export/labels._RELOCATIONS export/labels._SYMBOLS
         assembler/llvm_library._FIRST_KNOWN assembler/llvm_library._LAST_KNOWN
         measuring._STACK_BITS routines/decompositions._NOT_FINITE runtime/blas._PTHREADS
         runtime/capi._NUMPY_ARRAY_TYPE runtime/capi._VARARGS runtime/capi._KEYWORDS

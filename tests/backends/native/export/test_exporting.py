@@ -263,6 +263,75 @@ def test_objects_for_other_machines_have_their_format(target, tmp_path):
         assert int.from_bytes(data[18:20], "little") == MACHINES[target]
 
 
+QEMU = shutil.which("qemu-aarch64") or shutil.which("qemu-aarch64-static")
+
+ON_ARM = """
+#include <stdio.h>
+static void show(const unsigned char *bytes, long long count) {
+  while (count--) printf("%02x", *bytes++);
+  printf("\\n");
+}
+int main(void) {
+"""
+
+
+def numbers_in_c(name, array):
+    text = ", ".join(map(str, np.ascontiguousarray(array).tobytes())) or "0"
+    return f"static const _Alignas(16) unsigned char {name}[] = {{{text}}};"
+
+
+def calls_on_arm(f, values, expected, description):
+    """The lines of C that call a function, and print the bytes of its results."""
+    name = f.name
+    arrays = [
+        np.asarray(value, one["dtype"])
+        for one, value in zip(description["arguments"], values, strict=True)
+    ]
+    lengths = {
+        length: found
+        for one, array in zip(description["arguments"], arrays, strict=True)
+        for length, found in zip(one["shape"], array.shape, strict=True)
+    }
+    dims = ", ".join(str(lengths[one]) for one in description["dimensions"]) or "0"
+    yield "{"
+    yield from (numbers_in_c(f"a{at}", array) for at, array in enumerate(arrays))
+    for at, one in enumerate(expected):
+        yield f"static _Alignas(16) unsigned char r{at}[{max(1, np.asarray(one).nbytes)}];"
+    yield f"const void *args[] = {{{', '.join(f'a{at}' for at in range(len(arrays)))}}};"
+    yield f"void *results[] = {{{', '.join(f'r{at}' for at in range(len(expected)))}}};"
+    yield f"const int64_t dims[] = {{{dims}}};"
+    yield f"if ({name}(args, dims, results, 0, 0, 0, 0, 0, 0)) return 1;"
+    for at, one in enumerate(expected):
+        yield f"show(r{at}, {np.asarray(one).nbytes});"
+    yield "}"
+
+
+@pytest.mark.skipif(not has_zig(), reason="there is no linker for aarch64 (ziglang)")
+@pytest.mark.skipif(QEMU is None, reason="there is no qemu-user for aarch64")
+def test_programs_run_on_arm(tmp_path):
+    made = {}
+    includes, body = [], []
+    for name, (inputs, outputs, values, _) in PROGRAMS.items():
+        f = phintys.function(inputs, outputs, name=f"f_{name}")
+        f.export(tmp_path, target="aarch64", blas="bundled")
+        made[name] = expected = f(*values)
+        description = json.loads((tmp_path / f"f_{name}.json").read_text())
+        includes.append(f'#include "f_{name}.h"')
+        body += calls_on_arm(f, values, expected, description)
+    source, program = tmp_path / "program.c", tmp_path / "program"
+    source.write_text("\n".join([*includes, ON_ARM, *body, "return 0; }"]))
+    command = [sys.executable, "-m", "ziglang", "cc", "-target", "aarch64-linux-musl", "-static"]
+    objects = [tmp_path / f"f_{name}.o" for name in made]
+    subprocess.run([*command, "-o", program, source, *objects, "-lm"], check=True)
+    run = subprocess.run([QEMU, program], capture_output=True, text=True, check=True)
+    lines = iter(run.stdout.splitlines())
+    for expected in made.values():
+        for one in map(np.asarray, expected):
+            found = np.frombuffer(bytes.fromhex(next(lines)), one.dtype).reshape(one.shape)
+            tolerance = 1e-5 if one.dtype == "float32" else 1e-12
+            np.testing.assert_allclose(found, one, rtol=tolerance, atol=tolerance)
+
+
 @pytest.mark.skipif(not has_zig(), reason="there is no linker for WebAssembly (ziglang)")
 @pytest.mark.skipif(shutil.which("node") is None, reason="there is no node")
 def test_a_module_of_webassembly_imports_nothing(tmp_path):

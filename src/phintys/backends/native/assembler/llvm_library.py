@@ -67,11 +67,20 @@ _SHORT: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "GetGlobalValueAddress": (c_uint64, (c_void_p, c_char_p)),
     "SearchAddressOfSymbol": (c_void_p, (c_char_p,)),
     "FinalizeObject": (None, (c_void_p,)),
+    "CreatePipelineTuningOptions": (c_void_p, ()),
+    "PTOSetLoopVectorization": (None, (c_void_p, c_bool)),
+    "PTOSetSLPVectorization": (None, (c_void_p, c_bool)),
+    "DisposePipelineTuningOptions": (c_bool, (c_void_p,)),
+    "CreatePassBuilder": (c_void_p, (c_void_p, c_void_p)),
+    "DisposePassBuilder": (None, (c_void_p,)),
+    "buildPerModuleDefaultPipeline": (c_void_p, (c_void_p, c_int)),
+    "DisposeNewModulePassManger": (None, (c_void_p,)),
 }
 _LONG: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ParseAssembly": (c_void_p, (c_void_p, c_char_p, _OUT)),
     "VerifyModule": (c_bool, (c_void_p, _OUT)),
     "LinkModules": (c_int, (c_void_p, c_void_p, _OUT)),
+    "RunNewModulePassManager": (None, (c_void_p, c_void_p, c_void_p)),
     "TargetMachineEmitToMemory": (c_void_p, (c_void_p, c_void_p, c_int, _OUT)),
 }
 """The GIL is released during these. Acquiring it again can take milliseconds, so shorter calls do
@@ -82,6 +91,9 @@ _READING = {name: _LONG[name] for name in ("ParseAssembly", "VerifyModule")}
 
 _INTERNAL = 8
 """The linkage of functions that only their own module sees: ``LLVMInternalLinkage``."""
+
+_OPTIMIZED = 2
+"""LLVM's level of passes between functions."""
 
 _FIRST_KNOWN, _LAST_KNOWN = (0, 45), (0, 50)
 """Versions of llvmlite whose library is known to have exactly these functions."""
@@ -297,11 +309,26 @@ class Llvm:
                 function = self._call("GetNamedFunction", whole, name.encode())
                 if function:
                     self._call("SetLinkage", function, _INTERNAL)
+            self._optimize(whole, machine)
             return self._emitted(whole, machine)
         finally:
             if whole:
                 self._call("DisposeModule", whole)
             self._call("ContextDispose", context)
+
+    def _optimize(self, module: int, machine: TargetMachine) -> None:
+        """Run LLVM's passes at its second level on a whole module; it already has its vectors."""
+        options = self._call("CreatePipelineTuningOptions")
+        for name in ("PTOSetLoopVectorization", "PTOSetSLPVectorization"):
+            self._call(name, options, False)
+        builder = self._call("CreatePassBuilder", machine.handle, options)
+        passes = self._call("buildPerModuleDefaultPipeline", builder, _OPTIMIZED)
+        try:
+            self._call("RunNewModulePassManager", passes, module, builder)
+        finally:
+            self._call("DisposeNewModulePassManger", passes)
+            self._call("DisposePassBuilder", builder)
+            self._call("DisposePipelineTuningOptions", options)
 
     # ---- from objects to memory
 
