@@ -2,9 +2,8 @@
 DebugMode at work
 =================
 
-An Op of one's own promises things: that it leaves its inputs alone, that its gradient is right. Two
-mistakes, and who finds them: ``mode="debug"`` an input that is overwritten without a word, and
-``verify_grad`` a gradient with a wrong sign.
+An Op promises to leave its inputs alone and to have a right gradient. Two mistakes, and who finds
+them: ``mode="debug"`` an input that is overwritten, ``verify_grad`` a wrong sign.
 """
 
 import matplotlib.pyplot as plt

@@ -13,10 +13,10 @@ SHORT = {"plot_implicit_layer", "plot_robust_regression"}  # the others run in t
 
 @pytest.fixture(autouse=True)
 def _no_window():
-    matplotlib = pytest.importorskip("matplotlib", reason="needs the extra 'examples'")
-    matplotlib.use("Agg")
+    pyplot = pytest.importorskip("matplotlib.pyplot", reason="needs the extra 'examples'")
+    pyplot.switch_backend("Agg")
     yield
-    matplotlib.pyplot.close("all")
+    pyplot.close("all")
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from phintys.graph.type import Type
 from tools.coverage.counting import read_names
 from tools.site.badges import badges
 from tools.site.chapters import Chapter, Entry, chapters
-from tools.site.staging import write
+from tools.site.staging import remove_others, write
 
 __all__ = ["write_reference"]
 
@@ -32,6 +32,8 @@ def write_reference(source: Path) -> None:
         text = "\n".join(_page(chapter, known, others))
         write(source / "reference" / f"{chapter.slug}.rst", text + "\n")
     write(source / "reference" / "index.rst", "\n".join(_index(found)) + "\n")
+    names = ("index.rst", *(f"{chapter.slug}.rst" for chapter in found))
+    remove_others(source / "reference", "*.rst", names)
 
 
 def _index(found: Iterable[Chapter]) -> Iterator[str]:

@@ -44,6 +44,8 @@ def stage(source: Path, more: Iterable[str] = ()) -> None:
         write(source / name, text)
     for section in found:
         write(source / f"{_slug(section.title)}.md", _section_page(section))
+    written = {*pages.values(), *(f"{_slug(section.title)}.md" for section in found)}
+    remove_others(source, "*.md", written)
 
 
 def write(path: Path, text: str) -> None:
@@ -51,6 +53,14 @@ def write(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     if not path.exists() or path.read_text(encoding="utf-8") != text:
         path.write_text(text, encoding="utf-8")
+
+
+def remove_others(folder: Path, pattern: str, names: Iterable[str]) -> None:
+    """Remove the files of an earlier build that are no longer written."""
+    kept = set(names)
+    for path in folder.glob(pattern):
+        if path.name not in kept:
+            path.unlink()
 
 
 def linked(text: str, path: Path, source: Path) -> str:

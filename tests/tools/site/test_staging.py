@@ -64,3 +64,10 @@ def test_what_is_unchanged_is_not_written(source):
     before = {path: path.stat().st_mtime_ns for path in Path(source).glob("*.md")}
     stage(source, ["reference/index"])
     assert before == {path: path.stat().st_mtime_ns for path in Path(source).glob("*.md")}
+
+
+def test_pages_of_earlier_builds_are_removed(source):
+    (source / "old.md").write_text("# Old\n", encoding="utf-8")
+    stage(source, ["reference/index"])
+    assert not (source / "old.md").exists()
+    assert (source / "guides.md").exists()
