@@ -374,6 +374,7 @@ JAX_RULES: dict[str, str] = {
         GradientMark Join MakeVector Print Reshape ScalarFromTensor Shape ShapeI SizeCheck
         SpecifyShape Split TensorFromScalar WithSharding
         """,
+    "phintys.backends.jax.rules.sparse": "PatternOp ProductByColumns ProductByRows ProductOfRows",
 }
 """Modules -> the classes of Ops that they convert to functions of JAX."""
 

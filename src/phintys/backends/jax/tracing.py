@@ -27,7 +27,9 @@ from phintys.graph.op import Op
 from phintys.graph.rules import OpRules
 from phintys.graph.traversal import io_toposort
 from phintys.graph.variable import Constant
+from phintys.scalar.type import ScalarType
 from phintys.tensor.shapes import ShapeI
+from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
     from phintys.backends.jax.meshes import Layout
@@ -389,6 +391,9 @@ def _scope_of(node: Apply) -> str:
 def host_call(trace: Trace, node: Apply, inputs: Sequence[Any], reason: str) -> list[Any]:
     """Run a node on the host by the reference backend, in a callback."""
     session = trace.session
+    for variable in (*node.inputs, *node.outputs):
+        if not isinstance(variable.type, TensorType | ScalarType):
+            raise _not_an_array(node, variable)
     if session.layout is not None and session.layout.mesh.size > 1:
         raise _host_of_many(node, reason)
     trace.session.use_host(_host_name(node.op), node, reason)
@@ -420,6 +425,14 @@ def _host_of_many(node: Apply, reason: str) -> HostRefusedError:
         "function are divided among several devices, from which only elementwise Ops can call the "
         "host. Write it with other functions, or compute it in a function of its own without "
         f"shardings. It is used at\n  {node.origin}"
+    )
+
+
+def _not_an_array(node: Apply, variable: Variable) -> HostRefusedError:
+    return HostRefusedError(
+        f"{_host_name(node.op)} has a value of the type {variable.type}, and programs of JAX have "
+        "arrays alone. Compute it in a native function; a sparse matrix can also be constant, or "
+        f"be made from its arrays inside of the function. It is used at\n  {node.origin}"
     )
 
 
