@@ -214,8 +214,11 @@ SPECIAL = [
 # Where ours is more accurate, or of a wider domain, than the reference.
 BETTER = {
     "betaln",
+    "ive",
     "j0",
     "j1",
+    "kv",
+    "kve",
     "log1mexp",
     "round_half_away",
     "softplus",

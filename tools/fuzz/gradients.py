@@ -24,7 +24,7 @@ __all__ = ["check_gradients", "draw_gradients", "smaller_gradients"]
 _STEP = 1e-4
 _PLACES = (0, 1, -1, 2, -2)
 _SIZE = 3
-_KINK = 0.05
+_STEEP = 0.05  # how much differences on both distances may differ
 _NOISE = 1e-6
 
 _OF_MATRIX = (
@@ -237,15 +237,24 @@ def _checked(case: Case, variant: Variant) -> Disagreement | None:
     if not np.isfinite(costs).all():
         return None
     near, far = (after - before) / (2 * _STEP), (far_after - far_before) / (4 * _STEP)
-    slope, bend = (4 * near - far) / 3, (after - 2 * at + before) / _STEP
+    slope = (4 * near - far) / 3
     scale = max(1, abs(at), abs(slope))
-    if abs(bend) > _KINK * scale or abs(near - far) > _KINK * scale:
+    # What the slopes of both sides differ by is twice as much at twice the distance, but at kinks.
+    bend, far_bend = (one / step for one, step in zip(_bends(costs), (1, 2), strict=True))
+    is_kink = abs(far_bend - 2 * bend) > 0.1 * abs(bend) + _NOISE * scale
+    if is_kink or abs(near - far) > _STEEP * scale:
         return None
     noise = _NOISE * scale + abs(near - far)
     for name, found in zip(case.outputs[1:], slopes, strict=True):
         if not abs(float(found) - slope) <= noise:
             return _shown(case, variant, "values", f"{name} is {found}, differences give {slope}")
     return None
+
+
+def _bends(costs: Sequence[float]) -> tuple[float, float]:
+    """Return how much a function bends on both distances, by the nearer one."""
+    at, after, before, far_after, far_before = costs
+    return (after - 2 * at + before) / _STEP, (far_after - 2 * at + far_before) / _STEP
 
 
 def _shown(case: Case, variant: Variant, kind: str, text: str) -> Disagreement:

@@ -85,7 +85,10 @@ ORDERS_BELOW, SCALED_BELOW = 50.0, 600.0
 """Where SciPy's ``iv`` has more digits than its ``ive``: where it does not overflow ..."""
 
 SERIES_FROM = 22.0
-"""... and less than this, or than half the square of the order."""
+"""... and less than this, or than half the square of the order ..."""
+
+SCALED_FROM = 1e-30
+"""... and where it does not underflow."""
 
 
 def ive(v: Any, x: Any) -> Any:
@@ -101,8 +104,9 @@ def ive(v: Any, x: Any) -> Any:
     order, size = np.asarray(v, np.float64), np.asarray(x, np.float64)
     length = np.abs(size)
     is_near = (length < SERIES_FROM) | (np.square(order) > 2 * length)
-    is_near = is_near & (length < SCALED_BELOW) & (np.abs(order) < ORDERS_BELOW)
-    near = special.iv(order, np.where(is_near, size, 0)) * np.exp(-length)
+    is_near = is_near & (length > SCALED_FROM) & (length < SCALED_BELOW)
+    is_near = is_near & (np.abs(order) < ORDERS_BELOW)
+    near = special.iv(order, np.where(is_near, size, 1)) * np.exp(-length)
     found = np.where(is_near, near, special.ive(order, size))
     return found.astype(np.result_type(v, x))[()]
 

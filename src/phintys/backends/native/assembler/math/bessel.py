@@ -20,6 +20,7 @@ from phintys.scalar.bessel import (
     HANKEL,
     ORDERS_BELOW,
     SCALED_BELOW,
+    SCALED_FROM,
     SERIES_FROM,
     WRONSKIAN_FROM,
     WRONSKIAN_TO,
@@ -67,7 +68,8 @@ def ive(b: Builder, v: Value, x: Value) -> Value:
         return b.convert(ive(b, b.convert(v, wide), b.convert(x, wide)), x.type)
     size = fabs(b, x)
     is_near = (size < SERIES_FROM) | (v * v > size + size)
-    is_near = is_near & (size < SCALED_BELOW) & (fabs(b, v) < ORDERS_BELOW)
+    is_near = is_near & (size > SCALED_FROM) & (size < SCALED_BELOW)
+    is_near = is_near & (fabs(b, v) < ORDERS_BELOW)
     zero = b.constant(x.type, 0.0)
     near = redo_lanes(b, zero, is_near, "phintys_scipy_iv_float64", [v, x])
     near = near * float_math(b, "exp", -size)
