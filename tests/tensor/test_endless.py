@@ -4,7 +4,7 @@ import pytest
 
 import phintys
 import phintys.tensor as pt
-from phintys._base.errors import TypeContractError
+from phintys._base.errors import ArgumentError, IndexingError, ShapeError, TypeContractError
 from phintys.graph import Apply, Op
 
 
@@ -30,6 +30,48 @@ def endless(first):
 def test_a_list_that_contains_itself(function, first):
     with pytest.raises(TypeContractError):
         function(endless(first))
+
+
+def deep(leaf, wrap=lambda inner: [inner]):
+    for _ in range(5_000):
+        leaf = wrap(leaf)
+    return leaf
+
+
+x = pt.dscalar("x")
+FUNCTIONS_OF_NESTS = {
+    "tensor of variables": lambda: pt.as_tensor_variable(deep(x)),
+    "tensor of numbers": lambda: pt.as_tensor_variable(deep(1.0)),
+    "shared": lambda: phintys.shared(deep(1.0)),
+    "stack": lambda: pt.stack(deep(x)),
+    "block": lambda: pt.block(deep(x)),
+    "operator": lambda: pt.dvector("v") + deep(1.0),
+    "index": lambda: pt.dvector("v")[deep(0)],
+    "outputs": lambda: phintys.function([x], deep(x)),
+    "outputs in dicts": lambda: phintys.function([x], deep(x, lambda inner: {"a": inner})),
+    "inputs": lambda: phintys.function(deep(x), x),
+    "inputs in dicts": lambda: phintys.function([deep(x, lambda inner: {"a": inner})], x),
+    "argument": lambda: phintys.function([x], x, mode="reference")(deep(1.0)),
+    "gradient": lambda: phintys.grad(x**2, deep(x)),
+    "leaves": lambda: phintys.tree.leaves(deep(x)),
+    "map": lambda: phintys.tree.map(lambda leaf: leaf, deep(x, lambda inner: (inner,))),
+    "flatten": lambda: phintys.tree.flatten(deep(1.0)),
+    "replacement": lambda: phintys.clone_replace(x, {x: deep(1.0)}),
+    "steps": lambda: phintys.scan(lambda row: row, sequences=deep(pt.dvector("v"))),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS_OF_NESTS)
+def test_what_is_nested_too_deeply_is_an_error_that_says_so(name):
+    with pytest.raises((ArgumentError, TypeContractError, IndexingError, ShapeError)):
+        FUNCTIONS_OF_NESTS[name]()
+
+
+def test_a_container_that_contains_itself():
+    around = {}
+    around["self"] = around
+    with pytest.raises(ArgumentError, match="contains itself"):
+        phintys.tree.leaves(around)
 
 
 def test_a_list_that_occurs_twice_is_fine():

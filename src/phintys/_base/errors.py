@@ -27,6 +27,24 @@ def add_note(error: BaseException, text: str) -> None:
         BaseException.add_note(error, text)
 
 
+def shown(value: object) -> str:
+    """Return the text of a value for a message, however deeply it is nested.
+
+    Examples
+    --------
+    >>> from phintys._base.errors import shown
+    >>> deep = []
+    >>> for _ in range(100_000):
+    ...     deep = [deep]
+    >>> shown([1, "a"]), shown(deep)
+    ("[1, 'a']", '[...], nested too deeply to be shown')
+    """
+    try:
+        return repr(value)
+    except RecursionError:
+        return "[...], nested too deeply to be shown"
+
+
 class PhintysError(Exception):
     """Base of all errors that Phintys itself raises."""
 

@@ -6,12 +6,17 @@ import copy
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, cast
 
+from phintys._base.errors import ArgumentError
 from phintys._base.late import LateModule
 
 if TYPE_CHECKING:
     import dataclasses
 else:
     dataclasses = LateModule("dataclasses")
+
+
+MOST_NESTED = 100
+"""How deep nests can be inside of each other: each level takes two nested calls."""
 
 
 def is_nest(given: Any) -> bool:
@@ -41,18 +46,33 @@ def _entries(nest: Any) -> list[tuple[str, Any]] | None:
 def walk(nest: Any, path: str = "") -> Iterator[tuple[str, Any]]:
     """Yield the values in a nest, each with its path; a nest can be a single value.
 
+    Raises
+    ------
+    ArgumentError
+        Nests are more than :data:`MOST_NESTED` deep, or one contains itself.
+
     Examples
     --------
     >>> from phintys._base.nested_containers import walk
     >>> list(walk((1, {"a": [2, None]})))
     [('[0]', 1), ("[1]['a'][0]", 2), ("[1]['a'][1]", None)]
     """
+    return _walk(nest, path, 0)
+
+
+def _walk(nest: Any, path: str, depth: int) -> Iterator[tuple[str, Any]]:
     entries = _entries(nest)
     if entries is None:
         yield path, nest
         return
+    if depth == MOST_NESTED:
+        msg = (
+            f"Containers must be nested at most {MOST_NESTED} deep, got deeper ones, or one that "
+            "contains itself. Pass the values inside of them."
+        )
+        raise ArgumentError(msg)
     for step, entry in entries:
-        yield from walk(entry, path + step)
+        yield from _walk(entry, path + step, depth + 1)
 
 
 def kinds(nest: Any) -> Iterator[type]:

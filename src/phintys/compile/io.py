@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from phintys._base.errors import ArgumentError
+from phintys._base.errors import ArgumentError, shown
 from phintys._base.late import LateModule
 from phintys.graph.shared_variable import Container, SharedVariable
 from phintys.graph.variable import Constant, Variable
@@ -125,9 +125,9 @@ def check_input_variable(variable: Any, *, shared: bool = False) -> None:
     """Raise unless ``variable`` can be an input of a function."""
     if not isinstance(variable, Variable):
         msg = (
-            f"An input of a function is a Variable or In(variable, ...), got {variable!r} of type "
-            f"{type(variable).__name__}. Values are given when the function is called, or with "
-            "In(variable, value=...)."
+            f"An input of a function is a Variable or In(variable, ...), got {shown(variable)} "
+            f"of type {type(variable).__name__}. Values are given when the function is called, or "
+            "with In(variable, value=...)."
         )
         raise ArgumentError(msg)
     if isinstance(variable, Constant):
@@ -194,8 +194,8 @@ def as_in(param: Any, *, strict: bool = False, allow_downcast: bool | None = Non
         return param
     if isinstance(param, list | tuple | dict | set):
         msg = (
-            f"An input of a function is a Variable or In(variable, ...), got {param!r}. Lists of "
-            "variables are not nested: write [*xs, y]."
+            f"An input of a function is a Variable or In(variable, ...), got {shown(param)}. "
+            "Lists of variables are not nested: write [*xs, y]."
         )
         raise ArgumentError(msg)
     return In(param, strict=strict, allow_downcast=allow_downcast)

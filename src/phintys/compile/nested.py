@@ -27,7 +27,17 @@ def has_nests(inputs: Any, outputs: Any) -> bool:
 
 
 def _is_deep(entry: Any) -> bool:
-    return is_nest(entry) and (not isinstance(entry, list) or any(map(_is_deep, entry)))
+    """Return whether a nest other than a list is in lists, or is the entry itself."""
+    waiting, seen = [entry], set[int]()
+    while waiting:
+        one = waiting.pop()
+        if not isinstance(one, list):
+            if is_nest(one):
+                return True
+        elif id(one) not in seen:
+            seen.add(id(one))
+            waiting.extend(one)
+    return False
 
 
 def leaves_of(nest: Any) -> list[Any]:

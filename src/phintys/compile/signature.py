@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from phintys._base.errors import ArgumentError, add_note
+from phintys._base.errors import ArgumentError, add_note, shown
 from phintys._base.naming import near_misses
 from phintys.backends.reference.values import value_test
 from phintys.graph.variable import Variable
@@ -241,5 +241,5 @@ def _describe(value: Any) -> str:
 
 
 def _short(value: Any) -> str:
-    text = " ".join(repr(value).split())
+    text = " ".join(shown(value).split())
     return text if len(text) <= _MOST_CHARACTERS_SHOWN else f"{text[:_MOST_CHARACTERS_SHOWN]}..."

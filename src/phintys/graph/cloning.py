@@ -11,6 +11,7 @@ from phintys._base.errors import (
     RewriteError,
     TypeContractError,
     add_note,
+    shown,
 )
 from phintys._base.origin import inherit_origin
 from phintys.graph._order import nodes_below
@@ -357,7 +358,7 @@ def _checked_pairs(
     for old, new in cast("list[tuple[Any, Any]]", pairs_of(replace)):
         if not isinstance(old, Variable) or not isinstance(new, Variable):
             msg = (
-                f"Replacements go from a Variable to a Variable, got {old!r} -> {new!r}. "
+                f"Replacements go from a Variable to a Variable, got {old!r} -> {shown(new)}. "
                 "Make a value a constant first: old.type.make_constant(value)."
             )
             raise TypeContractError(msg)

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from phintys._base.config import config
-from phintys._base.errors import DtypeError, ShapeError, TypeContractError
+from phintys._base.errors import DtypeError, ShapeError, TypeContractError, shown
 from phintys.graph.apply import Apply
 from phintys.graph.null_type import is_disconnected
 from phintys.graph.variable import Variable
 from phintys.tensor._operators import operators
 from phintys.tensor.type import (
+    MOST_DIMENSIONS,
     MOST_DIMS,
     TensorType,
     as_array,
@@ -74,7 +75,7 @@ def constant(
     try:
         data = as_array(x)
     except (TypeError, ValueError, BufferError) as error:
-        msg = f"Cannot make an array of {x!r}: {unevenness(x) or error}"
+        msg = f"Cannot make an array of {shown(x)}: {unevenness(x) or error}"
         raise TypeContractError(msg) from error
     if dtype is not None:
         data = TensorType(dtype, (None,) * data.ndim).filter(x, allow_downcast=True)
@@ -145,17 +146,23 @@ def contains_variable(x: Any) -> bool:
     Raises
     ------
     TypeContractError
-        A list contains itself.
+        A list contains itself, or they are nested more deeply than tensors have dimensions.
     """
-    stack, seen, found = [x], set[int](), False
+    stack, seen, found = [(x, 0)], set[int](), False
     while stack:
-        item = stack.pop()
+        item, depth = stack.pop()
         if isinstance(item, Variable):
             found = True
         elif isinstance(item, list | tuple):
+            if depth > MOST_DIMENSIONS:
+                msg = (
+                    f"Expected lists nested at most {MOST_DIMENSIONS} deep, the most dimensions of "
+                    "a tensor; got deeper ones."
+                )
+                raise TypeContractError(msg)
             if id(item) not in seen:
                 seen.add(id(item))
-                stack.extend(item)
+                stack.extend((entry, depth + 1) for entry in item)
             elif item:
                 refuse_endless(x)
     return found

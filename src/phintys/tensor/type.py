@@ -11,7 +11,7 @@ import numpy as np
 from phintys._base.config import config
 from phintys._base.copies import copied
 from phintys._base.dropped import WeakValues
-from phintys._base.errors import TypeContractError
+from phintys._base.errors import TypeContractError, shown
 from phintys._base.late import LateModule
 from phintys._base.locks import ProcessLock
 from phintys.graph.type import Type
@@ -495,7 +495,7 @@ def _describe(value: Any) -> str:
     """Return a description of a value for an error message."""
     if isinstance(value, np.ndarray | np.generic):
         return f"an array of dtype {value.dtype} and shape {value.shape}"
-    text = repr(value)
+    text = shown(value)
     limit = 60
     if len(text) > limit:
         text = text[: limit - 3] + "..."

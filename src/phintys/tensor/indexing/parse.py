@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from phintys._base.errors import DtypeError, IndexingError
+from phintys._base.errors import DtypeError, IndexingError, shown
 from phintys.graph.variable import Constant, Variable
 from phintys.tensor._operators import operators
 from phintys.tensor.convert import as_tensor_variable, constant, contains_variable
@@ -245,6 +245,6 @@ def _refuse(part: Any) -> NoReturn:
         hint = " Cast it to an integer first: x[i.astype('int64')], or x[int(i)]."
     msg = (
         "An index is an integer, a slice, an ellipsis (...), None, or an array of integers or "
-        f"bools; got {part!r} of type {_type_text(part)}.{hint}"
+        f"bools; got {shown(part)} of type {_type_text(part)}.{hint}"
     )
     raise IndexingError(msg)

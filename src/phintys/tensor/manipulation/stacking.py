@@ -21,6 +21,7 @@ from phintys.tensor.reshaping import reshape
 from phintys.tensor.shapes import sizes_of, specify_shape
 from phintys.tensor.sizes import add_sizes, fold, multiply_sizes
 from phintys.tensor.synonyms import also_named
+from phintys.tensor.type import MOST_DIMENSIONS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -176,6 +177,9 @@ def block(arrays: Any) -> TensorVariable:
     """
     refuse_endless(arrays)
     depth = _depth(arrays)
+    if depth > MOST_DIMENSIONS:
+        msg = f"block: lists are nested at most {MOST_DIMENSIONS} deep, got {depth}."
+        raise ShapeError(msg)
     leaves = [(leaf, level) for leaf, level in _leaves(arrays)]
     if any(level != depth for _, level in leaves):
         levels = sorted({level for _, level in leaves})
