@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from phintys.backends.native.expressions import Literal
 from phintys.backends.native.failures import Failure, OwnFailure
@@ -13,6 +15,7 @@ from phintys.backends.native.steps.call import LibraryCall
 from phintys.graph.apply import Apply
 from phintys.graph.variable import Constant
 from phintys.sparse.products import ProductByColumns, ProductByRows, ProductOfRows, problem_of
+from phintys.tensor.convert import constant
 
 if TYPE_CHECKING:
     from phintys.backends.native.routines.sparse_products import SparseProduct
@@ -66,6 +69,8 @@ def _lower(routine: SparseProduct, node: Apply, lowering: Lowering) -> None:
         lowering.contiguous(view, node).array for view in (first, second, indices, indptr)
     )
     is_checked = _is_right(node, sizes.canonical(n))
+    if is_checked and second.ndim == 1 and routine is not BY_ROWS:
+        arrays += (lowering.view(_rows_of_entries(node.inputs[3])).array,)
     options = {"m": m, "n": n, "nnz": nnz, "k": k}
     options |= {"vector": second.ndim == 1, "is_checked": is_checked}
     target, loops = lowering.compute(node.outputs[0], shape)
@@ -84,3 +89,13 @@ def _is_right(node: Apply, columns: Size) -> bool:
         return False
     known = columns.known
     return known is not None and not problem_of(indices.data, indptr.data, known)
+
+
+def _rows_of_entries(indptr: Any) -> Any:
+    """Return the row of each entry of a known pattern: one constant for all nodes that need it."""
+    known = getattr(indptr.tag, "rows_of_entries", None)
+    if known is None:
+        counts = np.diff(indptr.data)
+        known = constant(np.repeat(np.arange(len(counts), dtype="int32"), counts))
+        indptr.tag.rows_of_entries = known
+    return known

@@ -35,7 +35,9 @@ if TYPE_CHECKING:
 class SparseProduct(Routine):
     """A product along a pattern.
 
-    Inputs are two operands, the indices and ``indptr``. Options are the numbers of rows and columns
+    Inputs are two operands, the indices and ``indptr``; where dense operands are vectors and the
+    pattern is known, also the row of each entry, so that one loop goes over all entries: CPUs do
+    not foresee the ends of rows of different lengths. Options are the numbers of rows and columns
     of the pattern (``m``, ``n``), of entries (``nnz``) and of columns of dense matrices (``k``),
     whether those are vectors (``vector``), and whether the pattern ``is_checked`` already.
     """
@@ -145,7 +147,8 @@ class _Rows:
         self.options = call.options
         self.type = type_of(call.outputs[0].dtype)
         self.lanes = self.b.target.lanes(self.type.part) // (2 if self.type.kind == "c" else 1)
-        self.first, self.second, self.indices, self.starts = map(ranges.pointer, call.inputs)
+        self.first, self.second, self.indices, self.starts, *rows = map(ranges.pointer, call.inputs)
+        self.rows_of_entries = rows[0] if rows else None
         self.out = ranges.pointer(call.outputs[0])
         self.k = ranges.size(call.options["k"])
 
@@ -182,12 +185,14 @@ class _Rows:
     # ---- elements --------------------------------------------------------------------------------
 
     def _start(self, row: Value) -> Value:
-        return self.b.convert(self.b.load(INT32, self.b.offset(self.starts, row, INT32)), INT64)
+        return self._number(self.starts, row)
 
     def index(self, entry: Value) -> Value:
         """Return the column of an entry."""
-        place = self.b.offset(self.indices, entry, INT32)
-        return self.b.convert(self.b.load(INT32, place), INT64)
+        return self._number(self.indices, entry)
+
+    def _number(self, pointer: Value, at: Value) -> Value:
+        return self.b.convert(self.b.load(INT32, self.b.offset(pointer, at, INT32)), INT64)
 
     def at(self, pointer: Value, place: Value) -> Value:
         """Return the address of an element."""
@@ -331,6 +336,12 @@ class _ByColumns(_Rows):
 
     def write(self) -> None:
         """Write loops over blocks of columns and over all rows."""
+        if self.rows_of_entries is not None:
+            nnz = self.ranges.size(self.options["nnz"])
+            with self.ranges.each(), loop(self.b, 0, nnz) as entry:
+                y = self.element(self.second, self._number(self.rows_of_entries, entry.index))
+                self._add(entry.index, y)
+            return
         m = self.ranges.size(self.options["m"])
         with self.ranges.each() as block:
             self._begin = block * self._block
@@ -341,10 +352,12 @@ class _ByColumns(_Rows):
         """Multiples of one number."""
         y = self.element(self.second, i)
         with loop(self.b, start, stop) as entry:
-            j = self.index(entry.index)
-            before = self.element(self.out, j)
-            value = self.plus(before, self.element(self.first, entry.index), y)
-            self.put(value, self.out, j)
+            self._add(entry.index, y)
+
+    def _add(self, entry: Value, y: Number) -> None:
+        j = self.index(entry)
+        value = self.plus(self.element(self.out, j), self.element(self.first, entry), y)
+        self.put(value, self.out, j)
 
     def of_matrices(self, i: Value, start: Value, stop: Value) -> None:
         """Multiples of part of a row."""
@@ -361,12 +374,29 @@ class _ByColumns(_Rows):
 class _OfRows(_Rows):
     """``out[e] = sum(y[i] * x[j])`` for the entries e, of row i and column j."""
 
+    def count(self, writer: CallWriter) -> Value:
+        """Return the number of rows, or that of entries."""
+        return writer.size(self.options["m" if self.rows_of_entries is None else "nnz"])
+
+    def write(self) -> None:
+        """Write a loop over entries, or over rows."""
+        if self.rows_of_entries is None:
+            super().write()
+            return
+        with self.ranges.each() as entry:
+            self._multiply(
+                entry, self.element(self.first, self._number(self.rows_of_entries, entry))
+            )
+
     def of_vectors(self, i: Value, start: Value, stop: Value) -> None:
         """One product."""
         y = self.element(self.first, i)
         with loop(self.b, start, stop) as entry:
-            x = self.element(self.second, self.index(entry.index))
-            self.put(emit(self.b, "mul", [y, x], self.type.name), self.out, entry.index)
+            self._multiply(entry.index, y)
+
+    def _multiply(self, entry: Value, y: Number) -> None:
+        x = self.element(self.second, self.index(entry))
+        self.put(emit(self.b, "mul", [y, x], self.type.name), self.out, entry)
 
     def of_matrices(self, i: Value, start: Value, stop: Value) -> None:
         """A sum of products in lanes, and then that of the lanes."""
