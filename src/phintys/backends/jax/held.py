@@ -44,9 +44,14 @@ class Transfers:
     def fetch(self, array: Any) -> np.ndarray[Any, Any]:
         """Return a copy of an array of JAX on the host."""
         found = to_host(array)
-        self.fetched += 1
-        self.fetched_bytes += found.nbytes
+        self.count_fetched([found])
         return found
+
+    def count_fetched(self, values: Sequence[np.ndarray[Any, Any]]) -> None:
+        """Count copies on the host."""
+        self.fetched += len(values)
+        for value in values:
+            self.fetched_bytes += value.nbytes
 
     def __str__(self) -> str:
         return (

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from threading import RLock
 from time import sleep
 from typing import TYPE_CHECKING, Any
@@ -98,6 +98,9 @@ class Prelude:
     programs: dict[Any, Specialised]
 
 
+_AS_IT_IS = nullcontext()
+
+
 class _OtherDonationError(Exception):
     """A trace has found that old values cannot be given away: they may be needed."""
 
@@ -123,6 +126,7 @@ class JaxProgram:
             options.results == "device" and isinstance(one, SharedVariable) and at not in updated
             for at, one in enumerate(fgraph.inputs)
         ]
+        self._takes_arrays = self._layout is None and not any(self._are_stored)
         self._keeping: set[Any] = set()
         self._preludes: list[Prelude] = []
         self._programs: OrderedDict[Any, Specialised] = OrderedDict()
@@ -279,6 +283,8 @@ class JaxProgram:
         is_open = shape is not None and all(size is None for size in shape)
 
         def filtered(value: Any) -> Any:
+            if value.__class__ is np.ndarray:
+                return filter(value)
             if isinstance(value, jax.Array) and value.dtype == dtype and value.ndim == rank:
                 if not is_open:
                     type.filter(np.broadcast_to(np.zeros((), dtype), value.shape))
@@ -302,13 +308,19 @@ class JaxProgram:
                 results, holders = self._repeated(inputs, values, int(code), program), []
             if self.options.results == "device":
                 return self._held(results, holders)
-            return [self.transfers.fetch(result) for result in results]
+            if self._layout is not None and self._layout.is_spread:
+                return [self.transfers.fetch(result) for result in results]
+            found = [np.array(result) for result in results]
+            self.transfers.count_fetched(found)
+            return found
 
     def _to_be_donated(self, inputs: list[Any]) -> list[HeldArray]:
         """Return the old values of all updates, if the new ones can take their memory.
 
         Those that are on the host are sent, and replaced in the inputs.
         """
+        if not self._updates:
+            return []
         places = self._updates.values()
         found = [inputs[place] for place in places]
         is_possible = self.options.results == "device" and len(set(map(id, found))) == len(found)
@@ -364,7 +376,7 @@ class JaxProgram:
         return [jnp.asarray(value) for value in found]
 
     def _on_device(self) -> Any:
-        return jax.default_device(self._device)
+        return _AS_IT_IS if self._device is None else jax.default_device(self._device)
 
     def _run(
         self, inputs: Sequence[Any], holders: list[HeldArray]
@@ -374,7 +386,7 @@ class JaxProgram:
             key: Any = ()
             try:
                 known = self._sizes(values)
-                key = (*map(np.shape, values), _key(known))
+                key = (*[value.shape for value in values], _key(known))
                 donated = [] if key in self._keeping else holders
                 program = self._program(key, known, donates=bool(donated))
                 results, code = self._started(program, values, donated)
@@ -405,6 +417,8 @@ class JaxProgram:
 
     def _placed(self, inputs: Sequence[Any]) -> list[Any]:
         """Return inputs as JAX takes them; stored ones are sent once if results stay there."""
+        if self._takes_arrays and HeldArray not in map(type, inputs):
+            return list(inputs)
         if self._layout is not None:
             return [self._divided(self._layout, at, value) for at, value in enumerate(inputs)]
         return [
