@@ -490,13 +490,13 @@ def test_threads_call_at_the_same_time(tmp_path, repeats):
 
 
 @needs_cc
-def test_the_example_in_c_prints_what_python_prints(tmp_path):
+def test_the_example_in_c_prints_what_python_prints(tmp_path, sanitizers):
     example = Path(__file__).parents[4] / "examples" / "exported.py"
     python = [sys.executable, str(example)]
     expected = subprocess.run(python, capture_output=True, text=True, check=True).stdout
     command = [sys.executable, "-m", "phintys", "export", f"{example}:smoother", tmp_path]
     subprocess.run(command, check=True, capture_output=True)
-    program = built(example.with_suffix(".c"), tmp_path, tmp_path / "smoother.o")
+    program = built(example.with_suffix(".c"), tmp_path, tmp_path / "smoother.o", *sanitizers)
     found = subprocess.run([program], capture_output=True, text=True, check=True).stdout
     assert found == expected
 
