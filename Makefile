@@ -98,7 +98,7 @@ durations: $(READY) ## run all tests, and write how long those of each file take
 stress: $(READY) ## run the long forms of tests: many signals, forks, threads (several minutes)
 	$(BIN)/python -m pytest -m stress
 
-export-tests: $(READY) ## export all programs and records, and compare them with Python (ten minutes)
+export-tests: $(READY) ## export all programs and records, and compare them with Python (half an hour)
 	$(BIN)/python -m pytest -m "stress or not stress" tests/backends/native/export \
 		tests/backends/native/export/all_records.py tests/backends/native/export/random_graphs.py
 

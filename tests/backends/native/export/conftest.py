@@ -1,6 +1,24 @@
-"""Counts what became of the functions that tests export."""
+"""Options of compilers, and counts of what became of the functions that tests export."""
 
+import shutil
+import subprocess
 from collections import Counter
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def sanitizers(tmp_path_factory):
+    """Return the options for AddressSanitizer, none where programs cannot be built with it."""
+    option, compiler = "-fsanitize=address,undefined", shutil.which("cc")
+    if compiler is None:
+        return []
+    folder = tmp_path_factory.mktemp("sanitizers")
+    source, program = folder / "empty.c", folder / "empty"
+    source.write_text("int main(void) { return 0; }")
+    built = subprocess.run([compiler, option, source, "-o", program], check=False)
+    works = built.returncode == 0 and subprocess.run([program], check=False).returncode == 0
+    return [option] if works else []
 
 
 def pytest_terminal_summary(terminalreporter):

@@ -137,37 +137,15 @@ int main(void) {
 """
 
 
-def has_sanitizers(folder):
-    """Whether programs can be built with AddressSanitizer, and run."""
-    source, program = folder / "empty.c", folder / "empty"
-    source.write_text("int main(void) { return 0; }")
-    built = subprocess.run([CC, "-fsanitize=address,undefined", source, "-o", program], check=False)
-    return built.returncode == 0 and subprocess.run([program], check=False).returncode == 0
-
-
 @needs_cc
-def test_wrong_calls_touch_no_memory_but_the_callers(tmp_path):
+def test_wrong_calls_touch_no_memory_but_the_callers(tmp_path, sanitizers):
     f, _ = model()
     f.export(tmp_path)
     (tmp_path / "wrong.c").write_text(WRONG_CALLS)
-    options = ["-O1", "-g", "-Wall", "-Werror", f"-I{tmp_path}"]
-    if has_sanitizers(tmp_path):
-        options.append("-fsanitize=address,undefined")
+    options = ["-O1", "-g", "-Wall", "-Werror", f"-I{tmp_path}", *sanitizers]
     program = tmp_path / "wrong"
     output(CC, *options, tmp_path / "wrong.c", tmp_path / "model.o", "-lm", "-o", program)
     assert output(program) == "all right\n"
-
-
-@needs_cc
-def test_the_example_in_c_runs_under_address_sanitizer(tmp_path):
-    if not has_sanitizers(tmp_path):
-        pytest.skip("the compiler has no AddressSanitizer")
-    export = [sys.executable, "-m", "phintys", "export", f"{EXAMPLES / 'exported.py'}:smoother"]
-    output(*export, tmp_path)
-    program = tmp_path / "smoother"
-    options = ["-O1", "-g", "-fsanitize=address,undefined", f"-I{tmp_path}", "-o", program]
-    output(CC, *options, EXAMPLES / "exported.c", tmp_path / "smoother.o", "-lm")
-    assert output(program).startswith("0.500000 1.000000 2.000000,")
 
 
 # ---- small machines ------------------------------------------------------------------------------

@@ -123,6 +123,20 @@ def test_bundled_functions_need_no_library(name, tmp_path, repeats):
 
 
 @needs_cc
+def test_several_objects_are_linked_together(tmp_path):
+    X, Y = pt.dmatrix("X"), pt.dmatrix("Y")
+    objects = []
+    for name in ("first", "second"):
+        f = phintys.function([X, Y], pt.exp(X @ Y), name=name)
+        objects.append(f.export(tmp_path, blas="bundled")[0])
+    library = tmp_path / "both.so"
+    subprocess.run([CC, "-shared", "-o", library, *objects, "-lm"], check=True)
+    both = ctypes.CDLL(str(library))
+    assert hasattr(both, "first")
+    assert hasattr(both, "second")
+
+
+@needs_cc
 @needs_nm
 def test_an_object_needs_only_memory_and_libm(tmp_path):
     inputs, outputs, _, _ = PROGRAMS["loop"]
@@ -490,13 +504,13 @@ def test_threads_call_at_the_same_time(tmp_path, repeats):
 
 
 @needs_cc
-def test_the_example_in_c_prints_what_python_prints(tmp_path):
+def test_the_example_in_c_prints_what_python_prints(tmp_path, sanitizers):
     example = Path(__file__).parents[4] / "examples" / "exported.py"
     python = [sys.executable, str(example)]
     expected = subprocess.run(python, capture_output=True, text=True, check=True).stdout
     command = [sys.executable, "-m", "phintys", "export", f"{example}:smoother", tmp_path]
     subprocess.run(command, check=True, capture_output=True)
-    program = built(example.with_suffix(".c"), tmp_path, tmp_path / "smoother.o")
+    program = built(example.with_suffix(".c"), tmp_path, tmp_path / "smoother.o", *sanitizers)
     found = subprocess.run([program], capture_output=True, text=True, check=True).stdout
     assert found == expected
 

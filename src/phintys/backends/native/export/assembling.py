@@ -234,7 +234,8 @@ def _renamed(text: str, names: dict[str, str]) -> str:
 def _blas_threads(triple: str) -> str:
     """Return the record of the threads of BLAS: parts are computed one after the other.
 
-    Large products are divided as in Python, so that results have the same bits.
+    Large products are divided as in Python, so that results have the same bits. Several objects
+    in one program share a record.
     """
     words = [0] * (BLAS_THREADS.size // 8)
     words[BLAS_THREADS.offset("is_ours") // 8] = 1
@@ -242,7 +243,7 @@ def _blas_threads(triple: str) -> str:
     kind = f"[{len(words)} x i64]"
     return (
         f'target triple = "{triple}"\n'
-        f"@{BLAS_THREADS_SYMBOL} = hidden global {kind} [{content}], align 64\n"
+        f"@{BLAS_THREADS_SYMBOL} = linkonce_odr hidden global {kind} [{content}], align 64\n"
     )
 
 

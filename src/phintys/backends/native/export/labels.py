@@ -20,6 +20,9 @@ _RELOCATION = struct.Struct("<QQq")
 _SYMBOLS, _RELOCATIONS, _NOTHING = 2, 4, 8
 """Types of sections: a table of symbols, of relocations, and one without content in the file."""
 
+_WITHOUT_NUMBERS = {0, 1, 3, _NOTHING, 14, 15, 0x70000001}
+"""Other types, of sections that have no numbers of symbols: contents, names, arrays, unwinding."""
+
 _MERGED = 0x10
 _OF_SECTION = 3
 _PLAIN = {1, 2, 10, 11}
@@ -36,7 +39,8 @@ def without_labels(data: bytes) -> bytes:
     is_elf = data[:6] == b"\x7fELF\x02\x01"
     if not is_elf or struct.unpack_from("<H", data, 0x12) != (_X86_64,):
         return data
-    return _Object(data).rewritten()
+    parts = _Object(data)
+    return parts.rewritten() if parts.is_known else data
 
 
 class _Object:
@@ -66,6 +70,12 @@ class _Object:
             [self._text(self._strings, name), *rest]
             for name, *rest in _SYMBOL.iter_unpack(self._contents[self._table])
         ]
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it is known of all sections where they have numbers of symbols."""
+        known = _WITHOUT_NUMBERS | {_SYMBOLS, _RELOCATIONS}
+        return all(section[1] in known for section in self._sections)
 
     def _text(self, section: int, start: int) -> bytes:
         content = self._contents[section]
