@@ -202,10 +202,6 @@ def test_what_is_not_supported_says_so(theano):
     from theano.tensor.nnet.conv import conv2d
     from theano.tensor.signal.pool import pool_2d
 
-    with pytest.raises(NotImplementedError, match="unshared"):
-        T.nnet.conv2d(x, w, unshared=True)
-    with pytest.raises(NotImplementedError, match="frac_ratio"):
-        T.nnet.bilinear_upsampling(x, frac_ratio=(3, 2))
     with pytest.raises(ValueError, match="kshp_logical"):
         conv2d(x, w, kshp_logical=(5, 5))
     with pytest.raises(ValueError, match=r"rank 4, got .*Matrix"):

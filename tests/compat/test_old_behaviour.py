@@ -73,3 +73,16 @@ def test_a_generator_of_numpy_is_a_value_of_a_generator(pytensor, make):
         assert given.bytes(8) == make(seed).bytes(8)
         values.append(draw().tolist())
     assert values[0] == values[1] != values[2]
+
+
+def test_variables_of_a_compiled_function_have_clients(theano):
+    T = theano.tensor
+    x = T.dvector()
+    f = theano.function([x], (x + 1.0).sum(), mode="FAST_COMPILE")
+    first, last = f.maker.fgraph.toposort()
+    assert first.outputs[0].clients == [(last, 0)]
+    ((user, place),) = last.outputs[0].clients
+    assert user == "output"
+    assert f.maker.fgraph.outputs[place] is last.outputs[0]
+    with pytest.raises(AttributeError, match="compiled functions"):
+        _ = x.clients

@@ -10,6 +10,7 @@ from phintys._base.errors import ArgumentError, GradientError, NullGradientError
 from phintys._base.origin import current_origin
 from phintys.compat import modes
 from phintys.compat.debugging import profile_stats
+from phintys.compat.rewriters import compiled_functions
 from phintys.compat.test_values import as_one_step, forget
 from phintys.compile import Function, In, Out
 from phintys.graph import Constant, SharedVariable, Variable, clone_replace
@@ -151,6 +152,7 @@ def function(
     compiled.trust_input = trust_input
     if compiled.name is None:
         compiled.name = f"{origin.filename}:{origin.lineno}"
+    compiled_functions.add(compiled)
     return compiled
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 import phintys.tensor as pt
 from phintys._base.config import config
 from phintys._base.errors import ArgumentError
+from phintys.compat.unshared import unshared_by_inputs, unshared_by_weights, unshared_conv2d
 from phintys.tensor.images.convolutions import ConvByFilters
 from phintys.tensor.images.geometry import count_of, extent_of, per_axis_padding
 from phintys.tensor.images.pooling import MaxPool
@@ -31,6 +33,7 @@ __all__ = [
     "conv3d",
     "conv3d_grad_wrt_inputs",
     "conv3d_grad_wrt_weights",
+    "frac_bilinear_upsampling",
     "get_conv_output_shape",
     "get_conv_shape_1axis",
     "max_pool_2d",
@@ -59,15 +62,6 @@ def _with_shape(x: Any, shape: Sequence[Any] | None) -> Any:
 def _known(size: Any) -> int | None:
     """Return a size that may be a number, a constant or symbolic, if it is known."""
     return known_int(pt.as_tensor_variable(size))
-
-
-def refuse_unshared(unshared: Any) -> None:
-    if unshared:
-        msg = (
-            "Filters of their own at each place (unshared=True) are not supported. Take patches by "
-            "slices of the images, and sum their products with the filters."
-        )
-        raise NotImplementedError(msg)
 
 
 def _conv(
@@ -110,10 +104,15 @@ def conv2d(
     num_groups: int = 1,
     unshared: bool = False,
 ) -> Any:
-    """Return convolutions of pictures; filters are flipped."""
-    refuse_unshared(unshared)
+    """Return convolutions of pictures; filters are flipped.
+
+    With ``unshared=True``, each place of the result has filters of its own.
+    """
     shapes = (image_shape if input_shape is None else input_shape, filter_shape)
     options = (border_mode, subsample, filter_flip, filter_dilation, num_groups)
+    if unshared:
+        x, w = _with_shape(input, shapes[0]), _with_shape(filters, shapes[1])
+        return unshared_conv2d(x, w, *options)
     return _conv(2, input, filters, shapes, *options)
 
 
@@ -221,8 +220,10 @@ def conv2d_grad_wrt_inputs(
     unshared: bool = False,
 ) -> Any:
     """Return the gradient of :func:`conv2d` with respect to its input."""
-    refuse_unshared(unshared)
     options = (border_mode, subsample, filter_flip, filter_dilation, num_groups)
+    if unshared:
+        w = _with_shape(filters, filter_shape)
+        return unshared_by_inputs(output_grad, w, input_shape, **_named(options))
     return _by_inputs(2, output_grad, filters, (input_shape, filter_shape), *options)
 
 
@@ -292,8 +293,10 @@ def conv2d_grad_wrt_weights(
     unshared: bool = False,
 ) -> Any:
     """Return the gradient of :func:`conv2d` with respect to its filters."""
-    refuse_unshared(unshared)
     options = (border_mode, subsample, filter_flip, filter_dilation, num_groups)
+    if unshared:
+        x = _with_shape(input, input_shape)
+        return unshared_by_weights(x, output_grad, filter_shape, **_named(options))
     return _by_weights(2, input, output_grad, (input_shape, filter_shape), *options)
 
 
@@ -311,6 +314,11 @@ def conv3d_grad_wrt_weights(
     """Return the gradient of :func:`conv3d` with respect to its filters."""
     options = (border_mode, subsample, filter_flip, filter_dilation, num_groups)
     return _by_weights(3, input, output_grad, (input_shape, filter_shape), *options)
+
+
+def _named(options: tuple[Any, ...]) -> dict[str, Any]:
+    names = ("border_mode", "subsample", "filter_flip", "filter_dilation", "num_groups")
+    return dict(zip(names, options, strict=True))
 
 
 def separable_conv2d(
@@ -365,7 +373,9 @@ def causal_conv1d(
     unshared: bool = False,
 ) -> Any:
     """Return convolutions of sequences with what came before each of their elements."""
-    refuse_unshared(unshared)
+    if unshared:
+        msg = "causal_conv1d has no unshared=True in Phintys: use conv2d with padded images."
+        raise NotImplementedError(msg)
     reach = extent_of(int(filter_shape[2]), filter_dilation)
     shapes = (input_shape, filter_shape)
     padding = ((reach - 1, 0),)
@@ -524,20 +534,56 @@ def bilinear_upsampling(
     num_input_channels: Any = None,
     use_1D_kernel: bool = True,
 ) -> Any:
-    """Return images enlarged by a whole number, with linear interpolation between elements.
+    """Return images enlarged by a whole number, or a fraction, with linear interpolation.
 
     Beyond the edges, images continue with the elements there.
     """
-    if frac_ratio is not None or ratio is None:
-        msg = "bilinear_upsampling takes a whole ratio=; fractions (frac_ratio=) are not supported."
-        raise NotImplementedError(msg)
+    if (frac_ratio is None) == (ratio is None):
+        msg = (
+            "bilinear_upsampling must get either ratio= or frac_ratio=; got ratio="
+            f"{ratio!r} and frac_ratio={frac_ratio!r}."
+        )
+        raise ArgumentError(msg)
+    if frac_ratio is not None:
+        return frac_bilinear_upsampling(input, frac_ratio)
     x = pt.as_tensor_variable(input)
     x = _with_shape(x, (batch_size, num_input_channels, None, None))
-    ratio = int(ratio)
+    ratio = int(cast("Any", ratio))
     weights = bilinear_kernel_1D(ratio)
     for axis in (2, 3):
         x = _enlarged(x, axis, ratio, weights)
     return x
+
+
+def frac_bilinear_upsampling(input: Any, frac_ratio: Any) -> Any:
+    """Return images enlarged by fractions ``(p, q)``, one for both axes or one for each.
+
+    They are enlarged by p, and each q-th element is kept.
+
+    Raises
+    ------
+    ArgumentError
+        ``frac_ratio`` is not a tuple.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import phintys.tensor as pt
+    >>> from phintys.compat.images import frac_bilinear_upsampling
+    >>> x = pt.dtensor4("x")
+    >>> y = frac_bilinear_upsampling(x, ((1, 1), (3, 2)))
+    >>> y.eval({x: np.array([0.0, 3.0]).reshape(1, 1, 1, 2)}).ravel()
+    array([0., 1., 3.])
+    """
+    if not isinstance(frac_ratio, tuple):
+        msg = f"frac_ratio must be (p, q), or a pair of such pairs; got {frac_ratio!r}."
+        raise ArgumentError(msg)
+    pairs = frac_ratio if isinstance(frac_ratio[0], tuple) else (frac_ratio, frac_ratio)
+    fractions = [Fraction(*pair) for pair in pairs]
+    x = pt.as_tensor_variable(input)
+    for axis, by in zip((2, 3), fractions, strict=True):
+        x = _enlarged(x, axis, by.numerator, bilinear_kernel_1D(by.numerator))
+    return x[:, :, :: fractions[0].denominator, :: fractions[1].denominator]
 
 
 def _enlarged(x: Any, axis: int, ratio: int, weights: Any) -> Any:

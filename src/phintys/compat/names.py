@@ -328,6 +328,7 @@ _BATCHNORM: list[Source] = [
 _ABSTRACT_CONVOLUTIONS: dict[str, str] = _here(
     _IMAGES,
     "bilinear_kernel_1D bilinear_kernel_2D bilinear_upsampling causal_conv1d conv2d "
+    "frac_bilinear_upsampling "
     "conv2d_grad_wrt_inputs conv2d_grad_wrt_weights conv2d_transpose conv3d conv3d_grad_wrt_inputs "
     "conv3d_grad_wrt_weights get_conv_output_shape get_conv_shape_1axis separable_conv2d "
     "separable_conv3d",
@@ -366,7 +367,7 @@ _NNET: list[Source] = [
         "sigmoid": f"{_ELEMENTWISE}:sigmoid",
         "softmax": "phintys.tensor:softmax",
         "softplus": f"{_ELEMENTWISE}:softplus",
-        "ultra_fast_sigmoid": f"{_ELEMENTWISE}:sigmoid",
+        "ultra_fast_sigmoid": f"{_NEURAL}:ultra_fast_sigmoid",
     },
 ]
 

@@ -86,7 +86,6 @@ def _of_images(ndim: int, use: Callable[..., Any]) -> Any:
         unshared: bool = False,
     ) -> Any:
         """Take the shapes and options of the old class."""
-        images.refuse_unshared(unshared)
         options = {
             "border_mode": border_mode,
             "subsample": subsample,
@@ -94,6 +93,8 @@ def _of_images(ndim: int, use: Callable[..., Any]) -> Any:
             "filter_dilation": filter_dilation,
             "num_groups": num_groups,
         }
+        if unshared:
+            options["unshared"] = unshared
         return use(imshp, kshp, options)
 
     return make

@@ -95,7 +95,6 @@ _BY_NAME: tuple[tuple[tuple[str, ...], str], ...] = (
     (("Prepend_.*", "Default", "clone_node_and_cache", r"softmax_\w*legacy", "Output"), _OPS),
     ((r"\w*batched_tensordot", "interpolate1d", "pad_or_return", "scalar_elemwise"), _OPS),
     (("solvetriangular", "mean", "round_half_away_from_zero_"), _OPS),
-    (("frac_bilinear_upsampling",), "enlarging by fractions: bilinear_upsampling(x, ratio)"),
     ((r"[A-Z]\w*(Op|Base)?", r"Base[A-Z]\w*"), _OPS),
 )
 """Patterns of names, and why they are not offered."""

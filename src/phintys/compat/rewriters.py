@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 from phintys._base.errors import ArgumentError, RewriteError
 from phintys.graph import FunctionGraph
@@ -73,22 +74,32 @@ def _working_on(fgraph: FunctionGraph) -> Generator[None]:
         _current.reset(token)
 
 
+compiled_functions: WeakSet[Any] = WeakSet()
+"""The functions that ``function`` has compiled, in whose graphs variables have ``clients``."""
+
+
 def clients(variable: Any) -> list[Any]:
-    """Return the uses of a variable in the graph that a rule is rewriting: ``x.clients``.
+    """Return the uses of a variable in its graph: ``x.clients``.
+
+    That is the graph that a rule is rewriting, or else that of a compiled function.
 
     Raises
     ------
     AttributeError
-        No old-style rule is running.
+        The variable is not in such a graph.
     """
     fgraph = _current.get()
-    if fgraph is None:
-        msg = (
-            f"{variable}.clients is known inside of rules and optimizers only: a variable may be "
-            "in several graphs. Write fgraph.clients[variable]."
-        )
-        raise AttributeError(msg)
-    return fgraph.clients.get(variable, [])
+    if fgraph is not None:
+        return fgraph.clients.get(variable, [])
+    for function in list(compiled_functions):
+        found = function.maker.fgraph.clients.get(variable)
+        if found is not None:
+            return found
+    msg = (
+        f"{variable}.clients is known inside of rules and optimizers, and of the variables of "
+        "compiled functions: others may be in several graphs. Write fgraph.clients[variable]."
+    )
+    raise AttributeError(msg)
 
 
 class _Widened(type):
