@@ -98,7 +98,7 @@ def ive(v: Any, x: Any) -> Any:
     --------
     >>> from phintys.scalar.bessel import ive
     >>> ive(0.5, 2.0).round(12)
-    np.float64(0.276926513774)
+    np.float64(0.276928045435)
     """
     special = import_whole("scipy.special")
     order, size = np.asarray(v, np.float64), np.asarray(x, np.float64)
@@ -122,7 +122,7 @@ def kv(v: Any, x: Any) -> Any:
     --------
     >>> from phintys.scalar.bessel import kv
     >>> kv(0.5, 1.0).round(12)
-    np.float64(0.461068504447)
+    np.float64(0.461068504448)
     """
     return _second_kind("kv", v, x, 0)
 

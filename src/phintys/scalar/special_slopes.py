@@ -85,7 +85,7 @@ def minus_slope_of_dawsn(x: Any) -> Any:
     >>> from phintys.scalar.special_slopes import minus_slope_of_dawsn
     >>> x = float64("x")
     >>> round(minus_slope_of_dawsn(x).eval({x: 5.0}), 12)
-    np.float64(0.021340733739)
+    np.float64(0.021340744243)
     """
     near, far = minimum(x, _DAWSN_MIDDLE), maximum(x, _DAWSN_MIDDLE)
     near = _polynomial(DAWSN, dtype_of(x), (near - 2.75) * 0.8)
