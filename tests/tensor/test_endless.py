@@ -6,6 +6,7 @@ import phintys
 import phintys.tensor as pt
 from phintys._base.errors import ArgumentError, IndexingError, ShapeError, TypeContractError
 from phintys.graph import Apply, Op
+from phintys.tensor.introspection import known_number
 
 
 def endless(first):
@@ -72,6 +73,16 @@ def test_a_container_that_contains_itself():
     around["self"] = around
     with pytest.raises(ArgumentError, match="contains itself"):
         phintys.tree.leaves(around)
+
+
+def test_long_chains_of_powers_and_of_repeated_numbers_are_looked_through():
+    power, number = x, pt.constant(2.0)
+    for _ in range(1_000):
+        power = pt.sqrt(power)
+    for _ in range(600):
+        number = pt.second(x, pt.second(x, number))
+    assert phintys.grad(power, x).type == x.type
+    assert known_number(number) == 2.0
 
 
 def test_a_list_that_occurs_twice_is_fine():

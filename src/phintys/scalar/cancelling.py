@@ -245,8 +245,10 @@ def _keeps_dtype(x: Any, inputs: Sequence[Any]) -> bool:
     return all(one.type.dtype == dtype for one in inputs)
 
 
-def _power(x: Any, sign: int = 1) -> tuple[Any, float]:
+def _power(x: Any, sign: int = 1, most: int = _MOST_FACTORS) -> tuple[Any, float]:
     """Return a base and the exponent to which it is raised, times a sign."""
+    if not most:
+        return x, sign
     op, inputs = _seen_through(x)
     power = None
     if op is OPERATORS.sqr:
@@ -257,7 +259,7 @@ def _power(x: Any, sign: int = 1) -> tuple[Any, float]:
         power = _exponent(op, inputs)
     if not power or not np.isfinite(power) or not _keeps_dtype(x, inputs):
         return x, sign
-    base, exponent = _power(inputs[0])
+    base, exponent = _power(inputs[0], most=most - 1)
     if exponent != 1 and float(exponent).is_integer() and not power.is_integer():
         return inputs[0], sign * power  # the root of a square is an absolute value
     return base, sign * exponent * power

@@ -28,15 +28,18 @@ def known_number(x: Variable) -> Any:
     >>> float(known_number(pt.full_like(pt.dvector("x"), 2.5))), known_number(pt.dvector("x"))
     (2.5, None)
     """
-    node = x.owner
-    if node is not None and isinstance(node.op, CheckAndRaise):
-        conditions = [known_number(condition) for condition in node.inputs[1:]]
-        holds = all(one is not None and bool(np.all(one)) for one in conditions)
-        return known_number(node.inputs[0]) if holds else None
-    if node is not None and isinstance(node.op, Alloc):
-        return known_number(node.inputs[0])
-    if node is not None and node.op == ELEMENTWISE["second"]:
-        return known_number(node.inputs[1])
+    while (node := x.owner) is not None:
+        if isinstance(node.op, CheckAndRaise):
+            conditions = [known_number(condition) for condition in node.inputs[1:]]
+            if not all(one is not None and bool(np.all(one)) for one in conditions):
+                return None
+            x = node.inputs[0]
+        elif isinstance(node.op, Alloc):
+            x = node.inputs[0]
+        elif node.op == ELEMENTWISE["second"]:
+            x = node.inputs[1]
+        else:
+            break
     if isinstance(x, Constant):
         return getattr(x, "unique_value", x.data)
     if all(isinstance(leaf, Constant) for leaf in graph_inputs([x])):
