@@ -3,6 +3,7 @@
 import pytest
 
 import phintys
+from phintys._base import index
 from phintys.graph import Op
 from phintys.scalar import SCALAR_OPS
 from phintys.scalar.op import ScalarOp
@@ -42,6 +43,13 @@ def test_the_ops_without_a_rule_are_those_that_are_known():
     RULES.load()
     without = {c.__name__ for c in ops if RULES.find(c) is None and not hasattr(c, "expanded")}
     assert without == {*OPS.split(), *SPARSE_OPS.split()}
+
+
+def test_the_index_names_every_class_that_has_a_rule():
+    """One that it does not name would run on the host, until its module is imported by chance."""
+    named = {name for names in index.JAX_RULES.values() for name in names.split()}
+    ours = {cls for cls in RULES.load() if cls.__module__.startswith("phintys.")}
+    assert {cls.__name__ for cls in ours} <= named
 
 
 def test_the_functions_without_a_rule_are_those_that_are_known():
