@@ -172,7 +172,7 @@ distributions: $(READY) ## write docs/distributions.md, the table of all distrib
 	.venv-site/bin/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
 	@touch $@
 
-site: .venv-site/.ready ## build the site into build/site/html (two minutes of one core, once)
+site: .venv-site/.ready ## build the site into build/site/html (three minutes of one core)
 	.venv-site/bin/python -m tools.site $(SITE)
 
 types: $(READY) ## check types with basedpyright

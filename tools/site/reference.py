@@ -91,7 +91,7 @@ def _entry(
     called = dict.fromkeys(one for name, _ in names for one in others.get(name, ()))
     if called:
         yield ".. index::"
-        yield from (f"   single: {one}" for one in called)
+        yield from (f"   ! single: {one}" for one in called)
         yield ""
     yield f".. py:{kind}:: {heads[0]}"
     yield from (f"{' ' * (len(kind) + 8)}{head}" for head in heads[1:])
