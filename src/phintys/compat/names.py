@@ -600,7 +600,7 @@ _NEWER: dict[str, list[Source]] = {
     "graph.basic": [_GRAPH, _WALKS, "phintys.graph"],
     "graph.destroyhandler": _DESTROY,
     "graph.features": _FEATURES,
-    "graph.fg": [_GRAPH],
+    "graph.fg": [_GRAPH, _ERRORS],
     "graph.null_type": ["phintys.graph.null_type"],
     "graph.op": [_GRAPH, _TEST_VALUES],
     "graph.rewriting": _NEWER_REWRITING,
