@@ -116,7 +116,7 @@ int main(void) {
 
 def main() -> None:
     """Write, compile and run the program."""
-    import casadi as ca
+    import casadi as ca  # pyright: ignore[reportMissingImports]
 
     folder = Path(tempfile.mkdtemp())
     generator = ca.CodeGenerator("theirs.c", {"with_header": False})

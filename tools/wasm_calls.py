@@ -30,7 +30,7 @@ class WasmFunction:
     """
 
     def __init__(self, folder: Path, name: str) -> None:
-        import wasmtime
+        import wasmtime  # pyright: ignore[reportMissingImports]
 
         self._description = json.loads((folder / f"{name}.json").read_text())
         self._store = wasmtime.Store()
