@@ -15,6 +15,11 @@ NOUNS = {"distributions with sparse precision matrices": "phintys.random.markov_
 """What README says not to be supported -> the module that would have it."""
 
 
+@pytest.mark.parametrize("command", ["make demo", "make test"])
+def test_readme_has_the_commands_of_a_fresh_machine(command):
+    assert re.search(rf"^{command}\b", README, re.MULTILINE)
+
+
 def missing_in_readme():
     (listed,) = re.findall(r"Not yet supported are (.*?)\.\s", README)
     return re.split(r", | and ", listed)
