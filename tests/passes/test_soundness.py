@@ -181,9 +181,9 @@ def test_signs_of_zeros(evaluate, name):
         assert found, f"{name} is marked in vain"
 
 
-# Marks change gradients; they go once these have been built. Schur forms have none, and come after
-# them as well: a graph is differentiated before the pass `specialize`.
-_WITHOUT_GRADIENTS = {"drop_gradient_mark", "sylvester_by_schur_forms"}
+# Marks change gradients; they go once these have been built. Schur forms and selected inverses have
+# none, and come after them as well: a graph is differentiated before the pass `specialize`.
+_WITHOUT_GRADIENTS = {"drop_gradient_mark", "inverse_of_positive", "sylvester_by_schur_forms"}
 if "L_op" not in vars(Scan):
     _WITHOUT_GRADIENTS |= {name for name, rule in RULES.items() if Scan in (rule.tracks or ())}
 

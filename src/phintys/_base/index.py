@@ -8,7 +8,7 @@ BACKENDS: dict[str, str] = {
 """Modules -> the backends that they register."""
 
 BATCHING: dict[str, str] = {
-    "phintys.backends.jax.from_jax": "JaxOp",
+    "phintys.backends.jax.functions_of_jax": "JaxOp",
     "phintys.control.batching": "Fence GradientMark IfElse OpFromGraph Scan",
     "phintys.native.calls": "NativeCall",
     "phintys.random.generators.variables": "RandomVariable",
@@ -67,10 +67,10 @@ FACADES: dict[str, dict[str, str]] = {
     },
     "phintys.backends.jax": {
         "phintys.backends.jax.checkpoints": "load_values save_values",
-        "phintys.backends.jax.from_jax": "from_jax",
+        "phintys.backends.jax.functions_for_jax": "to_jax",
+        "phintys.backends.jax.functions_of_jax": "from_jax",
         "phintys.backends.jax.meshes": "mesh",
         "phintys.backends.jax.modes": "mode",
-        "phintys.backends.jax.to_jax": "to_jax",
     },
     "phintys.backends.reference": {
         "phintys.backends.reference.backend": "ReferenceBackend",
@@ -405,7 +405,7 @@ LOWERINGS: dict[str, str] = {
         """,
     "phintys.backends.native.lower.matrix_functions": "Expm ExpmDerivative Logm Sqrtm",
     "phintys.backends.native.lower.numpy_draws": "NumpyDraw NumpyIntegers",
-    "phintys.backends.native.lower.observing": "Assume CheckAndRaise",
+    "phintys.backends.native.lower.observing": "Assume CheckAndRaise WithSharding",
     "phintys.backends.native.lower.products": "BatchedDot Dot Gemm",
     "phintys.backends.native.lower.random": """
         Advance FoldIn Jump Positions RandomBits SplitState StateOfWords StateWords
@@ -549,7 +549,8 @@ RULES: dict[str, dict[str, str]] = {
         "CANONICAL_SHARDING": "WithSharding",
     },
     "phintys.passes.sparse": {
-        "CANONICAL_SPARSE": "InverseAtEntries Parts",
+        "CANONICAL_SPARSE": "Parts",
+        "EXPAND_SPARSE": "InverseAtEntries",
     },
     "phintys.passes.stabilize": {
         "STABILIZE": """

@@ -204,7 +204,7 @@ class PassDatabase(SequenceDB):
         return PassesOf(pipeline_of(query))
 
     def own(self) -> list[Entry]:
-        """Return what is registered, in order."""
+        """Return the registered rewrites, in order."""
         return self._in_order()
 
     def forget(self) -> None:
@@ -262,7 +262,7 @@ def passes_of(query: RewriteDatabaseQuery) -> Pipeline:
     >>> from phintys.compat.databases import RewriteDatabaseQuery
     >>> from phintys.compat.registered import passes_of
     >>> passes_of(RewriteDatabaseQuery(["canonicalize"])).names
-    ('constant_folding', 'canonicalize', 'shape_inference')
+    ('constant_folding', 'canonicalize', 'shape_inference', 'constant_folding_again')
     """
     asked = query.include or query.require
     whole = PIPELINES["none"]

@@ -488,7 +488,7 @@ class DebugPrinter:
                 stack.append((inputs[position], role, tail + branch, tail + below, level + 1))
 
     def branches(self, level: int, is_last: bool) -> tuple[str, str]:
-        """Return what stands before an input of a node, and before the lines below it."""
+        """Return the text before an input of a node, and before the lines below it."""
         return (" └─ ", "    ") if is_last else (" ├─ ", " │  ")
 
     def line(self, head: str, label: str, node: Apply | None) -> None:

@@ -35,7 +35,7 @@ class DeviceValue:
         raise NotImplementedError
 
     def on_device(self, *, copied: bool) -> Any:
-        """Return the value as the device has it; a later update may overwrite what is no copy."""
+        """Return the value as the device has it; a later update may overwrite it unless copied."""
         raise NotImplementedError
 
     def __reduce__(self) -> tuple[Any, ...]:

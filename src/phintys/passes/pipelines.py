@@ -129,6 +129,7 @@ _SPECIALIZE = Pass(
             _late.EXPAND_LINEAR_ALGEBRA,
             _late.EXPAND_LEAST_SQUARES,
             _late.EXPAND_FACTORS,
+            _late.EXPAND_SPARSE,
             *SPECIALIZE,
             _late.SPECIALIZE_SCATTERED,
             _late.SPECIALIZE_UPDATES,

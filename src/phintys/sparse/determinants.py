@@ -21,12 +21,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import phintys.tensor as pt
+from phintys._base.errors import IndexingError, ShapeError
 from phintys._base.late import LateModule
 from phintys.graph.apply import Apply
 from phintys.graph.null_type import DisconnectedType, disconnected_type
 from phintys.graph.op import Op
+from phintys.sparse.factors import Factorize
 from phintys.sparse.parts import keys
-from phintys.sparse.products import ProductByRows, ProductOfRows, conj
+from phintys.sparse.products import ProductByRows, ProductOfRows, check_pattern, conj
 from phintys.sparse.solving import SolveByFactors
 from phintys.sparse.type import INDEX, sp
 from phintys.tensor.convert import as_tensor_variable
@@ -152,8 +154,15 @@ class InverseAtEntries(Op):
     def perform(self, node: Apply, inputs: Any, output_storage: Any) -> None:
         """Compute them by columns."""
         factors, data, indices, indptr = inputs
-        found = np.empty_like(data)
         n = len(indptr) - 1
+        check_pattern(self, indices, indptr, n)
+        if n != factors.size or len(data) != len(indices):
+            msg = (
+                f"{self}: the pattern must have {factors.size} rows and {len(data)} entries, got "
+                f"{n} and {len(indices)}."
+            )
+            raise ShapeError(msg)
+        found = np.empty_like(data)
         for first in range(0, n, _COLUMNS):
             last = min(first + _COLUMNS, n)
             right = np.zeros((n, last - first), data.dtype)
@@ -217,18 +226,30 @@ class SelectedInverse(Op):
         """Compute columns from the last one on, with NumPy."""
         elements, rows, starts, pivots, order, indices, indptr = inputs
         n = len(pivots)
+        check_pattern(self, rows, starts, n)
+        check_pattern(self, indices, indptr, n)
+        if not len(starts) == len(indptr) == n + 1 or sorted(order) != list(range(n)):
+            msg = f"{self}: the factor and the pattern must be those of one matrix of {n} rows."
+            raise ShapeError(msg)
         present = keys(rows, starts)
         found = np.zeros_like(elements)
         for j in range(n - 1, -1, -1):
             first, last = starts[j], starts[j + 1]
             below, factor = rows[first + 1 : last].astype("int64"), elements[first + 1 : last]
             at = _key(below[:, None], below[None, :])
-            column = -found[np.searchsorted(present, at)] @ factor
+            column = -found[self._places(at, present)] @ factor
             found[first + 1 : last] = column
             found[first] = 1 / pivots[j] - factor @ column
         columns = np.repeat(np.arange(n), np.diff(indptr))
         at = _key(order[indices].astype("int64"), order[columns].astype("int64"))
-        output_storage[0][0] = found[np.searchsorted(present, at)]
+        output_storage[0][0] = found[self._places(at, present)]
+
+    def _places(self, wanted: Any, present: Any) -> Any:
+        at = np.searchsorted(present, wanted)
+        if (at == len(present)).any() or (present[at] != wanted).any():
+            msg = f"{self}: the factor must have all entries of the pattern."
+            raise IndexingError(msg)
+        return at
 
     def infer_shape(self, fgraph: Any, node: Apply, input_shapes: Any) -> list[Any]:
         """Return the number of entries."""
@@ -241,6 +262,19 @@ class SelectedInverse(Op):
     def L_op(self, inputs: Any, outputs: Any, output_grads: Any) -> list[Any]:
         """Return nothing."""
         return [disconnected_type() for _ in inputs]
+
+
+def is_of_its_factors(node: Apply) -> bool:
+    """Return whether a graph shows that the pattern of a selected inverse is that of its factor."""
+    factor = node.inputs[0].owner
+    if factor is None or not isinstance(factor.op, LowerFactor):
+        return False
+    made = factor.inputs[0].owner
+    pairs = [*zip(node.inputs[:5], factor.outputs, strict=True)]
+    if made is not None and isinstance(made.op, Factorize):
+        pairs += zip(node.inputs[5:], made.inputs[1:3], strict=True)
+        return all(a is b for a, b in pairs)
+    return False
 
 
 def _key(a: Any, b: Any) -> Any:

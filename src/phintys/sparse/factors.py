@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from phintys._base.errors import IndexingError, ShapeError, TypeContractError
+from phintys._base.errors import ShapeError, TypeContractError
 from phintys._base.late import LateModule
 from phintys.graph.apply import Apply
 from phintys.graph.null_type import disconnected_type
 from phintys.graph.op import Op
 from phintys.graph.type import Type
-from phintys.sparse.products import PROBLEMS, problem_of
+from phintys.sparse.products import check_pattern
 from phintys.sparse.type import sp
 from phintys.tensor.convert import as_tensor_variable
 
@@ -179,10 +179,7 @@ class Factorize(Op):
         if rows != len(indptr) - 1:
             msg = f"The sparse matrix must be square, got {rows} and {len(indptr) - 1} as sizes."
             raise ShapeError(msg)
-        problem = problem_of(indices, indptr, int(rows))
-        if problem:  # SuperLU would read beyond the arrays
-            msg = f"{self}: {PROBLEMS[problem]}."
-            raise IndexingError(msg)
+        check_pattern(self, indices, indptr, int(rows))
         arrays = (data.copy(), indices.copy(), indptr.copy())
         output_storage[0][0] = Factors(*arrays, self.is_positive)
 

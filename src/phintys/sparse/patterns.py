@@ -17,6 +17,7 @@ from phintys.graph.op import Op
 from phintys.sparse.parts import keys, places
 from phintys.sparse.type import INDEX, LIMIT
 from phintys.tensor.convert import as_tensor_variable
+from phintys.tensor.creation import check_room
 from phintys.tensor.type import TensorType
 
 
@@ -35,6 +36,9 @@ class PatternOp(Op):
 
     def perform(self, node: Apply, inputs: Any, output_storage: Any) -> None:
         """Compute the pattern and the places."""
+        for size in inputs:
+            if size.ndim == 0:
+                check_room(self, (int(size),), "int64")
         indices, indptr, *found = self.pattern(*inputs)
         values = [indices.astype(INDEX), indptr.astype(INDEX), *(v.astype("int64") for v in found)]
         for cell, value in zip(output_storage, values, strict=True):

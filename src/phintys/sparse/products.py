@@ -21,6 +21,7 @@ from phintys.graph.null_type import disconnected_type
 from phintys.graph.op import Op
 from phintys.sparse.type import INDEX, sp
 from phintys.tensor.convert import as_tensor_variable
+from phintys.tensor.creation import check_room
 from phintys.tensor.known import known_int
 from phintys.tensor.sizes import as_size
 from phintys.tensor.type import TensorType
@@ -91,13 +92,11 @@ class PatternProduct(Op):
 
     def error(self, number: int, _: int) -> Exception:
         """Return the error of a pattern that native code found to be wrong."""
-        return IndexingError(f"{self}: {PROBLEMS[number]}.")
+        return _wrong_pattern(self, number)
 
     def matrix(self, data: Any, indices: Any, indptr: Any, columns: int) -> Any:
         """Return a csr matrix of SciPy, in a dtype that SciPy has; its pattern is checked."""
-        problem = problem_of(indices, indptr, columns)
-        if problem:
-            raise self.error(problem, 0)
+        check_pattern(self, indices, indptr, columns)
         if len(data) != len(indices):
             msg = f"{self}: there must be an index for each element, got {len(data)} elements and "
             msg += f"{len(indices)} indices."
@@ -124,6 +123,23 @@ def problem_of(indices: Any, indptr: Any, columns: int) -> int:
     if not len(indptr) or indptr[0] or indptr[-1] != len(indices) or (np.diff(indptr) < 0).any():
         return 1
     return 2 * bool(len(indices) and (indices.min() < 0 or indices.max() >= columns))
+
+
+def check_pattern(op: Op, indices: Any, indptr: Any, columns: int) -> None:
+    """Check a pattern before SciPy, which does not, reads arrays by it.
+
+    Raises
+    ------
+    IndexingError
+        It leads out of the arrays.
+    """
+    problem = problem_of(indices, indptr, columns)
+    if problem:
+        raise _wrong_pattern(op, problem)
+
+
+def _wrong_pattern(op: Op, number: int) -> IndexingError:
+    return IndexingError(f"{op}: {PROBLEMS[number]}.")
 
 
 class ProductByRows(PatternProduct):
@@ -178,6 +194,7 @@ class ProductByColumns(PatternProduct):
         """Multiply with SciPy."""
         data, y, indices, indptr, columns = inputs
         self.check_rows(y, indptr)
+        check_room(self, (int(columns), *y.shape[1:]), y.dtype)
         result = self.matrix(data, indices, indptr, int(columns)).T @ y
         output_storage[0][0] = np.asarray(result, inputs[1].dtype)
 

@@ -16,7 +16,13 @@ from phintys._base.late import LateModule
 from phintys.graph.apply import Apply
 from phintys.graph.null_type import disconnected_type
 from phintys.graph.op import Op
-from phintys.sparse.products import ProductByColumns, ProductByRows, ProductOfRows, conj
+from phintys.sparse.products import (
+    ProductByColumns,
+    ProductByRows,
+    ProductOfRows,
+    check_pattern,
+    conj,
+)
 from phintys.sparse.type import sp
 from phintys.tensor.convert import as_tensor_variable
 
@@ -61,6 +67,12 @@ class SolvingOp(Op):
     def solution(self, *inputs: Any) -> Any:
         """Return the solution."""
         raise NotImplementedError
+
+    def matrix(self, data: Any, indices: Any, indptr: Any) -> Any:
+        """Return A as a matrix of SciPy; its pattern is checked."""
+        n = len(indptr) - 1
+        check_pattern(self, indices, indptr, n)
+        return sp.csc_array((data, indices, indptr), shape=(n, n))
 
     def infer_shape(self, fgraph: Any, node: Apply, input_shapes: Any) -> list[Any]:
         """Return the shape of the right side."""
@@ -152,8 +164,7 @@ class SolveTriangularMatrix(SolvingOp):
 
     def solution(self, data: Any, indices: Any, indptr: Any, b: Any) -> Any:
         """Substitute with SciPy."""
-        n = len(indptr) - 1
-        matrix = sp.csc_array((data, indices, indptr), shape=(n, n))
+        matrix = self.matrix(data, indices, indptr)
         part = sp.tril(matrix, format="csc") if self.lower else sp.triu(matrix, format="csc")
         if not self.unit_diagonal and not part.diagonal().all():
             msg = "The triangular sparse matrix is singular: its diagonal has a zero."
@@ -212,8 +223,7 @@ class SolveByIteration(SolvingOp):
 
     def solution(self, data: Any, indices: Any, indptr: Any, b: Any) -> Any:
         """Iterate, for one right side after the other."""
-        n = len(indptr) - 1
-        matrix = sp.csc_array((data, indices, indptr), shape=(n, n))
+        matrix = self.matrix(data, indices, indptr)
         matrix = matrix.T if self.transposed else matrix
         result = np.zeros(b.shape, b.dtype)
         if b.ndim == 1:

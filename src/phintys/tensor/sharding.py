@@ -64,6 +64,11 @@ def with_sharding(x: Any, sharding: Any) -> TensorVariable:
         How it is divided, such as ``mesh("data", None)`` with ``mesh = phintys.jax.mesh(data=8)``;
         or a ``NamedSharding`` of JAX.
 
+    Returns
+    -------
+    TensorVariable
+        An array of the dtype and shape of ``x``.
+
     Raises
     ------
     ArgumentError

@@ -64,6 +64,7 @@ NOT_IN_PROGRAMS = {
     "DeepCopy",
     "ExpFamily",
     "FailingMatrixOp",
+    "KeepsShape",
     "MatrixOp",
     "OverAxes",
     "ShapedOp",

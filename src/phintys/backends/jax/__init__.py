@@ -15,10 +15,10 @@ from phintys._base.late import late_names
 
 if TYPE_CHECKING:
     from phintys.backends.jax.checkpoints import load_values, save_values
-    from phintys.backends.jax.from_jax import from_jax
+    from phintys.backends.jax.functions_for_jax import to_jax
+    from phintys.backends.jax.functions_of_jax import from_jax
     from phintys.backends.jax.meshes import mesh
     from phintys.backends.jax.modes import mode
-    from phintys.backends.jax.to_jax import to_jax
 else:
     __getattr__, __dir__ = late_names(__name__)
 

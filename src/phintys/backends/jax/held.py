@@ -159,7 +159,7 @@ class Uploads:
         self._found: dict[tuple[int, Any], tuple[ref[Any], Any]] = {}
 
     def find(self, value: np.ndarray[Any, Any], where: Any, make: Callable[[], Any]) -> Any:
-        """Return what is at a place for an array; ``make`` sends it if nothing is there yet."""
+        """Return the copy of an array at a place; ``make`` sends it if there is none yet."""
         key = (id(value), where)
         kept = self._found.get(key)
         if kept is not None and kept[0]() is value:

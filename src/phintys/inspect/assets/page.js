@@ -339,9 +339,9 @@ class View {
       const next = this.selected === null ? node : go();
       if (next && next.nonempty()) this.focus(next.id());
     } else if (event.key === "Enter" && this.selected !== null) this.toggle(this.selected);
-    else if (event.key === "+") this.cy.zoom(this.cy.zoom() * 1.25);
-    else if (event.key === "-") this.cy.zoom(this.cy.zoom() / 1.25);
-    else if (event.key === "f") this.cy.fit(undefined, 24);
+    else if (event.key === "+") this.cy.stop().zoom(this.cy.zoom() * 1.25);
+    else if (event.key === "-") this.cy.stop().zoom(this.cy.zoom() / 1.25);
+    else if (event.key === "f") this.cy.stop().fit(undefined, 24);
     else return;
     event.preventDefault();
   }

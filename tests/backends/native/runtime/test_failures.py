@@ -131,7 +131,7 @@ SHORT_OF_MEMORY = """
         "buffer": (pt.sort(pt.exp(x)), np.ones(50_000), 0),
         "strided": (x.sum(), np.ones(100_000)[::2], 0),
         "product": (pt.outer(x, x) @ x, np.ones(300), 0),
-        "index": (x[n], np.ones(3), 7),
+        "index": (x[pt.arange(n)], np.ones(3), 50_000),
     }[sys.argv[1]]
     f = phintys.function([x, n], output, mode="native", on_unused_input="ignore")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from phintys.backends.jax.arrays import jnp
-from phintys.backends.jax.from_jax import JaxOp
+from phintys.backends.jax.functions_of_jax import JaxOp
 from phintys.backends.jax.tracing import MisfitError, Trace, converts, makes_large
 
 if TYPE_CHECKING:

@@ -70,7 +70,7 @@ _SHORT: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "CreatePipelineTuningOptions": (c_void_p, ()),
     "PTOSetLoopVectorization": (None, (c_void_p, c_bool)),
     "PTOSetSLPVectorization": (None, (c_void_p, c_bool)),
-    "DisposePipelineTuningOptions": (c_bool, (c_void_p,)),
+    "DisposePipelineTuningOptions": (None, (c_void_p,)),
     "CreatePassBuilder": (c_void_p, (c_void_p, c_void_p)),
     "DisposePassBuilder": (None, (c_void_p,)),
     "buildPerModuleDefaultPipeline": (c_void_p, (c_void_p, c_int)),

@@ -64,7 +64,7 @@ def link(
 
 
 def _linked(library: str) -> str:
-    """Return what links a library: its path, or an option with the name of its file."""
+    """Return the argument that links a library: its path, or its file name as an option."""
     return library if "/" in library else f"-l:{library}"
 
 

@@ -14,6 +14,7 @@ from phintys.backends.native.lower.view import View
 from phintys.graph.apply import Apply
 from phintys.tensor.linear_algebra.assumptions import Assume
 from phintys.tensor.observing import CheckAndRaise
+from phintys.tensor.sharding import WithSharding
 
 _BOOL = np.dtype("bool")
 
@@ -33,6 +34,12 @@ def lower_check_and_raise(op: CheckAndRaise, node: Apply, lowering: Lowering) ->
         is_true = lowering.element(found, ())
         lowering.require(is_true, OwnFailure(node, "condition"))
     lowering.bind(node.outputs[0], value)
+
+
+@lowers(WithSharding)
+def lower_with_sharding(op: WithSharding, node: Apply, lowering: Lowering) -> None:
+    """``out = x``: all of it is here."""
+    lowering.bind_same(node.outputs[0], node.inputs[0])
 
 
 @lowers(Assume)
