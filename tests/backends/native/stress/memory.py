@@ -150,11 +150,10 @@ KINDS = [
 def main():
     for kind in KINDS:
         count, work = kind()
-        count //= int(sys.argv[1])
         for _ in range(count // 5):
             work()
         before = resident()
-        for _ in range(count):
+        for _ in range(count // int(sys.argv[1])):
             work()
         sys.stdout.write(f"{kind.__name__} {resident() - before}\n")
         sys.stdout.flush()
