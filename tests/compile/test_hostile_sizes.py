@@ -28,6 +28,7 @@ def in_another_process(*arguments):
     )
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("part", range(2))
 def test_native_code_takes_and_refuses_the_lengths_that_the_reference_backend_does(part):
     done = in_another_process(PROGRAM, part, 2, 4)  # all: run it without arguments

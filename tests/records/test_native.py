@@ -1,5 +1,6 @@
 """Every record in the native backend, and what of it runs in Python."""
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -25,6 +26,7 @@ def test_values(record, data):
     check_op(record, [example], modes=["native"], skip=OTHERS)
 
 
+@pytest.mark.sampled(2)
 @_budget(FRACTION_OF_EXPRESSIONS)
 @given(data=st.data())
 def test_values_of_expressions(expression, data):

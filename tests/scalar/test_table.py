@@ -227,6 +227,7 @@ BETTER = {
 }
 
 
+@pytest.mark.sampled(3)
 @rows
 def test_special_values_are_those_of_the_reference(name):
     domain = DOMAINS[name]

@@ -65,6 +65,7 @@ def test_the_nearest_tests_run_as_far_as_there_is_time():
     assert choice.seconds == 76.0
 
 
+@pytest.mark.stress
 def test_the_tests_of_graphs_are_near_them():
     near = {path.relative_to(ROOT).as_posix() for path in distances(ROOT, _modules("graph"))}
     assert "tests/graph/test_fgraph.py" in near

@@ -7,6 +7,7 @@ from phintys.backends.native.assembler.target import Target
 from phintys.backends.native.runtime.engine import check_runs_here
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "part"),
