@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from functools import partial
 from threading import Thread
 
 import numpy as np
@@ -14,6 +15,7 @@ pytest.importorskip("jax", reason="needs jax")
 
 import jax
 
+from phintys._base.errors import TransferError
 from phintys.backends.jax.tracing import converts
 from tests.backends.jax.test_mode import Counted
 
@@ -192,8 +194,10 @@ def test_readers_see_values_that_another_thread_replaces(w, step):
 
     def reading():
         try:
-            found.extend(np.asarray(read()).tolist() for _ in range(100))
-            found.extend((w.get_value() - w.get_value()[0]).tolist()[:0] for _ in range(100))
+            for _ in range(100):
+                found.append(np.asarray(read()).tolist())
+                value = w.get_value()
+                found.append((value - value[0]).tolist())
         except Exception as error:  # noqa: BLE001 - shown by the assertion
             errors.append(error)
 
@@ -203,7 +207,58 @@ def test_readers_see_values_that_another_thread_replaces(w, step):
         step(ONES, 0)
     thread.join()
     assert not errors
-    assert all(row in ([0, 1, 2], []) for row in found)
+    assert all(row == [0, 1, 2] for row in found)
+
+
+@pytest.fixture(name="overwritten")
+def _overwritten(step):
+    """A function that makes a call of ``step`` do something between its end and its results."""
+
+    def overwritten(action):
+        for program in step.vm._programs.values():
+            program.call = partial(_then, program.call, action)
+
+    return overwritten
+
+
+def _then(call, action, *values):
+    results = jax.block_until_ready(call(*values))
+    action()
+    return results
+
+
+@pytest.mark.parametrize("mode", [None, ON_DEVICE], ids=["native", "on the device"])
+def test_readers_wait_for_the_value_that_replaces_a_deleted_one(w, step, overwritten, mode):
+    read = phintys.function([], w - w[0], mode=mode)
+    read()
+    found, threads = [], []
+
+    def action():
+        thread = Thread(target=lambda: found.append(np.asarray(read()).tolist()))
+        thread.start()
+        thread.join(timeout=0.05)  # it would have ended by then with an error
+        threads.append(thread)
+
+    overwritten(action)
+    step(ONES, 0)
+    threads[0].join()
+    assert found == [[0, 1, 2]]
+
+
+@pytest.mark.parametrize("mode", [None, ON_DEVICE], ids=["native", "on the device"])
+def test_values_lost_by_a_failing_device_are_an_error(w, step, overwritten, mode):
+    read = phintys.function([], w - w[0], mode=mode)
+
+    def fail():
+        raise jax.errors.JaxRuntimeError("The device is gone.")
+
+    overwritten(fail)
+    with pytest.raises(TransferError, match="was lost"):
+        step(ONES, 0)
+    with pytest.raises(TransferError, match="Set it again with set_value"):
+        read()
+    w.set_value(np.arange(3.0))
+    np.testing.assert_array_equal(read(), [0, 1, 2])
 
 
 @pytest.mark.stress

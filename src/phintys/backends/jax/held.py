@@ -3,12 +3,13 @@
 An update is *donated*: its new value takes the memory of the old one. From the moment in which the
 program is started until its results are known to Python, the old value is gone and the new one has
 no owner; :meth:`HeldArray.move` tells the value beforehand where the new one will be found, so that
-no signal in between can lose both.
+no signal in between can lose both, and holds a lock for which readers in other threads wait.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from threading import Lock
 from typing import Any
 from weakref import ref
@@ -23,6 +24,9 @@ from phintys.backends.jax.requirement import with_64_bits
 from phintys.graph.shared_variable import DeviceValue
 
 _hosts: Any = LateModule("jax.experimental.multihost_utils")
+
+DELETED_ERRORS = (RuntimeError, ValueError)
+"""What JAX raises, among other errors, where an array was deleted; compiled code the second."""
 
 
 @record()
@@ -77,7 +81,7 @@ class HeldArray(DeviceValue):
         self._array = array
         self._transfers = transfers
         self._host: np.ndarray[Any, Any] | None = None
-        self._next: tuple[list[Any], int] | None = None
+        self._next: tuple[list[Any], int, AbstractContextManager[Any]] | None = None
         self._lock = Lock()
 
     @property
@@ -86,22 +90,43 @@ class HeldArray(DeviceValue):
         self.settle()
         return self._array
 
-    def move(self, results: list[Any], place: int) -> None:
-        """Say where the next value will be: in the list that is going to be ``results[0][0]``."""
-        self._next = (results, place)
+    def move(self, results: list[Any], place: int, running: AbstractContextManager[Any]) -> None:
+        """Say where the next value will be: in the list that is going to be ``results[0][0]``.
+
+        The lock ``running`` is held until it is there, or the program has failed.
+        """
+        self._next = (results, place, running)
 
     def settle(self) -> None:
         """Take the next value, if it is there."""
         with self._lock:
             if self._next is not None and self._next[0]:
-                results, place = self._next
+                results, place, _ = self._next
                 self._array = results[0][0][place]
                 self._host = self._next = None
+
+    def wait(self, deleted: Any) -> None:
+        """Wait for the value that replaces an array that was given away.
+
+        Raises
+        ------
+        TransferError
+            The device has failed while the value was being replaced.
+        """
+        if (expected := self._next) is not None:
+            with expected[2]:
+                pass
+        if self.array is deleted:
+            msg = (
+                "The value of a shared variable was lost, since the device failed during "
+                "the update that replaced it. Set it again with set_value."
+            )
+            raise TransferError(msg)
 
     def on_device(self, *, copied: bool) -> Any:
         """Return the array, or a copy of it."""
         with with_64_bits():
-            return jax.numpy.copy(self.array) if copied else self.array
+            return self._read(jax.numpy.copy)[1] if copied else self.array
 
     def on_host(self) -> np.ndarray[Any, Any]:
         """Return a copy on the host, which is kept until the value changes.
@@ -111,27 +136,27 @@ class HeldArray(DeviceValue):
         TransferError
             The device has failed while the value was being replaced.
         """
-        while True:
-            array, host = self.array, self._host
-            if host is not None:
-                return host
-            try:
-                host = self._transfers.fetch(array)
-            except RuntimeError as error:
-                if self.array is not array:
-                    continue  # another thread has replaced it
-                if array.is_deleted():
-                    msg = (
-                        "The value of a shared variable was lost, since the device failed during "
-                        "the update that replaced it. Set it again with set_value."
-                    )
-                    raise TransferError(msg) from error
-                raise
-            host.flags.writeable = False
-            with self._lock:
-                if self._array is array and self._next is None:
-                    self._host = host
+        self.settle()
+        host = self._host
+        if host is not None:
             return host
+        array, host = self._read(self._transfers.fetch)
+        host.flags.writeable = False
+        with self._lock:
+            if self._array is array and self._next is None:
+                self._host = host
+        return host
+
+    def _read(self, reader: Callable[[Any], Any]) -> tuple[Any, Any]:
+        """Return an array that was not deleted until it was read, and what was read."""
+        while True:
+            array = self.array
+            try:
+                return array, reader(array)
+            except DELETED_ERRORS:
+                if not array.is_deleted():
+                    raise
+            self.wait(array)
 
 
 def to_host(array: Any) -> np.ndarray[Any, Any]:

@@ -13,7 +13,6 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from threading import RLock
-from time import sleep
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +20,7 @@ import numpy as np
 from phintys._base.errors import ConfigError, add_note
 from phintys._base.records import record
 from phintys.backends.jax.arrays import jax, jnp
-from phintys.backends.jax.held import UPLOADS, HeldArray, Transfers, sent, to_host
+from phintys.backends.jax.held import DELETED_ERRORS, UPLOADS, HeldArray, Transfers, sent, to_host
 from phintys.backends.jax.meshes import Layout, check_division, common_mesh, sharding_of
 from phintys.backends.jax.requirement import with_64_bits
 from phintys.backends.jax.tracing import HostRefusedError, NeedsKnownError, Session, Trace
@@ -134,6 +133,8 @@ class JaxProgram:
         self._moves = 0
         self._late: list[tuple[Any, Specialised]] = []
         self._lock = RLock()
+        # Held while a program overwrites old values; it waits for no other lock.
+        self._overwriting = RLock()
 
     def _new_session(self) -> Session:
         options = self.options
@@ -395,10 +396,12 @@ class JaxProgram:
             except _OtherDonationError:
                 del self._programs[key, True]
                 self._keeping.add(key)
-            except RuntimeError:
-                if not _is_any_replaced(inputs, values):
+            except DELETED_ERRORS:
+                replaced = _replaced(inputs, values)
+                if not replaced:
                     raise
-                sleep(0)  # another thread is about to say where the new value is
+                for stored, value in replaced:
+                    stored.wait(value)
             else:
                 self.transfers.send(values)
                 return results, code, program, values, donated
@@ -459,10 +462,11 @@ class JaxProgram:
         if not donated:
             return program.call(*values)
         found: list[Any] = []
-        for place, holder in zip(self._updates, donated, strict=True):
-            holder.move(found, place)
-        # Python handles no signal between the end of the call and the entry in the list.
-        found.extend(map(program.call, *([value] for value in values)))
+        with self._overwriting:
+            for place, holder in zip(self._updates, donated, strict=True):
+                holder.move(found, place, self._overwriting)
+            # Python handles no signal between the end of the call and the entry in the list.
+            found.extend(map(program.call, *([value] for value in values)))
         for holder in donated:
             holder.settle()
         return found[0]
@@ -557,12 +561,12 @@ def _on_host(value: Any) -> Any:
     return to_host(value) if isinstance(value, jax.Array) else np.array(value)
 
 
-def _is_any_replaced(inputs: Sequence[Any], values: Sequence[Any]) -> bool:
-    """Return whether another thread has given away a stored value that was to be read."""
-    return any(
-        isinstance(stored, HeldArray) and value.is_deleted()
-        for stored, value in zip(inputs, values, strict=True)
-    )
+def _replaced(inputs: Sequence[Any], values: Sequence[Any]) -> list[tuple[HeldArray, Any]]:
+    """Return stored values that were to be read, but that another thread has given away."""
+    pairs = zip(inputs, values, strict=True)
+    return [
+        (one, value) for one, value in pairs if isinstance(one, HeldArray) and value.is_deleted()
+    ]
 
 
 def _key(known: dict[Variable, Any]) -> tuple[Any, ...]:
