@@ -176,7 +176,7 @@ site: .venv-site/.ready ## build the site into build/site/html (three minutes of
 	.venv-site/bin/python -m tools.site $(SITE)
 
 types: $(READY) ## check types with basedpyright
-	$(BIN)/basedpyright
+	$(BIN)/basedpyright --threads
 
 bench: $(READY) ## run the benchmarks, and write benchmarks/RESULTS.md
 	$(BIN)/python benchmarks/run.py
