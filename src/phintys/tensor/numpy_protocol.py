@@ -163,7 +163,7 @@ def no_array(variable: object) -> TypeError:
     """
     instead = "Use the functions of phintys.tensor on it, or its eval() to get a value"
     # SciPy has called __array__, which has called this.
-    for place, name in _functions_of_scipy(sys._getframe(2)):  # pyright: ignore[reportPrivateUsage]
+    for place, name in _functions_of_scipy(sys._getframe(2)):
         homes = [f".{place}", ""] if place in {"linalg", "fft", "signal"} else ["", f".{place}"]
         home = next((home for home in homes if _offers(home, name)), None)
         if home is not None:
