@@ -63,8 +63,8 @@ class Doubled:
     Examples
     --------
     >>> from phintys.scalar.doubled import Doubled
-    >>> ((Doubled(1.0) + 1e-20) * 3.0 + -3.0).value
-    3e-20
+    >>> ((Doubled(1.0) + 2.0**-60) * 3.0 - 3.0).value == 3 * 2.0**-60
+    True
     """
 
     # NumPy leaves operators with an array on the left to this class.

@@ -83,7 +83,7 @@ def _left(budget: int, inputs: Sequence[Any]) -> int:
 
 
 def _value(x: Any, budget: int) -> Any:
-    """Return what is computed from constants alone, element by element; ``None`` for the rest."""
+    """Return the value of elementwise ops on constants alone; ``None`` for other variables."""
     if x.owner is None:
         return x.data if isinstance(x, Constant) else None
     op, inputs = applied(x)
