@@ -61,7 +61,7 @@ def test_programs_run(page):
     assert text.count("\n```") % 2 == 0
     names = {"__name__": "page"}
     output = []
-    runner = doctest.DocTestRunner(optionflags=OPTIONS)
+    runner = doctest.DocTestRunner(verbose=False, optionflags=OPTIONS)
     for number, (language, program) in enumerate(BLOCK.findall(text)):
         where = f"<{page.name}, block {number}>"
         if language == "python":

@@ -85,7 +85,7 @@ def marks(name):
 def test_the_examples_of(name):
     importlib.import_module(name)
     module = sys.modules[name]  # phintys.tensor.shape, the attribute, is a function
-    runner = doctest.DocTestRunner(optionflags=OPTIONS)
+    runner = doctest.DocTestRunner(verbose=False, optionflags=OPTIONS)
     output = []
     for test in examples(name, MODULES[name]):
         test.globs = dict(vars(module))

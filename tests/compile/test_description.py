@@ -1,6 +1,9 @@
 """What inspect and help say of compiled functions."""
 
+import copy
+import functools
 import inspect
+import pickle
 
 import numpy as np
 import pytest
@@ -67,3 +70,18 @@ def test_the_documentation_names_inputs_results_and_updates(mode):
     assert "s : Scalar(float64), updated" in lines
     assert phintys.Function.__doc__.startswith("A compiled function")
     assert "maker" in inspect.signature(phintys.Function).parameters
+
+
+@pytest.mark.parametrize("name", ["total", None])
+def test_functions_have_the_name_that_functions_of_python_have(name):
+    f = phintys.function([X], X.sum(), name=name, mode="reference")
+
+    @functools.wraps(f)
+    def wrapped(x):
+        return f(x)
+
+    expected = name or "function"
+    again = pickle.loads(pickle.dumps(f)), copy.copy(f), wrapped
+    assert {one.__name__ for one in (f, *again)} == {expected}
+    assert {one.__qualname__ for one in (f, *again)} == {expected}
+    assert f.copy(name="other").__name__ == "other"

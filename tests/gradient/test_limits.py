@@ -137,6 +137,24 @@ TENSORS = {
     ),
 }
 
+# Constants that are infinite by steps, beside a column of x.
+INFINITE = {
+    "absolute value": lambda: pt.abs(np.array([-INF, INF])),
+    "other dtype": lambda: pt.cast(np.array([-INF, INF], np.float32), "float64"),
+    "logarithm of 0": lambda: pt.log(np.zeros(2)),
+    "reciprocals": lambda: 1 / pt.abs(pt.as_tensor_variable(np.array([0.0, -0.0]))),
+    "larger one": lambda: pt.maximum(np.array([INF, INF]), 0.5),
+    "chosen": lambda: pt.switch(np.array([True, False]), INF, -INF),
+    "axes": lambda: pt.abs(pt.as_tensor_variable(np.array([-INF, INF])))[None, :][:, ::-1][0],
+}
+TENSORS |= {
+    f"erf of an infinite {name}": (
+        lambda x, bound=bound: pt.erf((bound() - x[:, None]) / pt.exp(x[:, None])).sum(axis=1),
+        [0.5, 2.0],
+        [0, 0],
+    )
+    for name, bound in INFINITE.items()
+}
 
 EXPRESSIONS = ELEMENTWISE | POWERS_BY_LOGARITHMS | TENSORS
 

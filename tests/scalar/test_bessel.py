@@ -77,10 +77,43 @@ def test_limits_of_modified_functions(modified):
     found = modified(v, x)
     for values, name in zip(found[:3], ("ive", "kve", "kv"), strict=True):
         expected = getattr(scipy.special, name)(v, x)
-        expected = np.where(v == 5e-324, values, expected)  # SciPy has no value
+        # SciPy has no values of a subnormal order, nor where Amos's routines end.
+        is_beyond = (np.hypot(v, x) > 1e9) & np.isnan(expected)
+        expected = np.where((v == 5e-324) | is_beyond, values, expected)
         np.testing.assert_allclose(values, expected, rtol=1e-12)
     slopes = modified(np.array([1.0, 0.5]), np.array([0.0, np.nan]))[3]
     np.testing.assert_array_equal(slopes, [0.5, np.nan])
+
+
+def test_modified_functions_go_on_where_the_routines_of_amos_end(modified):
+    points = [
+        (0.5, 2e9),
+        (1.3, 1e17),
+        (1e5, 1e10),
+        (3e9, 1e19),
+        (-0.7, 2e9),
+        (7, 1e300),
+        (4e9, 2.0),
+    ]
+    found = modified(*np.array(points).T)
+    with mpmath.workdps(60):
+        for i, point in enumerate(points):
+            v, x = (abs(mpmath.mpf(number)) for number in point)
+            r = mpmath.hypot(v, x)
+            exponent = v * (v / (r + x) - mpmath.asinh(v / x))
+            step = (3 - 5 * (v / r) ** 2) / (24 * r)
+            first = mpmath.exp(exponent) / mpmath.sqrt(2 * mpmath.pi * r) * (1 + step)
+            second = mpmath.exp(-exponent) * mpmath.sqrt(mpmath.pi / (2 * r)) * (1 - step)
+            exact = [first, second, second * mpmath.exp(-x)]
+            size = 1 + min(abs(exponent), 700)
+            for values, one in zip(found, exact, strict=False):
+                one = float(one) if one < 1e308 else np.inf
+                np.testing.assert_allclose(values[i], one, rtol=4 * EPS * float(size), atol=1e-300)
+    ends = [(0.5, np.inf), (np.inf, 1.0), (3.0, -2e9), (-3.0, -2e9), (2.0, -2e9), (2.5, -2e9)]
+    ive, kve, kv = modified(*np.array(ends).T)[:3]
+    np.testing.assert_allclose(ive, np.array([0, 0, -1, -1, 1, np.nan]) * ive[4], rtol=1e-8)
+    np.testing.assert_array_equal(kve, [0, np.inf] + [np.nan] * 4)
+    np.testing.assert_array_equal(kv, [0, np.inf] + [np.nan] * 4)
 
 
 @pytest.mark.parametrize("mode", ["native", "reference"])

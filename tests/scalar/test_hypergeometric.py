@@ -2,6 +2,8 @@
 
 import mpmath
 import numpy as np
+import pytest
+import scipy.special
 
 import phintys.scalar as ps
 
@@ -114,3 +116,30 @@ def test_kummers_function_keeps_its_digits_where_its_terms_hardly_cancel():
         for one, *at in zip(found.tolist(), a.tolist(), b.tolist(), x.tolist(), strict=True):
             exact = mpmath.hyp1f1(*map(mpmath.mpf, at))
             assert abs(one - exact) <= 16 * np.finfo(float).eps * abs(exact), at
+
+
+@pytest.mark.parametrize("by", [None, 0, 1])
+def test_kummers_function_keeps_its_digits_where_terms_cancel(by):
+    """Next to zeros of the function, which has some for negative x and b < a, or negative a."""
+    name = "hyp1f1" if by is None else f"hyp1f1_by_{'ab'[by]}"
+    rng = np.random.default_rng(8)
+    a, b = rng.uniform(0.5, 3, (2, 30))
+    x = rng.uniform(-5, 5, 30)
+    a[x > 0] *= -1
+    points = [*zip(a, b, x, strict=True), (14.02, 0.253, -0.1475), (2.5, 1.5, -1.4999)]
+    a, b, x = np.array(points).T
+    found = getattr(ps, name).impl(a, b, x)
+    with mpmath.workdps(60):
+        for one, *at in zip(found.tolist(), a.tolist(), b.tolist(), x.tolist(), strict=True):
+            at = [mpmath.mpf(number) for number in at]
+            order = [int(by == i) for i in range(3)]
+            exact = mpmath.diff(mpmath.hyp1f1, at, tuple(order)) if by is not None else None
+            exact = mpmath.hyp1f1(*at) if exact is None else exact
+            assert abs(one - exact) <= 16 * np.finfo(float).eps * abs(exact), at
+
+
+def test_kummers_function_of_a_pole_and_of_nan_is_as_in_scipy():
+    a, b, x = np.array(
+        [[1, 0, 0.5], [2, -1, -0.5], [-1, -2, 0.5], [np.nan, 1, 1], [1, 1, np.nan], [0, 1.5, -3]]
+    ).T
+    np.testing.assert_array_equal(ps.hyp1f1.impl(a, b, x), scipy.special.hyp1f1(a, b, x))

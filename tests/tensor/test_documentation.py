@@ -120,7 +120,7 @@ def test_examples_run():
         parsed = doctest.DocTestParser().get_doctest(function.__doc__, {}, name, None, 0)
         assert any(example.want for example in parsed.examples)
         with phintys.config.change_flags(mode="reference"):
-            doctest.DocTestRunner().run(parsed, out=told.write)
+            doctest.DocTestRunner(verbose=False).run(parsed, out=told.write)
     assert not told.getvalue()
 
 

@@ -2,7 +2,10 @@
 
 import numpy as np
 import pytest
+import scipy.fft
+import scipy.linalg
 import scipy.special
+import scipy.stats
 
 import phintys
 import phintys.tensor as pt
@@ -66,6 +69,23 @@ def test_other_functions_say_what_to_use(call, pieces):
     with pytest.raises(TypeError) as caught:
         call()
     assert not [piece for piece in pieces if piece not in str(caught.value)], caught.value
+
+
+@pytest.mark.parametrize(
+    ("call", "instead"),
+    [
+        (lambda: scipy.special.logsumexp(X), "In place of SciPy's logsumexp, write .*logsumexp"),
+        (lambda: scipy.special.softmax(X, axis=1), "write phintys.tensor.softmax"),
+        (lambda: scipy.linalg.expm(X), "write phintys.tensor.linalg.expm"),
+        (lambda: scipy.linalg.cholesky(X, lower=True), "write phintys.tensor.linalg.cholesky"),
+        (lambda: scipy.fft.rfft(X), "write phintys.tensor.fft.rfft"),
+        (lambda: scipy.stats.norm.pdf(X), "Use the functions of phintys.tensor"),
+        (lambda: np.asarray(X), "Use the functions of phintys.tensor"),
+    ],
+)
+def test_functions_of_scipy_name_ours(call, instead):
+    with pytest.raises(TypeError, match=f"NumPy cannot make an array of X, .*{instead}"):
+        call()
 
 
 def test_errors_are_ours():

@@ -154,6 +154,8 @@ class Function(_Returning[R_co]):
     ) -> None:
         self.maker = maker
         self.name = maker.name
+        # As functions of Python have them: functools.wraps, joblib and others read both.
+        self.__name__ = self.__qualname__ = maker.function_name
         self.profile = maker.profile
         self.trust_input = False
         self.input_storage = list(containers)

@@ -4,7 +4,8 @@ Those of the first kind, of orders 0 and 1, by Hankel's expansion far out: SciPy
 of the phase there, which is a rounded difference. By the sine and the cosine of the argument itself
 they are kept (H. Hankel, 1869; DLMF 10.17.3). The modified functions where the routines of D. E.
 Amos lose up to three digits: outside of the asymptotic series of the first kind, and in the power
-series of the second kind, which is replaced by the Wronskian (DLMF 10.28.2).
+series of the second kind, which is replaced by the Wronskian (DLMF 10.28.2); and where they end, by
+the first terms of the uniform expansions of P. Debye (1909; DLMF 10.41.3).
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from phintys._base.uninterrupted import import_whole
-from phintys.scalar.bessel_slopes import log_ive_slope, log_kve_slope
+from phintys.scalar.bessel_slopes import LARGEST, log_ive_slope, log_kve_slope
 
 FAR = 25.0
 """Where the expansion is used from."""
@@ -108,8 +109,19 @@ def ive(v: Any, x: Any) -> Any:
     is_near = is_near & (np.abs(order) < ORDERS_BELOW)
     near = special.iv(order, np.where(is_near, size, 1)) * np.exp(-length)
     found = np.where(is_near, near, special.ive(order, size))
+    is_whole = order == np.rint(order)
+    # Below -1/2, an order that is not whole adds a multiple of the other function.
+    is_usual = is_whole | ((size >= 0) & ((order > -0.5) | (-order < size)))
+    is_beyond = is_usual & (np.hypot(order, size) > BEYOND)
+    if np.any(is_beyond):
+        is_odd = np.mod(np.where(is_whole & np.isfinite(order), order, 0.0), 2) == 1
+        sign = np.where((size < 0) & is_odd, -1.0, 1.0)
+        found = np.where(is_beyond, sign * _beyond(order, length, 1.0, 0.0), found)
     return found.astype(np.result_type(v, x))[()]
 
+
+BEYOND = 1e9
+"""The distance of (v, x) from the origin where the routines of D. E. Amos end."""
 
 WRONSKIAN_FROM, WRONSKIAN_TO = 0.25, 2.0
 """Where functions of the second kind are computed from those of the first kind."""
@@ -147,11 +159,26 @@ def _second_kind(name: str, v: Any, x: Any, growth: float) -> Any:
     order, size = np.abs(v, dtype=np.float64), np.asarray(x, np.float64)
     is_between = (size >= WRONSKIAN_FROM) & (size <= WRONSKIAN_TO) & (order < ORDERS_BELOW)
     if np.any(is_between):
-        order, size = np.where(is_between, order, 0.5), np.where(is_between, size, 1)
-        slopes = (log_ive_slope(order, size) + 2) - log_kve_slope(order, size)
-        inside = np.exp(growth * size) / (size * special.iv(order, size) * slopes)
+        degree, place = np.where(is_between, order, 0.5), np.where(is_between, size, 1)
+        slopes = (log_ive_slope(degree, place) + 2) - log_kve_slope(degree, place)
+        inside = np.exp(growth * place) / (place * special.iv(degree, place) * slopes)
         found = np.where(is_between, inside, found)
+    is_beyond = (size > 0) & (np.hypot(order, size) > BEYOND)
+    if np.any(is_beyond):
+        found = np.where(is_beyond, _beyond(order, size, -1.0, growth - 1), found)
     return np.asarray(found).astype(dtype)[()]
+
+
+def _beyond(v: Any, x: Any, side: float, growth: float) -> Any:
+    """Return a function of the first kind (1) or the second (-1), by ``exp(growth * x)`` larger."""
+    with np.errstate(all="ignore"):
+        v = np.minimum(np.abs(v), LARGEST)
+        distance = np.hypot(v, x)
+        exponent = v * (0.5 * v / (0.5 * distance + 0.5 * x) - np.arcsinh(v / x))
+        total = 1 + side * (3 - 5 * np.square(v / distance)) / (24 * distance)
+        shift = growth * x if growth else 0.0
+        scale = math.sqrt(0.5 * math.pi**-side) / np.sqrt(distance)
+        return np.exp(side * exponent + shift) * scale * total
 
 
 def sum_of_powers(x: Any, coefficients: tuple[float, ...]) -> Any:

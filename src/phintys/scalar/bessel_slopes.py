@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from phintys.scalar.doubled import exact_sum
+
 FAR = 64.0
 """The distance of (v, x) from the origin from which the uniform expansions are used."""
 
@@ -130,20 +132,13 @@ def _by_series(v: Any, x: Any) -> Any:
     for n in range(MOST_TERMS):
         place = 2 * v + 1 + n
         term = term * ((v + (n + 0.5)) * (2 * x) / (place * (n + 1)))
-        total, error = _exact_sum(total, term)
+        total, error = exact_sum(total, term)
         lost = lost + error
-        part, error = _exact_sum(part, term * ((2 * v + 1) / (place + 1)))
+        part, error = exact_sum(part, term * ((2 * v + 1) / (place + 1)))
         lost_part = lost_part + error
         if not (term > ENOUGH * total).any():
             break
     return v / x - (part + lost_part) / (total + lost)
-
-
-def _exact_sum(x: Any, y: Any) -> tuple[Any, Any]:
-    """Return the sum and its rounding error (D. E. Knuth, 1969)."""
-    total = x + y
-    part = total - x
-    return total, (x - (total - part)) + (y - part)
 
 
 def _by_fraction(v: Any, x: Any) -> Any:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from phintys._base.late import LateModule
 from phintys.scalar.arithmetic import abs, sqr
 from phintys.scalar.cancelling import cancelled_product, number_of
 from phintys.scalar.operators import OPERATORS
@@ -16,6 +17,10 @@ from phintys.scalar.row_kinds import FloatRow, UfuncRow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from phintys.scalar import doubled
+else:
+    doubled = LateModule("phintys.scalar.doubled")
 
 _LOG_2 = math.log(2)
 _LOG_10 = math.log(10)
@@ -70,15 +75,7 @@ exp = UfuncRow(
 )
 
 
-_SPLITTER = 2.0**27 + 1
 _MOST = 1000.0  # products beyond it have exponentials of 0 and infinity
-
-
-def _halves(x: Any) -> tuple[Any, Any]:
-    """Return the upper and the lower half of the bits of float64 numbers (Veltkamp)."""
-    scaled = _SPLITTER * x
-    upper = scaled - (scaled - x)
-    return upper, x - upper
 
 
 def _exp_of_product(x: Any, y: Any) -> Any:
@@ -86,9 +83,7 @@ def _exp_of_product(x: Any, y: Any) -> Any:
     with np.errstate(all="ignore"):
         if np.result_type(x, y) == np.float32:
             return np.exp(x.astype(np.float64) * y).astype(np.float32)
-        product = x * y
-        (x_hi, x_lo), (y_hi, y_lo) = _halves(x), _halves(y)
-        error = ((x_hi * y_hi - product) + x_hi * y_lo + x_lo * y_hi) + x_lo * y_lo
+        product, error = doubled.exact_product(x, y)
         is_known = (np.abs(product) < _MOST) & np.isfinite(error)
         return np.exp(product) * (1 + np.where(is_known, error, 0))
 

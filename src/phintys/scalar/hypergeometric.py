@@ -21,20 +21,6 @@ import numpy as np
 from phintys._base.uninterrupted import import_whole
 from phintys.scalar.row_kinds import FloatRow
 
-_LARGE = 1e4
-"""For a larger x, SciPy's routine may not return; exp(x) overflows."""
-
-_LARGEST = 1e6
-"""For a larger \\|a\\|, SciPy's routine may not return."""
-
-_FEW = 50.0
-"""Up to this, Kummer's series has few terms."""
-
-_CLOSE = 1e-3
-_LARGEST_LOSS = 4.0
-"""How much larger than their sum the terms of a series may be."""
-
-_MOST_TERMS = 5000
 _MOST_TERMS_OF_GAUSS = 20_000
 _ENOUGH = 1e-18
 
@@ -53,72 +39,6 @@ _SECOND = (
 )
 
 
-def _hyp1f1(a: Any, b: Any, x: Any) -> Any:
-    """Return SciPy's values; infinities for a large x; NaN where SciPy's routine may not return."""
-    special = import_whole("scipy.special")
-    a, b, x = np.broadcast_arrays(*(np.asarray(one, np.float64) for one in (a, b, x)))
-    is_polynomial = (a <= 0) & (a == np.floor(a))
-    is_large = (x > _LARGE) & ~is_polynomial
-    overflows = is_large & (x > 100 * np.abs(a)) & (x > 100 * np.abs(b))
-    unknown = (np.abs(a) > _LARGEST) | (is_large & ~overflows)
-    known = ~(overflows | unknown)
-    values = special.hyp1f1(*(np.where(known, one, 1.0) for one in (a, b, x)))
-    values = _by_series(a, b, x, values)
-    sign = special.gammasgn(a) * special.gammasgn(b)
-    values = np.where(overflows, np.copysign(np.inf, sign), values)
-    return np.where(unknown, np.nan, values)[()]
-
-
-def _by_series(a: Any, b: Any, x: Any, values: Any) -> Any:
-    """Return Kummer's series where its terms are few and hardly cancel, and these values elsewhere.
-
-    SciPy's lose up to three digits there.
-    """
-    below = x < 0
-    first, size = np.where(below, b - a, a), np.abs(x)
-    # b - a is rounded: next to 0 it has lost the digits of the other parameter.
-    is_exact = ~below | (np.abs(first) > _CLOSE * np.abs(a))
-    where = is_exact & (np.abs(first) < _FEW) & (b > 0) & (size < _FEW)
-    if not where.any():
-        return values
-    first, second, size = (np.where(where, one, 1.0) for one in (first, b, size))
-    term, total, magnitude = (np.ones_like(size) for _ in range(3))
-    for n in range(_MOST_TERMS):
-        term = term * ((first + n) * size / ((second + n) * (n + 1)))
-        total, magnitude = total + term, magnitude + np.abs(term)
-        if (np.abs(term) <= _ENOUGH * magnitude).all():
-            break
-    where &= magnitude <= _LARGEST_LOSS * np.abs(total)
-    scale = np.where(below, np.exp(np.where(below & where, x, 0.0)), 1.0)
-    return np.where(where, scale * total, values)
-
-
-def _slopes(a: Any, b: Any, x: Any) -> tuple[Any, Any]:
-    """Return the derivatives of hyp1f1 by a and by b, on arrays of any dtype."""
-    a, b, x = np.broadcast_arrays(*(np.asarray(one, np.float64) for one in (a, b, x)))
-    below = x < 0
-    with np.errstate(all="ignore"):
-        scale = np.where(below, np.exp(np.minimum(x, 0.0)), 1.0)
-        by_a, by_b = _series(np.where(below, b - a, a), b, np.abs(x), scale)
-    return np.where(below, -by_a, by_a)[()], np.where(below, by_a + by_b, by_b)[()]
-
-
-def _series(a: Any, b: Any, x: Any, scale: Any) -> tuple[Any, Any]:
-    """Return the sums of the derivatives of the terms of ``scale * hyp1f1(a, b, x)``, x >= 0."""
-    term, of_a, of_b = scale, np.zeros_like(scale), np.zeros_like(scale)
-    by_a, by_b = np.zeros_like(scale), np.zeros_like(scale)
-    for n in range(_MOST_TERMS):
-        ratio, step = (a + n) * x / ((b + n) * (n + 1)), x / ((b + n) * (n + 1))
-        of_a = of_a * ratio + term * step
-        of_b = (of_b - term / (b + n)) * ratio
-        term = term * ratio
-        by_a, by_b = by_a + of_a, by_b + of_b
-        is_small = np.abs(of_a) <= _ENOUGH * np.abs(by_a)
-        if np.all(is_small & (np.abs(of_b) <= _ENOUGH * np.abs(by_b)) | ~np.isfinite(by_a)):
-            break
-    return by_a, by_b
-
-
 _FACTS: dict[str, Any] = {
     "parameters": ("a", "b", "x"),
     "example": "1.0, 2.5, [0.2, 0.5]",
@@ -127,7 +47,7 @@ _FACTS: dict[str, Any] = {
 
 hyp1f1_by_a = FloatRow(
     "hyp1f1_by_a",
-    lambda a, b, x: _slopes(a, b, x)[0],
+    "phintys.scalar.kummer:hyp1f1_by_a",
     doc="Derivative of hyp1f1 by a.",
     source="E. E. Kummer's series, 1836 (DLMF 13.2.2).",
     special=False,
@@ -143,7 +63,7 @@ hyp1f1_by_a = FloatRow(
 
 hyp1f1_by_b = FloatRow(
     "hyp1f1_by_b",
-    lambda a, b, x: _slopes(a, b, x)[1],
+    "phintys.scalar.kummer:hyp1f1_by_b",
     doc="Derivative of hyp1f1 by b.",
     source="E. E. Kummer's series, 1836 (DLMF 13.2.2).",
     special=False,
@@ -159,7 +79,7 @@ hyp1f1_by_b = FloatRow(
 
 hyp1f1 = FloatRow(
     "hyp1f1",
-    _hyp1f1,
+    "phintys.scalar.kummer:hyp1f1",
     doc="Kummer's confluent hypergeometric function of a and b at x.",
     source="SciPy's, from Boost; E. E. Kummer's series, 1836 (DLMF 13.2.2).",
     intervals=((0.5, 3.0), (0.5, 3.0), (-4.0, 4.0)),

@@ -625,7 +625,7 @@ iv = FloatRow(
     "scipy.special:iv",
     doc="Modified Bessel function of the first kind, order v.",
     source=(
-        "SciPy's (N. M. Temme, J. Comput. Phys. 19, 1975; D. E. Amos, Algorithm 644, ACM Trans. "
+        "SciPy's (N. M. Temme, J. Comput. Phys. 21, 1976; D. E. Amos, Algorithm 644, ACM Trans. "
         "Math. Softw. 12, 1986)."
     ),
     parameters=("v", "x"),
@@ -643,7 +643,7 @@ ive = FloatRow(
     "phintys.scalar.bessel:ive",
     doc="iv(v, x) * exp(-\\|x\\|) for a real x.",
     source=(
-        "SciPy's (N. M. Temme, J. Comput. Phys. 19, 1975; D. E. Amos, Algorithm 644, ACM Trans. "
+        "SciPy's (N. M. Temme, J. Comput. Phys. 21, 1976; D. E. Amos, Algorithm 644, ACM Trans. "
         "Math. Softw. 12, 1986)."
     ),
     parameters=("v", "x"),

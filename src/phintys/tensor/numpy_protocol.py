@@ -7,6 +7,7 @@ for those of ``np.linalg`` and ``np.fft``.
 from __future__ import annotations
 
 import inspect
+import sys
 from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import ArgumentError
@@ -18,7 +19,8 @@ from phintys.tensor.elemwise import Elemwise
 from phintys.tensor.synonyms import our_names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from types import FrameType
 
     import numpy as np
 
@@ -152,3 +154,43 @@ def call_ufunc(
         "phintys.tensor, or x.eval() to get a value."
     )
     raise ArgumentError(msg)
+
+
+def no_array(variable: object) -> TypeError:
+    """Return the error for a caller that makes an array of a variable.
+
+    If it is a function of SciPy, the error names the one to call in its place.
+    """
+    instead = "Use the functions of phintys.tensor on it, or its eval() to get a value"
+    # SciPy has called __array__, which has called this.
+    for place, name in _functions_of_scipy(sys._getframe(2)):
+        homes = [f".{place}", ""] if place in {"linalg", "fft", "signal"} else ["", f".{place}"]
+        home = next((home for home in homes if _offers(home, name)), None)
+        if home is not None:
+            instead = f"In place of SciPy's {name}, write phintys.tensor{home}.{name}"
+    msg = f"NumPy cannot make an array of {variable}, which is symbolic. {instead}."
+    return TypeError(msg)
+
+
+def _offers(home: str, name: str) -> bool:
+    package = operators.namespace
+    if home:
+        package = getattr(package, home.removeprefix("."), None)
+    return callable(getattr(package, name, None))
+
+
+def _functions_of_scipy(frame: FrameType | None) -> Iterator[tuple[str, str]]:
+    """Yield the packages and names of the functions of SciPy that are called, innermost first."""
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("scipy."):
+        code, values = frame.f_code, frame.f_locals
+        # A decorator's function has the decorated one among its free variables.
+        decorated = [values.get(name) for name in code.co_freevars]
+        functions = [(frame.f_globals["__name__"], code.co_name)]
+        functions += [
+            (one.__module__, one.__name__) for one in decorated if inspect.isfunction(one)
+        ]
+        for module, name in functions:
+            place = module.split(".")[1]
+            if not place.startswith("_"):
+                yield place, name
+        frame = frame.f_back

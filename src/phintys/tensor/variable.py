@@ -284,11 +284,7 @@ class TensorMethods(FunctionMethods):
         raise TypeError(msg)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
-        msg = (
-            f"NumPy cannot make an array of {self}, which is symbolic. Use the functions of "
-            "phintys.tensor on it, or its eval() to get a value."
-        )
-        raise TypeError(msg)
+        raise operators.numpy_protocol.no_array(self)
 
     def __int__(self) -> NoReturn:
         raise self._no_number("int")

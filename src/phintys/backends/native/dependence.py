@@ -150,15 +150,13 @@ def arrays_read(step: Step | Statement) -> Iterator[Array]:
     if isinstance(step, Statement):
         needs = needs_of(step)
         yield from (load.array.memory for load in needs.loads)
-        sizes: Iterable[Size] = needs.sizes
-    else:
-        yield from (array.memory for array in step.reads())
-        sizes = step.sizes()
-        for body in step.bodies():
-            for one in body:
-                yield from arrays_read(one)
-    for size in sizes:
-        yield from arrays_in_size(size)
+        for size in needs.sizes:
+            yield from arrays_in_size(size)
+        return
+    for one in walk_steps([step]):
+        yield from (array.memory for array in one.reads())
+        for size in one.sizes():
+            yield from arrays_in_size(size)
 
 
 def arrays_loaded(step: Step | Statement) -> Iterator[Array]:
@@ -169,10 +167,8 @@ def arrays_loaded(step: Step | Statement) -> Iterator[Array]:
     if isinstance(step, Statement):
         yield from (load.array.memory for load in needs_of(step).loads)
         return
-    yield from (array.memory for array in step.reads())
-    for body in step.bodies():
-        for one in body:
-            yield from arrays_loaded(one)
+    for one in walk_steps([step]):
+        yield from (array.memory for array in one.reads())
 
 
 def arrays_written(step: Step | Statement) -> Iterator[Array]:
@@ -180,11 +176,9 @@ def arrays_written(step: Step | Statement) -> Iterator[Array]:
     if isinstance(step, Statement):
         yield step.target.memory
         return
-    yield from (array.memory for array in step.writes())
-    yield from (array.memory for array in step.overwrites())
-    for body in step.bodies():
-        for one in body:
-            yield from arrays_written(one)
+    for one in walk_steps([step]):
+        yield from (array.memory for array in one.writes())
+        yield from (array.memory for array in one.overwrites())
 
 
 def touches(steps: Iterable[Step]) -> Counts[Array]:

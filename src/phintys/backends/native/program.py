@@ -162,8 +162,15 @@ class Program:
 
 
 def walk_steps(steps: Sequence[Step]) -> Iterator[Step]:
-    """Return all steps; those inside a branch or loop follow the step that contains them."""
-    for step in steps:
+    """Yield all steps; those inside a branch or loop follow the step that contains them.
+
+    Each is handed on once, however deep it is inside of others.
+    """
+    waiting = [iter(steps)]
+    while waiting:
+        step = next(waiting[-1], None)
+        if step is None:
+            waiting.pop()
+            continue
         yield step
-        for body in step.bodies():
-            yield from walk_steps(body)
+        waiting.extend(iter(body) for body in reversed(step.bodies()))

@@ -16,6 +16,7 @@ from phintys.backends.native.assembler.math.lanewise import computed_where, redo
 from phintys.backends.native.assembler.math.registry import float_function
 from phintys.backends.native.assembler.values import Value
 from phintys.scalar.bessel import (
+    BEYOND,
     FAR,
     HANKEL,
     ORDERS_BELOW,
@@ -25,6 +26,7 @@ from phintys.scalar.bessel import (
     WRONSKIAN_FROM,
     WRONSKIAN_TO,
 )
+from phintys.scalar.bessel_slopes import LARGEST
 
 
 @float_function("j0")
@@ -73,7 +75,18 @@ def ive(b: Builder, v: Value, x: Value) -> Value:
     zero = b.constant(x.type, 0.0)
     near = redo_lanes(b, zero, is_near, "phintys_scipy_iv_float64", [v, x])
     near = near * float_math(b, "exp", -size)
-    return redo_lanes(b, near, ~is_near, "phintys_scipy_ive_float64", [v, x])
+    is_whole = b.eq(b.intrinsic("rint", v), v)
+    is_usual = is_whole | (b.le(0.0, x) & ((v > -0.5) | (-v < x)))
+    is_beyond = is_usual & (float_math(b, "hypot", v, x) > BEYOND)
+
+    def beyond() -> Value:
+        half = b.select(is_whole, v, zero) * 0.5
+        is_odd = ~b.eq(b.intrinsic("floor", half), half)
+        found = _beyond(b, v, size, 1.0, 0.0)
+        return b.select((x < 0.0) & is_odd, -found, found)
+
+    found = b.select(is_beyond, computed_where(b, is_beyond, beyond), near)
+    return redo_lanes(b, found, ~(is_near | is_beyond), "phintys_scipy_ive_float64", [v, x])
 
 
 @float_function("kv", 2)
@@ -104,4 +117,24 @@ def _second_kind(b: Builder, name: str, v: Value, x: Value) -> Value:
         return scale / (place * first * slopes)
 
     found = computed_where(b, is_between, by_wronskian)
-    return redo_lanes(b, found, ~is_between, f"phintys_scipy_{name}_float64", [v, x])
+    is_beyond = (x > 0.0) & (float_math(b, "hypot", v, x) > BEYOND)
+    growth = 0.0 if name == "kve" else -1.0
+    beyond = computed_where(b, is_beyond, lambda: _beyond(b, v, x, -1.0, growth))
+    found = b.select(is_beyond, beyond, found)
+    known = is_between | is_beyond
+    return redo_lanes(b, found, ~known, f"phintys_scipy_{name}_float64", [v, x])
+
+
+def _beyond(b: Builder, v: Value, x: Value, side: float, growth: float) -> Value:
+    """Write a function of the first kind (1) or the second (-1), by ``exp(growth * x)`` larger."""
+    v = b.minimum_number(fabs(b, v), LARGEST)
+    distance = float_math(b, "hypot", v, x)
+    share = v / distance
+    rest = v * 0.5 / (distance * 0.5 + x * 0.5) - float_math(b, "arcsinh", v / x)
+    exponent = v * rest * side
+    if growth:
+        exponent = exponent + x * growth
+    total = (3.0 - share * share * 5.0) / (distance * 24.0) * side + 1.0
+    scale = math.sqrt(0.5 * math.pi**-side)
+    root = b.intrinsic("sqrt", distance)
+    return float_math(b, "exp", exponent) / root * scale * total
