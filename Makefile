@@ -99,8 +99,9 @@ stress: $(READY) ## run the long forms of tests: many signals, forks, threads (s
 	$(BIN)/python -m pytest -m stress
 
 export-tests: $(READY) ## export all programs and records, and compare them with Python (half an hour)
-	$(BIN)/python -m pytest -m "stress or not stress" tests/backends/native/export \
-		tests/backends/native/export/all_records.py tests/backends/native/export/random_graphs.py
+	@# Files, since pytest drops those that are in a folder among its arguments.
+	$(BIN)/python -m pytest -m "stress or not stress" tests/backends/native/export/*.py \
+		tests/backends/native/export/bundled
 
 reference: $(READY) ## run the tests with the reference backend
 	PHINTYS_FLAGS=mode=reference $(BIN)/python -m pytest -n auto --ignore tests/backends/native

@@ -11,6 +11,7 @@ import phintys
 import phintys.tensor as pt
 from phintys._base.errors import IndexingError, OpContractError, ShapeError
 from phintys._base.uninterrupted import run_whole
+from phintys.backends.native.lower import sorting as lowering_of_sorting
 from phintys.gradient import grad
 from phintys.tensor import partitioning, sorting
 from phintys.tensor._long_orders import LONG
@@ -109,6 +110,8 @@ def test_large_arrays_are_sorted_elsewhere_and_handlers_run_meanwhile(monkeypatc
 
     monkeypatch.setattr(sorting, "LARGE", 5)
     monkeypatch.setattr(sorting, "run_whole", apart)
+    for limit in ("SHORT_SORTED_ROW", "LONG"):  # so that native code leaves rows to NumPy
+        monkeypatch.setattr(lowering_of_sorting, limit, 2)
     x = pt.dmatrix("x")
     f = phintys.function([x], [pt.sort(x, axis=0), pt.argsort(x, axis=0)], mode="native")
     values = np.random.default_rng(0).normal(size=(4, 3))

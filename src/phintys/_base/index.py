@@ -425,6 +425,7 @@ LOWERINGS: dict[str, str] = {
     "phintys.backends.native.lower.solving_by_factors": """
         Det Inv Lstsq Pinv SlogDet Solve Sylvester
         """,
+    "phintys.backends.native.lower.sorting": "ArgSortOp RowOrder SortOp",
     "phintys.backends.native.lower.sparse_products": "ProductByColumns ProductByRows ProductOfRows",
     "phintys.backends.native.lower.user_functions": "NativeCall",
 }

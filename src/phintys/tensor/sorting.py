@@ -13,7 +13,7 @@ from phintys._base.uninterrupted import run_whole
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
 from phintys.tensor import math
-from phintys.tensor._long_orders import is_long, order_of
+from phintys.tensor._long_orders import LONG, is_long, order_of
 from phintys.tensor._operators import operators
 from phintys.tensor._rules import is_discrete, is_missing, zero_gradient
 from phintys.tensor.convert import as_tensor_variable
@@ -135,7 +135,8 @@ class ArgSortOp(_SortingOp):
     axis
         The axis, counted from the front.
     kind
-        As for :class:`SortOp`; with ``"stable"`` equal elements keep their order.
+        As for :class:`SortOp`; with ``"stable"`` equal elements keep their order. (Fewer than
+        131,072 elements are sorted so in any case, for the same indices wherever code runs.)
 
     Examples
     --------
@@ -236,7 +237,8 @@ def _sorting_order(x: np.ndarray[Any, Any], axis: int, kind: Any) -> np.ndarray[
     if is_long(x):
         work = partial(order_of, own, stable=kind in _STABLE)
     else:
-        work = partial(np.argsort, own, axis, kind)
+        is_short = x.shape[axis] < LONG
+        work = partial(np.argsort, own, axis, "stable" if is_short else kind)
     return _apart(work, x.size)
 
 

@@ -29,6 +29,7 @@ from phintys.scalar.op import ScalarOp
 from phintys.scalar.table import SCALAR_OPS
 from phintys.tensor.images.convolutions import Conv
 from phintys.tensor.images.pooling import MaxPool
+from phintys.tensor.sorting import RowOrder
 from phintys.tensor.type import DTYPES
 
 PAGE = Path(__file__).parents[3] / "docs" / "native.md"
@@ -121,6 +122,12 @@ CONDITIONS = [
     ("assignment at bools without dimensions", lambda: pt.set_subtensor(x("float64")[True], 1.0)),
     ("a range of integers between floats", lambda: pt.ARange("int64")(x("float64", 0), 9.5, 1.5)),
     ("a range with a bound of uint64", lambda: pt.ARange("int64")(0, x("uint64", 0), 1)),
+    ("rows of 256 elements or more", lambda: pt.sort(pt.tensor(shape=(256,)))),
+    (
+        "indices of rows of 131,072 elements or more",
+        lambda: pt.argsort(pt.tensor(shape=(1 << 17,))),
+    ),
+    ("rows of a matrix", lambda: RowOrder()(x("float64", 2))),
     ("places of complex numbers", lambda: pt.searchsorted(x("complex128"), x("complex128"))),
     (
         "places in a vector that is not sorted",

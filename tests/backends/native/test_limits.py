@@ -17,6 +17,7 @@ FACTS = {
     "the range of a type, an address, or what no size reaches": """
         assembler/random._LOW lower/indexing._FAR lower/lowering._LEAST lower/lowering._MOST
         lower/ranges._MOST lower/slices._FAR routines/outlined_products.ALL
+        routines/ordering._DIGITS routines/ordering._BITS_OF_A_DIGIT
         routines/stacks._NO_FAILURE routines/stacks._STATUS_BITS runtime/capi._FIRST_ADDRESS
         runtime/threads._FINEST sizes._HALF sizes.MOST sizes._ADDRESS_BITS steps/call.LARGEST
         steps/claim._ANY_BYTES writer/address_code.MOST_BYTES writer/size_code._MOST_BITS

@@ -47,7 +47,7 @@ def export_program(fgraph: FunctionGraph, names: ExportNames, options: ExportOpt
     _check(names, options)
     with config.change_flags(native_target=options.target):
         target = Target.configured()
-        plan = Plan(lower_program(fgraph), target)
+        plan = Plan(lower_program(fgraph, is_exported=True), target)
         emitted = write_program(plan)
     interface = interface_of(plan.program, emitted, names)
     assembled = assemble(

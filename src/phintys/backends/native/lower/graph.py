@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from phintys.graph.variable import Variable
 
 
-def lower_program(fgraph: FunctionGraph, *, keep_shapes: bool = False) -> Program:
+def lower_program(
+    fgraph: FunctionGraph, *, keep_shapes: bool = False, is_exported: bool = False
+) -> Program:
     """Return a graph as a Program, with its statements fused to kernels.
 
     Parameters
@@ -34,6 +36,8 @@ def lower_program(fgraph: FunctionGraph, *, keep_shapes: bool = False) -> Progra
         The graph. Each of its inputs is an argument of the program; its outputs are the results.
     keep_shapes
         Whether the program records the sizes of all tensors of the graph.
+    is_exported
+        Whether it will run where there is no Python.
 
     Returns
     -------
@@ -41,7 +45,7 @@ def lower_program(fgraph: FunctionGraph, *, keep_shapes: bool = False) -> Progra
         An array that is a result has its own memory, which the rest of the program does not use
         afterwards, unless the output is an input, a constant, or made by an Op's Python code.
     """
-    lowering = _lowered(fgraph)
+    lowering = _lowered(fgraph, is_exported=is_exported)
     leaving: dict[Value, list[Variable]] = {}
     make_reshaped_products_results(fgraph, lowering)
     updated = {output: fgraph.inputs[at] for output, at in fgraph.update_mapping.items()}
@@ -74,9 +78,9 @@ def _updates(
     return found
 
 
-def _lowered(fgraph: FunctionGraph) -> Lowering:
+def _lowered(fgraph: FunctionGraph, *, is_exported: bool) -> Lowering:
     """Lower all nodes, in an order in which every value is read before it is overwritten."""
-    lowering = Lowering()
+    lowering = Lowering(is_exported=is_exported)
     for variable in fgraph.inputs:
         lowering.arguments.append(lowering.foreign(variable, Place.ARGUMENT))
     lowering.bases.look_at(fgraph)

@@ -94,9 +94,12 @@ class Lowering:
         The :class:`~.branch_sides.Sides` of the graph that is being lowered.
     clients
         The clients of its variables.
+    is_exported
+        Whether the program runs where there is no Python, which could be called.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_exported: bool = False) -> None:
+        self.is_exported = is_exported
         self.sizes = Sizes()
         self.steps: list[Step | Statement] = []
         self.bases = Bases()

@@ -14,21 +14,18 @@ from phintys.backends.native.assembler.math.calls import (
     IMAGE_SUMS,
     MAX_POOLED,
 )
-from phintys.backends.native.assembler.types import INT64, type_of
+from phintys.backends.native.assembler.types import type_of
 from phintys.backends.native.limits import IMAGE_PRODUCT_NANOSECONDS, POOLING_NANOSECONDS
 from phintys.backends.native.routines.image_panels import CALL
 from phintys.backends.native.routines.image_parts import image_symbol
 from phintys.backends.native.routines.pool_parts import POOL, pool_symbol
+from phintys.backends.native.routines.shared_ranges import call_with_record
 from phintys.backends.native.steps.call import LibraryCall, Routine
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from phintys.backends.native.assembler.records import Record
     from phintys.backends.native.costs import Costs
     from phintys.backends.native.polynomials import Polynomial
     from phintys.backends.native.steps.call import CallExplainer, CallWriter
-    from phintys.backends.native.values import Array
 
 
 class _Images(Routine):
@@ -71,7 +68,7 @@ class _Images(Routine):
         arrays = {"source": source, "factor": factor, "out": call.outputs[0]}
         arrays |= dict(zip(("scratch", "sums"), call.workspace, strict=False))
         symbol = image_symbol(self._function, type_of(call.outputs[0].dtype))
-        _call(CALL, arrays, call, writer, symbol)
+        call_with_record(CALL, arrays, call, writer, symbol)
 
 
 class _MaxPool(Routine):
@@ -99,25 +96,7 @@ class _MaxPool(Routine):
         """Write the call of the outlined function."""
         values, places = call.outputs
         arrays = {"source": call.inputs[0], "values": values, "places": places}
-        _call(POOL, arrays, call, writer, pool_symbol(MAX_POOLED, type_of(values.dtype)))
-
-
-def _call(
-    record: Record,
-    arrays: Mapping[str, Array],
-    call: LibraryCall[Any],
-    writer: CallWriter,
-    symbol: str,
-) -> None:
-    """Write the call of an outlined function that is passed a record, and shares its work."""
-    b = writer.b
-    block = b.slot(INT64, record.size // 8)
-    for name, array in arrays.items():
-        record.store(b, block, name, writer.pointer(array))
-    for name, size in call.lengths.items():
-        record.store(b, block, name, writer.size(size))
-    b.module.math_functions.add(symbol)
-    writer.share(symbol, [block])
+        call_with_record(POOL, arrays, call, writer, pool_symbol(MAX_POOLED, type_of(values.dtype)))
 
 
 MAX_POOL = _MaxPool()

@@ -27,6 +27,7 @@ from phintys.backends.native.assembler.math.calls import (
     PRODUCT,
     PRODUCT_PARTS,
     RANDOM_BITS,
+    SORTING_ORDER,
     TRIANGLE,
     VECTOR_PARTS,
 )
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from phintys.backends.native.routines import (
         blocked_factors,
         image_parts,
+        ordering,
         outlined_products,
         pool_parts,
         product_parts,
@@ -51,6 +53,7 @@ else:
     blocked_factors = LateModule("phintys.backends.native.routines.blocked_factors")
     products_by_columns = LateModule("phintys.backends.native.routines.products_by_columns")
     image_parts = LateModule("phintys.backends.native.routines.image_parts")
+    ordering = LateModule("phintys.backends.native.routines.ordering")
     pool_parts = LateModule("phintys.backends.native.routines.pool_parts")
     product_parts = LateModule("phintys.backends.native.routines.product_parts")
     outlined_products = LateModule("phintys.backends.native.routines.outlined_products")
@@ -74,6 +77,7 @@ _OTHERS = {
     PRODUCT: (outlined_products, "write_product"),
     PRODUCT_PARTS: (product_parts, "write_product_parts"),
     RANDOM_BITS: (random, "write_random_bits"),
+    SORTING_ORDER: (ordering, "write_order"),
     TRIANGLE: (small_systems, "write_triangle"),
     VECTOR_PARTS: (product_parts, "write_vector_parts"),
 }

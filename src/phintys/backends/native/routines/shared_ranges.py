@@ -1,6 +1,8 @@
-"""How outlined functions hand ranges of their work to threads of the pool."""
+"""How outlined functions are called, and hand ranges of their work to threads of the pool."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 from phintys._base.records import record
 from phintys.backends.native.assembler.atomics import call_pointer
@@ -8,6 +10,13 @@ from phintys.backends.native.assembler.builder import Builder
 from phintys.backends.native.assembler.control import when
 from phintys.backends.native.assembler.types import INT32, INT64, PTR, VOID
 from phintys.backends.native.assembler.values import Value
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from phintys.backends.native.assembler.records import Record
+    from phintys.backends.native.steps.call import CallWriter, LibraryCall
+    from phintys.backends.native.values import Array
 
 
 @record(frozen=True, eq=False)
@@ -54,3 +63,21 @@ def run_ranges(
     b.store(result, status)
     b.jump(after)
     b.begin(after)
+
+
+def call_with_record(
+    record: Record,
+    arrays: Mapping[str, Array],
+    call: LibraryCall[Any],
+    writer: CallWriter,
+    symbol: str,
+) -> None:
+    """Write the call of an outlined function that is passed a record, and can be interrupted."""
+    b = writer.b
+    block = b.slot(INT64, record.size // 8)
+    for name, array in arrays.items():
+        record.store(b, block, name, writer.pointer(array))
+    for name, size in call.lengths.items():
+        record.store(b, block, name, writer.size(size))
+    b.module.math_functions.add(symbol)
+    writer.share(symbol, [block])

@@ -42,6 +42,9 @@ MAX_POOLED = "max_pooled"
 RANDOM_BITS = "random_bits"
 """The same for random bits."""
 
+SORTING_ORDER = "sorting_order"
+"""The same for the indices that sort."""
+
 
 class OutlinedSymbol(NamedTuple):
     """Which function an outlined symbol stands for.
