@@ -275,3 +275,18 @@ def test_factors_are_pickled_by_their_matrix():
     np.testing.assert_allclose(
         factors.solve(np.ones(N), False), np.linalg.solve(general(), np.ones(N))
     )
+
+
+@pytest.mark.parametrize(
+    ("full", "is_positive", "said"),
+    [
+        (general(), False, "of 7 rows with {} entries"),
+        (SINGULAR, False, "of 3 rows with {} entries, which is singular"),
+        (INDEFINITE, True, "of 3 rows with {} entries, which is not positive definite"),
+    ],
+)
+def test_factors_say_what_they_are(full, is_positive, said):
+    a = sp.csc_array(full)
+    factors = Factors(a.data, a.indices, a.indptr, is_positive)
+    assert said.format(a.nnz) in repr(factors)
+    assert "0x" not in repr(factors)

@@ -117,7 +117,10 @@ def _sign_and_logarithm(factors: Any) -> tuple[Any, Any]:
         return 1, 0
     lu = factors.lu
     pivots = lu.U.diagonal()
-    sign = _sign_of_order(lu.perm_r) * _sign_of_order(lu.perm_c)
+    if factors.is_positive:
+        return 1, np.log(pivots.real).sum()
+    # Of both orders: the sign of one after the other is the product of their signs.
+    sign = _sign_of_order(lu.perm_r[lu.perm_c])
     return sign * np.prod(pivots / np.abs(pivots)), np.log(np.abs(pivots)).sum()
 
 

@@ -218,7 +218,8 @@ def parts(x: Any) -> Form:
     They are computed from it also where it is made of others, so that a program can take its value
     as an argument, and derivatives with respect to it.
     """
-    return Form(*_parts_of(x), x.type.format, x.type.shape)
+    data, indices, indptr, shape = _parts_of(x)
+    return Form(data, indices, indptr, shape, x.type.format, x.type.shape)
 
 
 def made_of(part: Any) -> Any:
