@@ -290,3 +290,15 @@ def test_factors_say_what_they_are(full, is_positive, said):
     factors = Factors(a.data, a.indices, a.indptr, is_positive)
     assert said.format(a.nnz) in repr(factors)
     assert "0x" not in repr(factors)
+
+
+def test_zeros_may_be_stored_on_one_side_of_a_symmetric_matrix():
+    a = sp.csc_array(positive())
+    row, column = np.argwhere(a.toarray() == 0)[0]
+    entries = a.tocoo()
+    coordinates = np.append(entries.row, row), np.append(entries.col, column)
+    uneven = sp.csc_array((np.append(entries.data, 0.0), coordinates), shape=a.shape)
+    for matrix, problem in ((uneven, ""), (sp.csc_array(np.tril(positive())), "not symmetric")):
+        factors = Factors(matrix.data, matrix.indices, matrix.indptr, True)
+        assert problem in factors.problem
+        assert bool(factors.problem) == bool(problem)

@@ -125,14 +125,11 @@ class Factors:
 
 def _is_symmetric(matrix: Any) -> bool:
     """Return whether a csc matrix equals its adjoint up to rounding."""
-    # By rows, its arrays are those of the transpose by columns.
-    rows = matrix.tocsr()
-    same = np.array_equal(rows.indptr, matrix.indptr) and np.array_equal(
-        rows.indices, matrix.indices
-    )
-    if same:
+    rows = matrix.tocsr()  # its arrays are those of the transpose by columns
+    patterns = (rows.indptr, matrix.indptr), (rows.indices, matrix.indices)
+    if all(np.array_equal(mine, its) for mine, its in patterns):
         away = rows.data.conj() - matrix.data
-    else:  # where only one of both is stored, it may be 0
+    else:
         away = (matrix - matrix.T.conj().tocsc()).data
     if not away.size:
         return True
