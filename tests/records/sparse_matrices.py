@@ -19,6 +19,7 @@ from phintys.sparse.patterns import (
     ProductPattern,
 )
 from phintys.sparse.products import ProductByColumns, ProductByRows, ProductOfRows
+from phintys.sparse.roots import RootFactor, RootFactorGradient
 from phintys.sparse.solving import SolveByFactors, SolveByIteration, SolveTriangularMatrix
 from phintys.testing import EXACT, Example, OpRecord, Tolerance
 
@@ -166,6 +167,20 @@ def _selected(data, indices, indptr):
     return SelectedInverse()(*lower, indices, indptr)
 
 
+def _covariance(data, indices, indptr):
+    root = linalg.solve_root(_square(data, indices, indptr), np.eye(len(indptr) - 1))
+    return root @ root.T
+
+
+def _slope_of_root(data, indices, indptr):
+    """Return the gradient of the sum of logarithms of the factor's diagonal."""
+    factors = Factorize(True)(data, indices, indptr, len(indptr) - 1)
+    elements, rows, starts, order = RootFactor()(factors, data, indices, indptr, return_list=True)
+    first = starts[:-1]
+    gradient = pt.set_subtensor(pt.zeros_like(elements)[first], 1 / elements[first])
+    return RootFactorGradient()(gradient, elements, rows, starts, order, indices, indptr)
+
+
 SYSTEMS = [
     _record(
         "solve of a sparse system", _solution(linalg.solve), _system(), (Factorize, SolveByFactors)
@@ -198,6 +213,22 @@ SYSTEMS = [
         _system(is_positive=True, has_right=False),
         (LowerFactor, SelectedInverse),
         differentiable=(),  # the derivative is that of InverseAtEntries
+    ),
+    _record(
+        "solve_root of a sparse matrix",
+        (_covariance, lambda d, **pattern: np.linalg.inv(_dense(d, **pattern))),
+        _system(is_positive=True, has_right=False),
+        (RootFactor,),
+        differentiable=(),  # it is that of symmetric matrices
+        rop=False,
+    ),
+    _record(
+        "RootFactorGradient",
+        (_slope_of_root, lambda d, **pattern: _inverse(d, **pattern) / 2),
+        _system(is_positive=True, has_right=False),
+        (RootFactorGradient,),
+        differentiable=(),
+        rop=False,
     ),
 ]
 

@@ -275,3 +275,30 @@ def test_factors_are_pickled_by_their_matrix():
     np.testing.assert_allclose(
         factors.solve(np.ones(N), False), np.linalg.solve(general(), np.ones(N))
     )
+
+
+@pytest.mark.parametrize(
+    ("full", "is_positive", "said"),
+    [
+        (general(), False, "of 7 rows with {} entries"),
+        (SINGULAR, False, "of 3 rows with {} entries, which is singular"),
+        (INDEFINITE, True, "of 3 rows with {} entries, which is not positive definite"),
+    ],
+)
+def test_factors_say_what_they_are(full, is_positive, said):
+    a = sp.csc_array(full)
+    factors = Factors(a.data, a.indices, a.indptr, is_positive)
+    assert said.format(a.nnz) in repr(factors)
+    assert "0x" not in repr(factors)
+
+
+def test_zeros_may_be_stored_on_one_side_of_a_symmetric_matrix():
+    a = sp.csc_array(positive())
+    row, column = np.argwhere(a.toarray() == 0)[0]
+    entries = a.tocoo()
+    coordinates = np.append(entries.row, row), np.append(entries.col, column)
+    uneven = sp.csc_array((np.append(entries.data, 0.0), coordinates), shape=a.shape)
+    for matrix, problem in ((uneven, ""), (sp.csc_array(np.tril(positive())), "not symmetric")):
+        factors = Factors(matrix.data, matrix.indices, matrix.indptr, True)
+        assert problem in factors.problem
+        assert bool(factors.problem) == bool(problem)

@@ -202,3 +202,55 @@ def test_what_is_sparse_only_inside_never_becomes_an_object():
     assert "callback" not in f.explain()
     assert "RepeatIndex" not in f.explain()  # the rows of a constant pattern are known
     np.testing.assert_array_equal(f([1.0, 2.0]), 6.0)
+
+
+def test_matrices_made_inside_are_inputs_and_have_gradients():
+    x, v = pt.dmatrix("x"), np.arange(3.0)
+    made = sparse.csr_from_dense(x)
+    twice = 2 * made
+    cost = (sparse.dot(twice, v) ** 2).sum() + (made * made).sum()
+    slope = phintys.grad(cost, made)
+    given = sp.csr_array([[1.0, 0.0, 2.0], [0.0, 3.0, 0.0]])
+    f = phintys.function([made], [cost, slope])
+    value, found = f(given)
+    products = 2 * given.toarray() @ v
+    np.testing.assert_allclose(value, (products**2).sum() + (given.data**2).sum())
+    wanted = 4 * np.outer(products, v) + 2 * given.toarray()
+    np.testing.assert_allclose(found.toarray(), np.where(given.toarray() != 0, wanted, 0))
+    # The whole expression has the same values, and joins no patterns: there is one.
+    g = phintys.function([x], [cost, slope.sum()])
+    np.testing.assert_allclose(g(given.toarray()), [value, found.sum()])
+    ops = {type(node.op).__name__ for node in g.maker.fgraph.toposort()}
+    assert not ops & {"Parts", "FromParts", "MergedPattern", "CommonPattern", "PlacesIn"}
+
+
+def test_a_constant_keeps_its_value():
+    given = sp.csr_array([[1.0, 2.0]])
+    constant = sparse.as_sparse_variable(given)
+    given.data[:] = 0
+    np.testing.assert_array_equal(constant.data.toarray(), [[1.0, 2.0]])
+
+
+def test_functions_are_methods_as_in_scipy():
+    x = sparse.csr_matrix("x")
+    given = sp.csr_array([[0.5, 0.0], [-0.25, 0.75]])
+    names = [
+        "arcsin",
+        "arctan",
+        "ceil",
+        "expm1",
+        "log1p",
+        "rint",
+        "sign",
+        "sin",
+        "sinh",
+        "tan",
+        "tanh",
+        "trunc",
+    ]
+    f = phintys.function([x], [*(getattr(x, name)() for name in names), x.trace(), x.size])
+    *found, trace, size = f(given)
+    for name, value in zip(names, found, strict=True):
+        np.testing.assert_allclose(value.toarray(), getattr(given, name)().toarray(), err_msg=name)
+    assert (trace, size) == (1.25, given.size)
+    assert x.conj() is x

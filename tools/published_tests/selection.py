@@ -99,6 +99,11 @@ RELEASES = (
             "scan/test_checkpoints.py",
             "scan/test_utils.py",
             "scan/test_views.py",
+            "sparse/test_basic.py",
+            "sparse/test_sharedvar.py",
+            "sparse/test_type.py",
+            "sparse/test_utils.py",
+            "sparse/test_var.py",
             "tensor/nnet/test_basic.py",
             "tensor/nnet/test_batchnorm.py",
             "tensor/nnet/test_sigm.py",
@@ -149,7 +154,9 @@ RELEASES = (
             "link": "linkers for C, JAX and Numba: a mode of Phintys has a backend",
             "sandbox": "experiments",
             "scalar/test_basic_sympy.py": "C code of SymPy's",
-            "sparse": _LATER,
+            "sparse/sandbox": "experiments with sparse matrices",
+            "sparse/test_rewriting.py": _REWRITES,
+            "sparse/test_sp2.py": "experiments with sparse matrices",
             "tensor/nnet/test_abstract_conv.py": _LATER,
             "tensor/nnet/test_blocksparse.py": _LATER,
             "tensor/nnet/test_conv.py": _LATER,
@@ -229,7 +236,39 @@ class Decision:
 
 _COST = "the cost of a gradient is a floating-point number: docs/compat.md"
 
+_SPARSE: tuple[Decision, ...] = (
+    Decision(r"", r"must be 'csr' or 'csc', got 'bsr'", "block matrices are csr ones"),
+    Decision(
+        r"sparse/test_var",
+        r"TypeContractError: Expected a (sparse matrix|tensor)|'SparseVariable' object has no"
+        r"|TypeError: isinstance|AssertionError",
+        "dense matrices are not made sparse, nor sparse ones dense, without being asked; results "
+        "are arrays of SciPy",
+    ),
+    Decision(
+        r"sparse/test_type.*convert_variable|SharedOptions::test_(inplace_set_value|specify_shape)",
+        r"",
+        "dense matrices are not made sparse, nor sparse ones dense, without being asked",
+    ),
+    Decision(r"TestConversion::test_(basic|format_ndim)", r"ShapeError", "matrices have two axes"),
+    Decision(
+        r"sparse.*::test_(shape|sparse_sparse)$", r"AssertionError", "a shape is a pair of sizes"
+    ),
+    Decision(r"test_sparse_shared_memory", r"", "sums are taken in another order"),
+    Decision(r"test_rejects_non_vector_input", r"ShapeError", "the class of an error"),
+    Decision(r"sparse.*test_GetItem2D", r"DID NOT RAISE", "accepted here"),
+    Decision(
+        r"test_hstack_vstack|TestCasting",
+        r"DtypeError",
+        "complex numbers are not made real unasked",
+    ),
+    Decision(r"TestTrueDot::test_op_sd", r"'format'", "a product with a dense matrix is dense"),
+    Decision(r"TestVectorizeSparse", r"", "dense operands may be batches of matrices"),
+)
+"""Of sparse matrices."""
+
 DECIDED: tuple[Decision, ...] = (
+    *_SPARSE,
     Decision(r"", r"GradientError: The cost must be of a floating dtype", _COST),
     Decision(r"test_incorrect_type", r"DID NOT RAISE", "a test value is checked where it is read"),
     Decision(r"test_flatnonzero", r"DID NOT RAISE", "a number is flattened, as by NumPy"),

@@ -37,6 +37,7 @@ def verify_grad(
 
 def assert_allclose(expected: Any, value: Any, rtol: Any = None, atol: Any = None) -> None:
     """Compare to the precision of the narrower dtype; one may be broadcast to the other."""
+    expected, value = (v.toarray() if hasattr(v, "toarray") else v for v in (expected, value))
     expected, value = np.broadcast_arrays(expected, value)
     narrow = {np.dtype("float16"), np.dtype("float32"), np.dtype("complex64")}
     loose = expected.dtype in narrow or value.dtype in narrow

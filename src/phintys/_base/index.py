@@ -125,6 +125,9 @@ FACADES: dict[str, dict[str, str]] = {
     "phintys.passes": {
         "phintys.passes.stabilize": "STABILIZE",
     },
+    "phintys.random": {
+        "phintys.random.distributions.markov_fields": "GaussianMarkovField",
+    },
     "phintys.tensor": {
         "phintys.control.solving.optimize": "",
         "phintys.gradient": "grad hessian jacobian",

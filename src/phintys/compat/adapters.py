@@ -11,6 +11,7 @@ import phintys.scalar as ps
 import phintys.tensor as pt
 from phintys._base.config import config
 from phintys._base.errors import ShapeError, TypeContractError
+from phintys._base.late import LateModule
 from phintys.compat.old_classes import StandsFor
 from phintys.gradient import ConsiderConstant, DisconnectedGrad, ZeroGrad
 from phintys.graph import HasInnerGraph as HasGraph
@@ -18,6 +19,12 @@ from phintys.graph import SharedVariable, Variable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+
+    from phintys import sparse
+else:
+    sparse = LateModule("phintys.sparse")
+
+_SPARSE_FORMATS = ("csr", "csc")
 
 __all__ = [
     "All",
@@ -43,6 +50,7 @@ __all__ = [
     "continuous_dtypes",
     "disconnected_grad_",
     "discrete_dtypes",
+    "dot",
     "flatten",
     "float_dtypes",
     "graph_inputs",
@@ -290,6 +298,15 @@ Any_ = _reduction(pt.any)
 def iround(x: Any, mode: Any = "half_to_even") -> Any:
     """Return ``x`` rounded to int64."""
     return pt.cast(pt.round(x, mode=mode), "int64")
+
+
+def dot(x: Any, y: Any) -> Any:
+    """Return a product, which may be one of sparse matrices."""
+    if getattr(x, "format", None) in _SPARSE_FORMATS or getattr(y, "format", None) in (
+        _SPARSE_FORMATS
+    ):
+        return sparse.dot(x, y)
+    return pt.dot(x, y)
 
 
 def matrix_dot(*factors: Any) -> Any:

@@ -263,7 +263,7 @@ _SCALAR: list[Source] = [
 _TENSOR: list[Source] = [
     {
         **_FLOATING,
-        **_here(_OLD, "flatten horizontal_stack stack std var vertical_stack"),
+        **_here(_OLD, "dot flatten horizontal_stack stack std var vertical_stack"),
         "TensorType": f"{_OLD}:TensorType",
         "tensor": f"{_OLD}:tensor",
         "CAReduce": "phintys.tensor:Reduce",
@@ -468,7 +468,7 @@ _TOP: list[Source] = [
         "clone_replace": "phintys.graph:clone_replace",
         "config": f"{_CONFIG}:config",
         "debugprint": f"{_DEBUGGING}:debugprint",
-        "dot": "phintys.tensor:dot",
+        "dot": f"{_OLD}:dot",
         "dprint": f"{_DEBUGGING}:debugprint",
         "pp": "phintys.compat.printed:pprint",
         "pprint": "phintys.compat.printed:pprint",

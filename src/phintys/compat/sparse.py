@@ -7,12 +7,13 @@ converted. Gradients with respect to sparse matrices are on their pattern, for `
 
 from __future__ import annotations
 
-from functools import partial
+from functools import partial, update_wrapper
 from typing import Any
 
 import phintys.tensor as pt
 from phintys import sparse
 from phintys._base.config import config
+from phintys.compat import adapters
 from phintys.sparse.products import ProductOfRows
 from phintys.sparse.variable import SparseConstant, SparseSharedVariable
 
@@ -70,6 +71,7 @@ __all__ = [
     "VStack",
     "add_s_d",
     "add_s_s",
+    "all_dtypes",
     "as_sparse",
     "as_sparse_or_tensor_variable",
     "as_symbolic_sparse",
@@ -79,8 +81,10 @@ __all__ = [
     "bsr_fmatrix",
     "bsr_matrix",
     "ccast",
+    "complex_dtypes",
     "conjugate",
     "constant",
+    "continuous_dtypes",
     "csc_dmatrix",
     "csc_fmatrix",
     "csc_matrix",
@@ -88,15 +92,18 @@ __all__ = [
     "csr_fmatrix",
     "csr_matrix",
     "dcast",
+    "discrete_dtypes",
     "equal_s_d",
     "equal_s_s",
     "fcast",
+    "float_dtypes",
     "greater_equal_s_d",
     "greater_equal_s_s",
     "greater_than_s_d",
     "greater_than_s_s",
     "hstack",
     "icast",
+    "integer_dtypes",
     "lcast",
     "less_equal_s_d",
     "less_equal_s_s",
@@ -114,6 +121,7 @@ __all__ = [
     "sgn",
     "sp_sum",
     "sparse_constructor",
+    "sparse_formats",
     "square",
     "structured_conjugate",
     "structured_dot",
@@ -141,9 +149,20 @@ bcast, ccast, dcast, fcast, icast, lcast, wcast, zcast = (
     partial(sparse.cast, dtype=dtype) for dtype in _CAST.values()
 )
 
+all_dtypes, complex_dtypes, continuous_dtypes, discrete_dtypes, float_dtypes, integer_dtypes = (
+    # SciPy has no matrices of half precision, and the older packages none of bools.
+    [dtype for dtype in dtypes if dtype not in {"bool", "float16"}]
+    for dtypes in (
+        *(adapters.all_dtypes, adapters.complex_dtypes, adapters.continuous_dtypes),
+        *(adapters.discrete_dtypes, adapters.float_dtypes, adapters.integer_dtypes),
+    )
+)
+
 SparseTensorType = sparse.SparseType
 SparseTensorSharedVariable = SparseSharedVariable
 sparse_constructor = sparse.shared
+
+sparse_formats = ["csc", "csr"]
 
 add_s_d = add_s_s = sparse.add
 mul_s_d = mul_s_s = multiply = sparse.mul
@@ -262,41 +281,67 @@ def structured_dot_grad(x: Any, y: Any, gradient: Any) -> Any:
     return by_format(indices, indptr, y, gradient)
 
 
+class _OpClass:
+    """Stands for the class of an Op: calls of it return the function that the Op was.
+
+    Parameters
+    ----------
+    make
+        The function that returns it, given the arguments of the class.
+    """
+
+    def __init__(self, make: Any) -> None:
+        update_wrapper(self, make)
+
+    # An attribute of a class is not bound to its instances, as a function would be.
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        make: Any = self.__wrapped__  # pyright: ignore[reportAttributeAccessIssue]
+        return make(*arguments, **options)
+
+
+@_OpClass
 def CSM(format: str, kmap: Any = None) -> Any:
     """Return the function that makes a matrix of a format."""
     return partial(sparse.from_parts, format=format)
 
 
+@_OpClass
 def CSMProperties(kmap: Any = None) -> Any:
     """Return the function that returns elements, indices, ``indptr`` and shape."""
     return sparse.csm_properties
 
 
+@_OpClass
 def Cast(out_type: Any) -> Any:
     """Return the function that casts elements."""
     return partial(sparse.cast, dtype=out_type)
 
 
+@_OpClass
 def SparseFromDense(format: str) -> Any:
     """Return the function that makes a dense matrix sparse."""
     return sparse.csr_from_dense if format == "csr" else sparse.csc_from_dense
 
 
+@_OpClass
 def SpSum(axis: int | None = None, sparse_grad: bool = True) -> Any:
     """Return the function that sums along an axis."""
     return partial(sparse.sp_sum, axis=axis)
 
 
+@_OpClass
 def HStack(format: str | None = None, dtype: Any = None) -> Any:
     """Return the function that puts matrices side by side."""
     return lambda *blocks: hstack(blocks, format, dtype)
 
 
+@_OpClass
 def VStack(format: str | None = None, dtype: Any = None) -> Any:
     """Return the function that puts matrices on top of each other."""
     return lambda *blocks: vstack(blocks, format, dtype)
 
 
+@_OpClass
 def SparseBlockDiagonal(n_inputs: int | None = None, format: str = "csc") -> Any:
     """Return the function that puts matrices along the diagonal."""
     return partial(block_diag, format=format)
@@ -304,11 +349,7 @@ def SparseBlockDiagonal(n_inputs: int | None = None, format: str = "csc") -> Any
 
 def _function(function: Any) -> Any:
     """Return a stand-in for the class of an Op: calls of it return the function."""
-
-    def make(*_: Any, **__: Any) -> Any:
-        return function
-
-    return make
+    return _OpClass(lambda *_, **__: function)
 
 
 AddSD, AddSS, AddSSData = map(_function, (add_s_d, add_s_s, sparse.add_s_s_data))

@@ -25,9 +25,9 @@ From the ground up:
 - ``generators``: what users draw with: streams, shared generators, NumPy's, Ops of their own.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from phintys._base.late import absent
+from phintys._base.late import late_names
 from phintys._base.public import public_dir
 from phintys.random.bits.philox import philox
 from phintys.random.bits.random_bits import RandomBits
@@ -143,6 +143,9 @@ from phintys.random.generators.shorthands import SHORTHANDS
 from phintys.random.generators.streams import RandomStream, as_rng, default_rng, rng, shared_rng
 from phintys.random.generators.variables import RandomVariable, normalize_size_param
 
+if TYPE_CHECKING:
+    from phintys.random.distributions.markov_fields import GaussianMarkovField
+
 __all__ = [
     "LKJ",
     "Advance",
@@ -167,6 +170,7 @@ __all__ = [
     "F",
     "FoldIn",
     "Gamma",
+    "GaussianMarkovField",
     "GeneralizedGamma",
     "GeneratorVariable",
     "Geometric",
@@ -258,12 +262,12 @@ __all__ = [
 __all__ += list(DISTRIBUTIONS)  # pyright: ignore[reportUnsupportedDunderAll]
 __all__ += list(SHORTHANDS)  # pyright: ignore[reportUnsupportedDunderAll]
 
+_late, _ = late_names(__name__)
+
 __dir__ = public_dir(__name__)
 
 
 def __getattr__(name: str) -> Any:
-    """Return the function that draws from the distribution with a method of this name."""
+    """Return the function that draws from a distribution, or a name that is imported late."""
     function = function_named(name)
-    if function is None:
-        raise absent(__name__, name)
-    return function
+    return _late(name) if function is None else function

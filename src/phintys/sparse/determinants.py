@@ -117,7 +117,10 @@ def _sign_and_logarithm(factors: Any) -> tuple[Any, Any]:
         return 1, 0
     lu = factors.lu
     pivots = lu.U.diagonal()
-    sign = _sign_of_order(lu.perm_r) * _sign_of_order(lu.perm_c)
+    if factors.is_positive:
+        return 1, np.log(pivots.real).sum()
+    # Of both orders: the sign of one after the other is the product of their signs.
+    sign = _sign_of_order(lu.perm_r[lu.perm_c])
     return sign * np.prod(pivots / np.abs(pivots)), np.log(np.abs(pivots)).sum()
 
 
@@ -236,20 +239,13 @@ class SelectedInverse(Op):
         for j in range(n - 1, -1, -1):
             first, last = starts[j], starts[j + 1]
             below, factor = rows[first + 1 : last].astype("int64"), elements[first + 1 : last]
-            at = _key(below[:, None], below[None, :])
-            column = -found[self._places(at, present)] @ factor
+            at = lower_key(below[:, None], below[None, :])
+            column = -found[places_in_factor(self, at, present)] @ factor
             found[first + 1 : last] = column
             found[first] = 1 / pivots[j] - factor @ column
         columns = np.repeat(np.arange(n), np.diff(indptr))
-        at = _key(order[indices].astype("int64"), order[columns].astype("int64"))
-        output_storage[0][0] = found[self._places(at, present)]
-
-    def _places(self, wanted: Any, present: Any) -> Any:
-        at = np.searchsorted(present, wanted)
-        if (at == len(present)).any() or (present[at] != wanted).any():
-            msg = f"{self}: the factor must have all entries of the pattern."
-            raise IndexingError(msg)
-        return at
+        at = lower_key(order[indices].astype("int64"), order[columns].astype("int64"))
+        output_storage[0][0] = found[places_in_factor(self, at, present)]
 
     def infer_shape(self, fgraph: Any, node: Apply, input_shapes: Any) -> list[Any]:
         """Return the number of entries."""
@@ -277,9 +273,18 @@ def is_of_its_factors(node: Apply) -> bool:
     return False
 
 
-def _key(a: Any, b: Any) -> Any:
+def lower_key(a: Any, b: Any) -> Any:
     """Return the keys of entries of the lower triangle: the column is the smaller number."""
     return (np.minimum(a, b) << 31) + np.maximum(a, b)
+
+
+def places_in_factor(op: Op, wanted: Any, present: Any) -> Any:
+    """Return the positions of keys among those of a factor, which must have them."""
+    at = np.searchsorted(present, wanted)
+    if (at == len(present)).any() or (present[at] != wanted).any():
+        msg = f"{op}: the factor must have all entries of the pattern."
+        raise IndexingError(msg)
+    return at
 
 
 class LowerFactor(Op):
@@ -302,7 +307,7 @@ class LowerFactor(Op):
     def perform(self, node: Apply, inputs: Any, output_storage: Any) -> None:
         """Read SciPy's object."""
         factors, data = inputs
-        lower, pivots, order = _lower_factor(factors)
+        lower, pivots, order = lower_factor(factors)
         found = [lower.data, lower.indices, lower.indptr, pivots, order]
         dtypes = [data.dtype, INDEX, INDEX, data.dtype, INDEX]
         for cell, value, dtype in zip(output_storage, found, dtypes, strict=True):
@@ -317,7 +322,8 @@ class LowerFactor(Op):
         return [disconnected_type() for _ in inputs]
 
 
-def _lower_factor(factors: Any) -> tuple[Any, Any, Any]:
+def lower_factor(factors: Any) -> tuple[Any, Any, Any]:
+    """Return L with ``L D L.T = P A P.T`` as a matrix of SciPy with a closed pattern, D, and P."""
     lu = factors.lu
     if lu is None:
         return sp.csc_array((0, 0)), np.zeros(0), np.zeros(0)

@@ -110,6 +110,11 @@ class Factors:
         lu = self.lu
         return lu.solve(np.asarray(b), "T" if transposed else "N") if b.size else b.copy()
 
+    def __repr__(self) -> str:
+        entries = len(self.arrays[0])
+        problem = f", which {self.problem}" if self.problem else ""
+        return f"Factors of a sparse matrix of {self.size} rows with {entries} entries{problem}"
+
     def __getstate__(self) -> dict[str, Any]:
         return {"arrays": self.arrays, "is_positive": self.is_positive}
 
@@ -119,11 +124,16 @@ class Factors:
 
 
 def _is_symmetric(matrix: Any) -> bool:
-    """Return whether a matrix equals its adjoint up to rounding."""
-    difference = matrix - matrix.T.conj().tocsc()
-    if not difference.nnz:
+    """Return whether a csc matrix equals its adjoint up to rounding."""
+    rows = matrix.tocsr()  # its arrays are those of the transpose by columns
+    patterns = (rows.indptr, matrix.indptr), (rows.indices, matrix.indices)
+    if all(np.array_equal(mine, its) for mine, its in patterns):
+        away = rows.data.conj() - matrix.data
+    else:
+        away = (matrix - matrix.T.conj().tocsc()).data
+    if not away.size:
         return True
-    return bool(np.abs(difference.data).max() <= _ROUNDING * np.abs(matrix.data).max())
+    return bool(np.abs(away).max() <= _ROUNDING * np.abs(matrix.data).max())
 
 
 class FactorType(Type):

@@ -11,21 +11,25 @@ from __future__ import annotations
 from typing import Any
 
 import phintys.tensor as pt
-from phintys._base.errors import ArgumentError, ShapeError
+from phintys._base.errors import ArgumentError, ShapeError, TypeContractError
 from phintys._base.public import public_dir
-from phintys.sparse.determinants import LogDet
+from phintys.sparse.determinants import InverseAtEntries, LogDet
 from phintys.sparse.factors import Factorize
 from phintys.sparse.operations import as_sparse_variable, dense_from_sparse, is_sparse
 from phintys.sparse.parts import Form, parts
+from phintys.sparse.products import conj
+from phintys.sparse.roots import RootFactor
 from phintys.sparse.solving import SolveByFactors, SolveByIteration, SolveTriangularMatrix
 from phintys.tensor.convert import as_tensor_variable
 
 __all__ = [
     "cg",
     "gmres",
+    "inverse_on_pattern",
     "logdet",
     "slogdet",
     "solve",
+    "solve_root",
     "solve_triangular",
     "spsolve",
     "spsolve_triangular",
@@ -118,6 +122,52 @@ def spsolve_triangular(A: Any, b: Any, lower: bool = True, unit_diagonal: bool =
     return solve_triangular(A, b, lower, unit_diagonal)
 
 
+def solve_root(A: Any, z: Any) -> Any:
+    """Return x with ``x.T @ A @ x = z.T @ z``, by a Cholesky factor of a positive definite matrix.
+
+    Where the elements of z are independent normal numbers, x are draws of a Gaussian Markov random
+    field with the precision A: ``inv(A)`` is their covariance (H. Rue, 2001). Which x it is depends
+    on the order in which A is factorized.
+
+    Parameters
+    ----------
+    A
+        A real symmetric positive definite sparse matrix. Its gradient is symmetric.
+    z
+        A vector, or a matrix of several right sides.
+
+    Returns
+    -------
+    TensorVariable
+        A dense solution of ``C.T @ P @ x = z``, where ``C @ C.T = P @ A @ P.T`` and P is the order,
+        of the shape of z.
+
+    Raises
+    ------
+    ShapeError
+        A is not square, or z has another number of rows.
+    TypeContractError
+        A or z is complex.
+    numpy.linalg.LinAlgError
+        A is not symmetric and positive definite.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> from phintys import sparse
+    >>> sparse.linalg.solve_root(scipy.sparse.diags_array([4.0, 25.0]), [1.0, 1.0]).eval()
+    array([0.5, 0.2])
+    """
+    form, _ = _square(A, "solve_root")
+    form, z = _in_one_dtype(form, as_tensor_variable(z))
+    if z.dtype.startswith("complex"):
+        msg = f"solve_root: the matrix and the right side must be real, got {z.dtype}."
+        raise TypeContractError(msg)
+    factors = _factors(form, "pos")
+    *root, order = RootFactor()(factors, form.data, form.indices, form.indptr, return_list=True)
+    return SolveTriangularMatrix(transposed=True)(*root, z)[order]
+
+
 def logdet(A: Any) -> Any:
     """Return the logarithm of the determinant of a symmetric positive definite sparse matrix.
 
@@ -143,6 +193,42 @@ def logdet(A: Any) -> Any:
     form, _ = _in_one_dtype(form, pt.constant(0.0, dtype="float32"))
     factors = _factors(form, "pos")
     return LogDet(True)(factors, form.data, form.indices, form.indptr)[1]
+
+
+def inverse_on_pattern(A: Any) -> Any:
+    """Return the inverse of a symmetric positive definite sparse matrix at its stored elements.
+
+    It is the gradient of :func:`logdet`. The others are not computed, but those in the pattern of
+    the factor (Takahashi, Fagan, Chen, 1973). Where A is the precision of a Gaussian Markov random
+    field, they are variances, and covariances of neighbours.
+
+    Returns
+    -------
+    SparseVariable
+        A matrix with the pattern of A.
+
+    Raises
+    ------
+    ShapeError
+        A is not square.
+    numpy.linalg.LinAlgError
+        A is not symmetric and positive definite.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> from phintys import sparse
+    >>> A = scipy.sparse.csr_array([[2.0, 0.0], [0.0, 4.0]])
+    >>> sparse.linalg.inverse_on_pattern(A).diagonal().eval()
+    array([0.5 , 0.25])
+    """
+    form, transposed = _square(A, "inverse_on_pattern")
+    form, _ = _in_one_dtype(form, pt.constant(0.0, dtype="float32"))
+    pattern = form.indices, form.indptr
+    found = InverseAtEntries(True)(_factors(form, "pos"), form.data, *pattern)
+    # Element (i, j) of the inverse is found at the entry (j, i) of the csc matrix.
+    result = form.with_data(conj(found)).variable
+    return result.T if transposed else result
 
 
 def slogdet(A: Any) -> tuple[Any, Any]:

@@ -32,7 +32,7 @@ def is_sparse(x: Any) -> bool:
 
 
 def as_sparse_variable(x: Any, name: str | None = None) -> Any:
-    """Return ``x`` as a sparse variable; a value of SciPy becomes a constant.
+    """Return ``x`` as a sparse variable; a value of SciPy becomes a constant, by a copy.
 
     Raises
     ------
@@ -55,7 +55,8 @@ def as_sparse_variable(x: Any, name: str | None = None) -> Any:
         )
         raise TypeContractError(msg)
     type_ = type_of(x, x.shape)
-    return type_.make_constant(type_.filter(x), name)
+    # A copy, so that the constant stays what it is where the given arrays are changed later.
+    return type_.make_constant(type_.filter(x.copy()), name)
 
 
 def from_parts(data: Any, indices: Any, indptr: Any, shape: Any, format: str = "csr") -> Any:

@@ -201,8 +201,8 @@ class Form:
         """Return whether two matrices have the same pattern because it is the same variables."""
         return (
             self.format == other.format
-            and self.indices is other.indices
-            and self.indptr is other.indptr
+            and made_of(self.indices) is made_of(other.indices)
+            and made_of(self.indptr) is made_of(other.indptr)
         )
 
     @property
@@ -213,11 +213,25 @@ class Form:
 
 
 def parts(x: Any) -> Form:
-    """Return the dense variables of a sparse one: those it is made of, if it is made of them."""
-    node = x.owner
-    is_made = node is not None and isinstance(node.op, FromParts)
-    data, indices, indptr, shape = x.owner.inputs if is_made else _parts_of(x)
+    """Return the dense variables of a sparse one.
+
+    They are computed from it also where it is made of others, so that a program can take its value
+    as an argument, and derivatives with respect to it.
+    """
+    data, indices, indptr, shape = _parts_of(x)
     return Form(data, indices, indptr, shape, x.type.format, x.type.shape)
+
+
+def made_of(part: Any) -> Any:
+    """Return the variable that a part of a matrix is, if the matrix is made of variables."""
+    node = part.owner
+    while node is not None and isinstance(node.op, Parts):
+        made = node.inputs[0].owner
+        if made is None or not isinstance(made.op, FromParts):
+            break
+        part = made.inputs[part.index]
+        node = part.owner
+    return part
 
 
 def _parts_of(x: Any) -> Any:

@@ -8,9 +8,20 @@ import phintys.tensor as pt
 from phintys.graph.shared_variable import SharedVariable
 from phintys.graph.sharing import shared_constructor
 from phintys.graph.variable import Constant, Variable
-from phintys.sparse import comparisons, indexing, operations
+from phintys.sparse import comparisons, elementwise, indexing, operations
 from phintys.sparse.parts import parts
 from phintys.sparse.type import SparseType, sp, type_of
+
+
+def _method(function: Any) -> Any:
+    """Return a function of one matrix as a method."""
+
+    def method(self: Any) -> Any:
+        return function(self)
+
+    method.__name__ = function.__name__
+    method.__doc__ = function.__doc__
+    return method
 
 
 class SparseVariable(Variable):
@@ -63,6 +74,11 @@ class SparseVariable(Variable):
         return parts(self).data.shape[0]
 
     @property
+    def size(self) -> Any:
+        """The number of stored elements, as for SciPy's sparse arrays."""
+        return self.nnz
+
+    @property
     def elements(self) -> Any:
         """The stored elements, a vector. (``data`` of a constant is its value.)"""
         return parts(self).data
@@ -109,8 +125,32 @@ class SparseVariable(Variable):
         return operations.mul(self, other)
 
     def conj(self) -> Any:
-        """Return the complex conjugates of the elements."""
-        return operations.structured(self, pt.conj)
+        """Return the complex conjugates of the elements; a real matrix is itself."""
+        return elementwise.conj(self) if self.type.numpy_dtype.kind == "c" else self
+
+    def trace(self) -> Any:
+        """Return the sum of the main diagonal."""
+        return self.diagonal().sum()
+
+    # The functions of one argument that SciPy's sparse arrays have as methods: 0 at 0.
+    arcsin = _method(elementwise.arcsin)
+    arcsinh = _method(elementwise.arcsinh)
+    arctan = _method(elementwise.arctan)
+    arctanh = _method(elementwise.arctanh)
+    ceil = _method(elementwise.ceil)
+    deg2rad = _method(elementwise.deg2rad)
+    expm1 = _method(elementwise.expm1)
+    floor = _method(elementwise.floor)
+    log1p = _method(elementwise.log1p)
+    rad2deg = _method(elementwise.rad2deg)
+    rint = _method(elementwise.rint)
+    sign = _method(elementwise.sign)
+    sin = _method(elementwise.sin)
+    sinh = _method(elementwise.sinh)
+    sqrt = _method(elementwise.sqrt)
+    tan = _method(elementwise.tan)
+    tanh = _method(elementwise.tanh)
+    trunc = _method(elementwise.trunc)
 
     def copy(self) -> Any:
         """Return a variable with the same value."""

@@ -22,8 +22,8 @@ OPS = """
 """
 # Of sparse matrices: factors are refused, positions of entries are found on the host.
 SPARSE_OPS = """
-    Factorize FromParts InverseAtEntries LogDet LowerFactor Parts PlacesIn SelectedInverse
-    SolveByFactors SolveByIteration SolveTriangularMatrix
+    Factorize FromParts InverseAtEntries LogDet LowerFactor Parts PlacesIn RootFactor
+    RootFactorGradient SelectedInverse SolveByFactors SolveByIteration SolveTriangularMatrix
 """
 FUNCTIONS = """
     betainc_by_a betainc_by_b betaincc betainccinv betaincinv binom expn gammainccinv gammaincinv

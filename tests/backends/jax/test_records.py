@@ -29,6 +29,8 @@ REFUSED = {
         "slogdet of a sparse matrix",
         "InverseAtEntries",
         "SelectedInverse",
+        "solve_root of a sparse matrix",
+        "RootFactorGradient",
     )
 }
 
