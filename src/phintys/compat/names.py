@@ -224,6 +224,16 @@ _PRINTING: list[Source] = [
         "pp": "phintys.compat.printed:pprint",
         "pprint": "phintys.compat.printed:pprint",
         "pydotprint": "phintys.compat.pictures:pydotprint",
+        "get_node_by_id": f"{_DEBUGGING}:get_node_by_id",
+        "PPrinter": "phintys.compat.printed:OldPrettyPrinter",
+        **_here(
+            "phintys.compat.printers",
+            "ConstantPrinter DefaultPrinter FunctionPrinter IgnorePrinter LeafPrinter "
+            "OperatorPrinter PatternPrinter Printer PrinterState VALID_ASSOC char_from_number "
+            "constant_printer default_printer greek hex_digest leaf_printer "
+            "min_informative_str position_independent_str set_precedence special use_ascii "
+            "var_descriptor",
+        ),
     }
 ]
 
@@ -644,7 +654,7 @@ _NEWER: dict[str, list[Source]] = {
     "tensor.random.basic": _RANDOM,
     "tensor.random.op": _RANDOM,
     "tensor.random.type": _RANDOM,
-    "tensor.random.utils": _RANDOM,
+    "tensor.random.utils": [*_RANDOM, "phintys.compat.draw_shapes"],
     "tensor.random.var": _RANDOM,
     "tensor.random.variable": _RANDOM,
     "tensor.shape": _TENSOR,
@@ -671,6 +681,8 @@ _AESARA: dict[str, list[Source]] = {
 
 _CONVOLVE: dict[str, str] = _here("phintys.tensor.signal", "convolve1d convolve2d")
 
+_FACTS: list[Source] = ["phintys.compat.facts"]
+
 _PYTENSOR: dict[str, list[Source]] = {
     **_NEWER,
     "": [*_TOP, _here(_CALLS, "pullback pushforward")],
@@ -680,14 +692,17 @@ _PYTENSOR: dict[str, list[Source]] = {
         _ERRORS,
         _here(_REBUILDING, "rebuild_collect_shared"),
     ],
-    "assumptions": [_here("phintys.tensor", "assume")],
+    **dict.fromkeys(("assumptions", "assumptions.core", "assumptions.specify"), _FACTS),
     "conditional": [_CHOICES],
     "conditional.op": [_CHOICES],
     "tensor.signal": [_CONVOLVE],
     "tensor.signal.conv": [_CONVOLVE],
-    "tensor.optimize": [
-        _here("phintys.control.solving.optimize", "minimize minimize_scalar root root_scalar")
+    "compile.builders": [
+        _here("phintys.compat.from_graph", "OpFromGraph SymbolicOp"),
+        *_NEWER["compile.builders"],
     ],
+    "graph": [_BATCHES, *_NEWER["graph"]],
+    "tensor.optimize": ["phintys.compat.solvers"],
     "tensor.special": [_FLOATING, "phintys.tensor.special"],
 }
 
