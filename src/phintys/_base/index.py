@@ -126,6 +126,7 @@ FACADES: dict[str, dict[str, str]] = {
         "phintys.passes.stabilize": "STABILIZE",
     },
     "phintys.tensor": {
+        "phintys.control.loop_forms.ctc": "ctc_loss",
         "phintys.control.solving.optimize": "",
         "phintys.gradient": "grad hessian jacobian",
         "phintys.random": "",

@@ -9,8 +9,7 @@ import pytest
 
 import phintys
 import phintys.tensor as pt
-from phintys._base.errors import ShapeError
-from phintys.compat.ctc import ctc
+from phintys._base.errors import ArgumentError, ShapeError
 
 
 def _by_all_ways(scores, labels):
@@ -31,7 +30,7 @@ LENGTHS = np.array([5, 4, 3, 4, 2])
 def test_the_loss_is_that_of_all_ways(dtype):
     x = np.random.default_rng(0).normal(size=(5, 5, 3)).astype(dtype)
     activations = pt.tensor("a", shape=(None, None, None), dtype=dtype)
-    costs = ctc(activations, LABELS, LENGTHS)
+    costs = pt.ctc_loss(activations, LABELS, LENGTHS)
     slope = phintys.grad(pt.switch(pt.isinf(costs), 0, costs).sum(), activations)
     f = phintys.function([activations], [costs, slope])
     found, slopes = f(x)
@@ -54,17 +53,20 @@ def test_the_loss_is_that_of_all_ways(dtype):
             np.testing.assert_allclose(slopes[place], (above - below) / 2e-6, rtol=1e-6)
 
 
-def test_symbolic_labels_in_a_program(theano):
-    from theano.tensor.nnet.ctc import ctc_available
+def test_any_class_may_be_the_blank():
+    x = np.random.default_rng(1).normal(size=(4, 2, 3))
+    labels, lengths = np.array([[1, 2], [2, -1]]), np.array([4, 3])
+    # The classes in another order: 0, 1, 2 -> 2, 0, 1.
+    others = np.where(labels > 0, labels - 1, labels)
+    expected = pt.ctc_loss(x, labels, lengths).eval()
+    found = pt.ctc_loss(x[:, :, [1, 2, 0]], others, lengths, blank=2).eval()
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
 
-    T = theano.tensor
-    a, labels, lengths = T.ftensor3("a"), T.imatrix("labels"), T.ivector("lengths")
-    f = theano.function([a, labels, lengths], T.nnet.ctc(a, labels, lengths))
-    assert ctc_available()
-    found = f(np.zeros((2, 1, 2), "float32"), np.array([[1]], "int32"), np.array([2], "int32"))
-    np.testing.assert_allclose(np.exp(-found), [0.75], rtol=1e-6)
 
-
-def test_ranks_are_checked():
+def test_arguments_are_checked():
     with pytest.raises(ShapeError, match="ranks 2, 2 and 1"):
-        ctc(np.zeros((2, 2)), [[1]], [2])
+        pt.ctc_loss(np.zeros((2, 2)), [[1]], [2])
+    with pytest.raises(ArgumentError, match="got int64 and 0"):
+        pt.ctc_loss(np.zeros((2, 1, 2), "int64"), [[1]], [2])
+    with pytest.raises(ArgumentError, match="got float64 and -1"):
+        pt.ctc_loss(np.zeros((2, 1, 2)), [[1]], [2], blank=-1)

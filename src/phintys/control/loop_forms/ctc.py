@@ -10,58 +10,80 @@ from typing import Any
 
 import numpy as np
 
-import phintys.tensor as pt
-from phintys._base.errors import ShapeError
-from phintys.control import scan
+from phintys import tensor as pt
+from phintys._base.errors import ArgumentError, ShapeError
+from phintys._base.public import public_dir
+from phintys.control.loop_forms.scanning import scan
 
-__all__ = ["ctc", "ctc_available"]
+__all__ = ["ctc_loss"]
+
+__dir__ = public_dir(__name__)
 
 _NEVER = -1e30
 """The logarithm of the probability of what cannot happen: finite, so that slopes are not NaN."""
 
-_BLANK = 0
 
+def ctc_loss(logits: Any, labels: Any, lengths: Any, blank: int = 0) -> Any:
+    """Return minus the logarithm of the probability that sequences spell their labels.
 
-def ctc_available() -> bool:
-    """Return ``True``: no library is needed."""
-    return True
-
-
-def ctc(activations: Any, labels: Any, input_lengths: Any) -> Any:
-    """Return how unlikely the labels of each sequence are: minus the logarithm of the probability.
+    At each step a sequence has one class. Equal classes in a row count as one, and then those
+    that are ``blank`` are left out: what remains must be the labels. The probability is the sum
+    over all ways to do so.
 
     Parameters
     ----------
-    activations
-        Numbers of which the softmax are probabilities: (time, sequence, class). Class 0 is blank.
+    logits
+        Floats of shape (time, sequence, class), of which the softmax over classes are the
+        probabilities.
     labels
-        The classes of each sequence in order, a row each; negative numbers fill a row.
-    input_lengths
-        How many steps each sequence has.
+        Integers of shape (sequence, most labels): the classes in order, none of them ``blank``.
+        Negative numbers fill the end of a row.
+    lengths
+        Integers of shape (sequence,): how many steps each sequence has.
+    blank
+        The class that is left out.
 
     Returns
     -------
-    Variable
-        A vector; infinite where the labels do not fit into the steps.
+    TensorVariable
+        A loss for each sequence, of the dtype of ``logits``: infinite where the labels do not fit
+        into the steps. Steps after the end of a sequence have no gradient.
+
+    Raises
+    ------
+    ShapeError
+        An argument has another rank.
+    ArgumentError
+        The logits are not floats, or ``blank`` is negative.
+
+    Notes
+    -----
+    The forward recursion of Graves, Fernández, Gomez and Schmidhuber (Connectionist Temporal
+    Classification, 2006), in logarithms, is a loop over time, compiled with its gradient like any
+    other. With T steps, N sequences and at most L labels it takes O(T N L) operations.
 
     Examples
     --------
     Of two steps and two classes, three of four equally likely ways spell the label 1:
 
     >>> import phintys.tensor as pt
-    >>> from phintys.compat.ctc import ctc
-    >>> pt.exp(-ctc(pt.zeros((2, 1, 2)), [[1]], [2])).eval().round(6)
+    >>> pt.exp(-pt.ctc_loss(pt.zeros((2, 1, 2)), [[1]], [2])).eval().round(6)
     array([0.75])
     """
-    x, labels = pt.as_tensor_variable(activations), pt.as_tensor_variable(labels)
-    lengths = pt.as_tensor_variable(input_lengths)
+    x, labels, lengths = (pt.as_tensor_variable(one) for one in (logits, labels, lengths))
     if (x.ndim, labels.ndim, lengths.ndim) != (3, 2, 1):
         msg = (
-            "ctc takes activations of rank 3, a matrix of labels and a vector of lengths; got "
+            "ctc_loss takes logits of rank 3, a matrix of labels and a vector of lengths; got "
             f"ranks {x.ndim}, {labels.ndim} and {lengths.ndim}."
         )
         raise ShapeError(msg)
-    path, may_skip = _path(labels)
+    if x.type.numpy_dtype.kind != "f" or blank < 0:
+        msg = (
+            "ctc_loss: logits must be of a real floating dtype, and blank must be a class from 0 "
+            f"on; got {x.type.dtype} and {blank}."
+        )
+        raise ArgumentError(msg)
+    path, may_skip = _path(labels, blank)
     # (time, sequence, place): the class at each place of the path.
     index = pt.zeros((x.shape[0], 1, 1), dtype="int64") + path
     scores = pt.take_along_axis(pt.log_softmax(x, axis=-1), index, axis=2)
@@ -91,15 +113,15 @@ def ctc(activations: Any, labels: Any, input_lengths: Any) -> Any:
     return pt.switch(total < _NEVER / 2, np.asarray(np.inf, x.dtype), -total)
 
 
-def _path(labels: Any) -> tuple[Any, Any]:
+def _path(labels: Any, blank: int) -> tuple[Any, Any]:
     """Return the labels with blanks between them, and where a blank may be skipped."""
     items, most = labels.shape[0], labels.shape[1]
-    known = pt.maximum(labels, 0).astype("int64")
-    blanks = pt.full_like(known, _BLANK)
+    known = pt.switch(pt.ge(labels, 0), labels, blank).astype("int64")
+    blanks = pt.full_like(known, blank)
     both = pt.stack([blanks, known], axis=2).reshape((items, 2 * most))
-    path = pt.concatenate([both, pt.full((items, 1), _BLANK, dtype="int64")], axis=1)
-    two_before = _moved(path, 2, _BLANK)
-    return path, pt.ne(path, _BLANK) & pt.ne(path, two_before)
+    path = pt.concatenate([both, pt.full((items, 1), blank, dtype="int64")], axis=1)
+    two_before = _moved(path, 2, blank)
+    return path, pt.ne(path, blank) & pt.ne(path, two_before)
 
 
 def _moved(rows: Any, by: int, fill: Any) -> Any:
