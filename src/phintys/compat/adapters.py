@@ -20,17 +20,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 __all__ = [
-    "All",
-    "Any_",
     "DimShuffle",
     "HasInnerGraph",
     "Join",
-    "Max",
-    "Min",
     "OrderedUpdates",
     "Rebroadcast",
     "Split",
-    "Sum",
     "TensorType",
     "addbroadcast",
     "all_dtypes",
@@ -175,14 +170,15 @@ class DimShuffle(metaclass=StandsFor):
 
     def __new__(
         cls,
-        input_broadcastable: Sequence[bool] | int,
-        new_order: Sequence[Any],
+        input_broadcastable: Sequence[bool] | int = (),
+        new_order: Sequence[Any] = (),
         inplace: bool = True,
+        *,
+        input_ndim: int | None = None,
     ) -> Any:
-        """Return the Op."""
-        is_rank = isinstance(input_broadcastable, int)
-        ndim = input_broadcastable if is_rank else len(input_broadcastable)
-        return pt.DimShuffle(ndim, new_order)
+        """Return the Op; ``input_ndim`` is the rank in PyTensor."""
+        given = input_broadcastable if input_ndim is None else input_ndim
+        return pt.DimShuffle(given if isinstance(given, int) else len(given), new_order)
 
 
 class OrderedUpdates(dict[Any, Any]):
@@ -243,9 +239,14 @@ def patternbroadcast(x: Any, broadcastable: Sequence[bool]) -> Any:
     return pt.specify_broadcastable(x, *(axis for axis, one in enumerate(broadcastable) if one))
 
 
-def Rebroadcast(*pairs: tuple[int, bool]) -> Callable[[Any], Any]:
-    """Return a function that specifies that the sizes of some axes are 1."""
-    return lambda x: addbroadcast(x, *(axis for axis, one in pairs if one))
+class Rebroadcast(metaclass=StandsFor):
+    """``Rebroadcast((axis, is_one), ...)(x)``: states which sizes are 1; no node is of it."""
+
+    core = ()
+
+    def __new__(cls, *pairs: tuple[int, bool]) -> Any:
+        """Return a function that states the sizes."""
+        return lambda x: addbroadcast(x, *(axis for axis, one in pairs if one))
 
 
 def _free_dtype(make: Callable[..., Any]) -> Callable[..., Any]:
@@ -269,22 +270,6 @@ tensor4 = _free_dtype(pt.tensor4)
 tensor5 = _free_dtype(pt.tensor5)
 tensor6 = _free_dtype(pt.tensor6)
 tensor7 = _free_dtype(pt.tensor7)
-
-
-def _reduction(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a factory of Ops with the signature of the old class: ``Sum(axis=0)(x)``."""
-
-    def make(axis: Any = None, **options: Any) -> Callable[[Any], Any]:
-        return lambda x: function(x, axis=axis, **options)
-
-    return make
-
-
-Sum = _reduction(pt.sum)
-Max = _reduction(pt.max)
-Min = _reduction(pt.min)
-All = _reduction(pt.all)
-Any_ = _reduction(pt.any)
 
 
 def iround(x: Any, mode: Any = "half_to_even") -> Any:

@@ -126,7 +126,8 @@ _PASSES = {
         "register_specialize_device register_stabilize register_uncanonicalize register_useless",
     ),
     **_at("phintys.compat.rewriters", "copy_stack_trace"),
-    **_at("phintys.rewriting", "graph_rewriter node_rewriter"),
+    **_at("phintys.rewriting", "graph_rewriter"),
+    **_at("phintys.compat.rewriters", "node_rewriter"),
 }
 
 _LISTS = _at(
@@ -171,7 +172,7 @@ NAMES: dict[str, dict[str, str]] = {
     "graph": _NODES
     | {
         "graph_rewriter": "phintys.rewriting:graph_rewriter",
-        "node_rewriter": "phintys.rewriting:node_rewriter",
+        "node_rewriter": "phintys.compat.rewriters:node_rewriter",
     },
     "graph.basic": _NODES,
     "graph.op": {

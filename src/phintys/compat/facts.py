@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import phintys.tensor as pt
 from phintys._base.errors import ArgumentError
-from phintys.compat.old_classes import stands_for
+from phintys.compat.old_classes import core_classes, stands_for
 from phintys.graph import Constant, FunctionGraph, Op, Variable
 from phintys.graph.features import AlreadyThere, Feature
 from phintys.graph.traversal import ancestors, applys_between
@@ -141,7 +141,7 @@ def register_assumption(key: AssumptionKey, *op_types: type) -> Any:
     """
 
     def decorate(rule: Callable[..., Any]) -> Callable[..., Any]:
-        for op_type in op_types:
+        for op_type in core_classes(op_types):
             _rules.setdefault((key, op_type), []).append(rule)
         return rule
 

@@ -31,6 +31,7 @@ _AS_OP = "phintys.compat.from_function"
 _MATRICES = "phintys.compat.linear_algebra"
 _FOURIER = "phintys.compat.fourier"
 _STREAMS = "phintys.compat.random_streams"
+_REDUCTIONS = "phintys.compat.reductions"
 _REBUILDING = "phintys.compat.rebuilding"
 _IMAGES = "phintys.compat.images"
 _HELPERS = "phintys.compat.helpers"
@@ -167,7 +168,8 @@ _COMPILE: list[Source] = [
         **_here(_MODES, "FAST_COMPILE FAST_RUN Mode get_default_mode get_mode predefined_modes"),
         **_here(_AS_OP, "FromFunctionOp as_op"),
         **_WRAP,
-        **_here("phintys.tensor", "Shape SpecifyShape shape shape_i specify_shape"),
+        **_here("phintys.tensor", "Shape shape shape_i specify_shape"),
+        "SpecifyShape": "phintys.compat.op_classes:SpecifyShape",
         "DeepCopyOp": "phintys.compile.ops:DeepCopy",
         **_here("phintys.compat.views", "ViewOp view_op"),
         "Rebroadcast": f"{_OLD}:Rebroadcast",
@@ -194,7 +196,7 @@ _TEST_VALUES: dict[str, str] = _here(
 _REWRITING: list[Source] = [
     _REWRITERS,
     {
-        "node_rewriter": "phintys.rewriting:node_rewriter",
+        "node_rewriter": f"{_REWRITERS}:node_rewriter",
         "graph_rewriter": "phintys.rewriting:graph_rewriter",
     },
     "phintys.rewriting",
@@ -249,6 +251,7 @@ _FLOATING: dict[str, str] = {
 
 _SCALAR: list[Source] = [
     {
+        "Cast": "phintys.compat.op_classes:Cast",
         "Scalar": "phintys.scalar:ScalarType",
         "as_scalar": "phintys.scalar:as_scalar",
         "abs_": "phintys.scalar:abs",
@@ -277,6 +280,7 @@ _TENSOR: list[Source] = [
         "TensorType": f"{_OLD}:TensorType",
         "tensor": f"{_OLD}:tensor",
         "CAReduce": "phintys.tensor:Reduce",
+        "SpecifyShape": "phintys.compat.op_classes:SpecifyShape",
         "DimShuffle": f"{_OLD}:DimShuffle",
         "Join": f"{_OLD}:Join",
         "Split": f"{_OLD}:Split",
@@ -284,8 +288,8 @@ _TENSOR: list[Source] = [
         "abs_": "phintys.tensor:abs",
         "addbroadcast": f"{_OLD}:addbroadcast",
         "NotScalarConstantError": "phintys._base.errors:OpContractError",
-        **_here(_OLD, "All Max Min Sum"),
-        "Any": f"{_OLD}:Any_",
+        **_here(_REDUCTIONS, "All CAReduceDtype Max Min Prod ProdWithoutZeros Sum"),
+        "Any": f"{_REDUCTIONS}:Any_",
         **_here(_OLD, "col matrix row scalar vector tensor3 tensor4 tensor5 tensor6 tensor7"),
         **_here(_OLD, "all_dtypes complex_dtypes continuous_dtypes discrete_dtypes"),
         **_here(_OLD, "float_dtypes int_dtypes integer_dtypes uint_dtypes"),
@@ -295,11 +299,15 @@ _TENSOR: list[Source] = [
         "bool_": "phintys.scalar:bool_",
         "copy": "phintys.tensor:tensor_copy",
         "fill": "phintys.tensor:second",
-        **_here(_TENSORS, "AllocDiag ExtractDiag Prod as_tensor_variable broadcast_shape"),
+        **_here(_TENSORS, "AllocDiag ExtractDiag as_tensor_variable broadcast_shape"),
         **_here(
             _TENSORS, "constant get_scalar_constant_value get_vector_length logaddexp prod take"
         ),
         **_here(_TENSORS, "AdvancedSubtensor1 advanced_subtensor1"),
+        **_here(
+            "phintys.compat.index_ops",
+            "AdvancedIncSubtensor AdvancedSubtensor IncSubtensor Subtensor",
+        ),
         **_here(_TENSORS, "Unique ravel_multi_index unravel_index"),
         "iround": f"{_OLD}:iround",
         "join": "phintys.tensor:join",

@@ -15,6 +15,7 @@ import numpy as np
 from phintys._base.errors import ConfigError
 from phintys._base.records import record
 from phintys.compat.dialects import DIALECTS, LEAVES
+from phintys.compat.old_classes import StandsFor
 from phintys.compat.printers import as_core_printer
 from phintys.graph import Op, printing
 from phintys.graph.pretty import PrettyPrinter, Template
@@ -176,6 +177,8 @@ class OldPrettyPrinter(PrettyPrinter):
 
 def _condition(which: Any) -> Any:
     """Return a function of a variable for one of a state and a variable, as it used to be."""
+    if isinstance(which, StandsFor):
+        return lambda variable: isinstance(variable.owner.op, which)
     if isinstance(which, Op | type) or len(signature(which).parameters) == 1:
         return which
     return lambda variable: which(None, variable)
