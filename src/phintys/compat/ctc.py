@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import phintys.tensor as pt
+from phintys.control.loop_forms.ctc import ctc_loss
 
 __all__ = ["ctc", "ctc_available"]
 
@@ -16,4 +16,4 @@ def ctc_available() -> bool:
 
 def ctc(activations: Any, labels: Any, input_lengths: Any) -> Any:
     """Return the loss of each sequence; see :func:`phintys.tensor.ctc_loss`."""
-    return pt.ctc_loss(activations, labels, input_lengths)
+    return ctc_loss(activations, labels, input_lengths)

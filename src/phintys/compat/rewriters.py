@@ -339,6 +339,11 @@ class SeqOptimizer(Optimizer):
         self.steps: tuple[GraphRewriter, ...] = tuple(flat)
         self.name = name or self.name
 
+    @property
+    def data(self) -> list[GraphRewriter]:
+        """The rewriters in a list."""
+        return list(self.steps)
+
     def apply(self, fgraph: FunctionGraph, trace: RewriteTrace | None = None) -> None:
         for step in self.steps:
             step.rewrite(fgraph, trace)
