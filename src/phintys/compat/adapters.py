@@ -14,10 +14,10 @@ from phintys._base.errors import ShapeError, TypeContractError
 from phintys.compat.old_classes import StandsFor
 from phintys.gradient import ConsiderConstant, DisconnectedGrad, ZeroGrad
 from phintys.graph import HasInnerGraph as HasGraph
-from phintys.graph import SharedVariable, Variable
+from phintys.graph import SharedVariable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 __all__ = [
     "DimShuffle",
@@ -29,8 +29,6 @@ __all__ = [
     "TensorType",
     "addbroadcast",
     "all_dtypes",
-    "ancestor_list",
-    "ancestors",
     "asarray",
     "col",
     "complex_dtypes",
@@ -40,10 +38,8 @@ __all__ = [
     "discrete_dtypes",
     "flatten",
     "float_dtypes",
-    "graph_inputs",
     "horizontal_stack",
     "inc_subtensor",
-    "input_list",
     "int_dtypes",
     "integer_dtypes",
     "iround",
@@ -302,47 +298,6 @@ def std(
 ) -> Any:
     """Return the standard deviation; arguments as for :func:`var`."""
     return pt.std(input, axis=axis, ddof=ddof, keepdims=keepdims)
-
-
-def ancestors(
-    graphs: Iterable[Variable], blockers: Collection[Variable] | None = None
-) -> Iterator[Any]:
-    """Yield ``graphs`` and all variables they depend on, in the order of the old packages.
-
-    The graphs are traversed from last to first, the operands of a node from left to right.
-    """
-    stop = frozenset(blockers or ())
-    found: set[Any] = set()
-    waiting = list(graphs)
-    while waiting:
-        variable = waiting.pop()
-        if variable in found:
-            continue
-        found.add(variable)
-        yield variable
-        if variable.owner is not None and variable not in stop:
-            waiting.extend(reversed(variable.owner.inputs))
-
-
-def graph_inputs(
-    graphs: Iterable[Variable], blockers: Collection[Variable] | None = None
-) -> Iterator[Any]:
-    """Yield the leaves among the :func:`ancestors`, in that order."""
-    return (leaf for leaf in ancestors(graphs, blockers) if leaf.owner is None)
-
-
-def ancestor_list(
-    variable_list: Iterable[Variable], blockers: Collection[Variable] | None = None
-) -> list[Any]:
-    """Return the ancestors as a list, like Theano's ``ancestors``."""
-    return list(ancestors(variable_list, blockers))
-
-
-def input_list(
-    variable_list: Iterable[Variable], blockers: Collection[Variable] | None = None
-) -> list[Any]:
-    """Return the leaves as a list, like Theano's ``inputs``."""
-    return list(graph_inputs(variable_list, blockers))
 
 
 def asarray(a: Any, dtype: Any, order: Any = None) -> Any:

@@ -498,8 +498,15 @@ _TOP: list[Source] = [
 
 _NODES = _here(_HELPERS, "apply_depends_on list_of_nodes")
 
-_WALKS = _NODES | _here(_OLD, "ancestors graph_inputs")
+_WALKS = _NODES | _here("phintys.compat.walks", "ancestors graph_inputs io_toposort")
 """The old order of the variables differed, and programs build argument lists from it."""
+
+_WALKS_FROM_LAST: dict[str, str] = {
+    name: f"phintys.compat.walks:{name}_from_last"
+    for name in ("ancestors", "graph_inputs", "io_toposort", "toposort")
+}
+"""Those of PyTensor."""
+
 
 _REWRITE_GRAPH = {"rewrite_graph": "phintys.compat.registered:rewrite_graph"}
 
@@ -516,9 +523,10 @@ _GOF_GRAPH: list[Source] = [
         **_ERRORS,
         **_TEST_VALUES,
         "Env": "phintys.graph:FunctionGraph",
-        "ancestors": f"{_OLD}:ancestor_list",
-        "graph_inputs": f"{_OLD}:input_list",
-        "inputs": f"{_OLD}:input_list",
+        "ancestors": "phintys.compat.walks:ancestor_list",
+        "graph_inputs": "phintys.compat.walks:input_list",
+        "inputs": "phintys.compat.walks:input_list",
+        "io_toposort": "phintys.compat.walks:io_toposort",
         "io_connection_pattern": "phintys.graph.contract:connection_pattern",
         **_NODES,
         "is_same_graph": f"{_HELPERS}:is_same_graph",
@@ -709,7 +717,9 @@ _PYTENSOR: dict[str, list[Source]] = {
         _here("phintys.compat.from_graph", "OpFromGraph SymbolicOp"),
         *_NEWER["compile.builders"],
     ],
-    "graph": [_BATCHES, *_NEWER["graph"]],
+    "graph": [_BATCHES, _WALKS_FROM_LAST, *_NEWER["graph"]],
+    "graph.basic": [_WALKS_FROM_LAST, *_NEWER["graph.basic"]],
+    "graph.traversal": [_WALKS_FROM_LAST, *_NEWER["graph.traversal"]],
     "tensor.optimize": ["phintys.compat.solvers"],
     "tensor.special": [_FLOATING, "phintys.tensor.special"],
 }
