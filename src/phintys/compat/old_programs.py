@@ -11,7 +11,7 @@ import pickle
 import sys
 import warnings
 from contextlib import contextmanager
-from functools import partial, reduce
+from functools import partial, reduce, wraps
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
@@ -110,6 +110,20 @@ _OF_NUMPY: dict[str, tuple[Any, str]] = {
 """An old name in NumPy -> what it was, and how it is written today."""
 
 
+_WITH_SIZES = {
+    "empty": (0, "shape"),
+    "eye": (0, "N"),
+    "full": (0, "shape"),
+    "identity": (0, "n"),
+    "ones": (0, "shape"),
+    "repeat": (1, "repeats"),
+    "reshape": (1, "shape"),
+    "tile": (1, "reps"),
+    "zeros": (0, "shape"),
+}
+"""Functions of NumPy with sizes, which could be floats: the position and name of the argument."""
+
+
 def _is_of_program(depth: int) -> bool:
     """Return whether a calling frame is of the program, rather than of a library."""
     return next(iter(NAMES)) in sys._getframe(depth + 1).f_globals
@@ -131,12 +145,45 @@ def _numpy_as_before() -> Generator[None]:
             warnings.warn(msg, UserWarning, stacklevel=2)
         return value
 
+    functions = {name: getattr(np, name) for name in _WITH_SIZES}
     # bool, long and others are names of scalar types in NumPy 2, and what they were for programs.
     setattr(np, "__getattr__", look_up)  # noqa: B010 - a function of the module
+    for name, function in functions.items():
+        setattr(np, name, _with_whole_sizes(function, *_WITH_SIZES[name], warned))
     try:
         yield
     finally:
         setattr(np, "__getattr__", core)  # noqa: B010 - as above
+        for name, function in functions.items():
+            setattr(np, name, function)
+
+
+def _with_whole_sizes(
+    function: Callable[..., Any], position: int, name: str, warned: set[str]
+) -> Callable[..., Any]:
+    """Return a function that takes floats as sizes, where the program calls it; one warning."""
+
+    @wraps(function)
+    def adapted(*args: Any, **kwargs: Any) -> Any:
+        is_positional = len(args) > position
+        given = args[position] if is_positional else kwargs.get(name)
+        sizes = given if isinstance(given, tuple | list) else [given]
+        if not any(isinstance(size, float) for size in sizes) or not _is_of_program(1):
+            return function(*args, **kwargs)
+        whole = [int(size) if isinstance(size, float) else size for size in sizes]
+        new = whole if isinstance(given, tuple | list) else whole[0]
+        if function.__name__ not in warned:
+            warned.add(function.__name__)
+            msg = (
+                f"np.{function.__name__} no longer takes floats as sizes: {given!r} is taken as "
+                f"{new!r} here. Write int(size), or size // 2 for size / 2."
+            )
+            warnings.warn(msg, UserWarning, stacklevel=2)
+        if is_positional:
+            return function(*args[:position], new, *args[position + 1 :], **kwargs)
+        return function(*args, **{**kwargs, name: new})
+
+    return adapted
 
 
 class _Renamed(MetaPathFinder, Loader):
