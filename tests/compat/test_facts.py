@@ -8,13 +8,14 @@ import phintys.tensor as pt
 from phintys.compat import facts
 from phintys.compat.facts import FactState, assume, check_assumption
 from phintys.graph import FunctionGraph
+from phintys.tensor.linear_algebra.assumptions import ASSUMPTIONS
 
 
 @pytest.fixture
 def registries(monkeypatch):
     """Rules of a test are forgotten after it."""
-    monkeypatch.setattr(facts, "_rules", {})
-    monkeypatch.setattr(facts, "_of_constants", {})
+    monkeypatch.setattr(facts, "ASSUMPTION_INFER_REGISTRY", {})
+    monkeypatch.setattr(facts, "CONSTANT_INFER_REGISTRY", {})
     monkeypatch.setattr(facts, "IMPLIES", dict(facts.IMPLIES))
 
 
@@ -22,7 +23,7 @@ def _graph(*outputs):
     return FunctionGraph(None, list(outputs), clone=False)
 
 
-@pytest.mark.parametrize("key", [key for key in facts.ALL_KEYS if key.name in facts.ASSUMPTIONS])
+@pytest.mark.parametrize("key", [key for key in facts.ALL_KEYS if key.name in ASSUMPTIONS])
 def test_what_is_assumed_is_known_with_all_that_follows(key):
     y = assume(pt.dmatrix("x"), **{key.name: True})
     fgraph = _graph(y)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import itertools
 import sys
 
@@ -92,3 +93,10 @@ def test_floats_are_sizes_with_one_warning_a_function(run):
     with pytest.raises(TypeError):
         np.zeros(2.0)
     assert all("compat" not in getattr(np, name).__module__ for name in ("zeros", "tile"))
+
+
+def test_abstract_classes_are_in_collections_while_the_program_runs(run):
+    source = "import collections\nfound = issubclass(list, collections.Sequence)\n"
+    source += "found &= isinstance(3, collections.Hashable) and hasattr(collections, 'deque')\n"
+    assert run(script=source).found
+    assert not hasattr(collections, "Sequence")

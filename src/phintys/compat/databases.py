@@ -302,6 +302,7 @@ class RewriteDatabase:
         """Print the names and tags."""
         stream = stream or sys.stdout
         print(f"{type(self).__name__} (id {id(self)})", file=stream)
+        print(f"  names {set(self._entries)}", file=stream)
         for one in self._in_order():
             print(f"  {one.name}: {', '.join(sorted(one.tags))}", file=stream)
 

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ALL_KEYS",
+    "ASSUMPTION_INFER_REGISTRY",
+    "CONSTANT_INFER_REGISTRY",
     "DIAGONAL",
     "IMPLIES",
     "LOWER_TRIANGULAR",
@@ -119,8 +121,8 @@ ALL_KEYS = (
 IMPLIES: dict[AssumptionKey, list[AssumptionKey]] = {}
 """What follows from each property."""
 
-_rules: dict[tuple[AssumptionKey, type], list[Callable[..., Any]]] = {}
-_of_constants: dict[AssumptionKey, Callable[[Any], FactState]] = {}
+ASSUMPTION_INFER_REGISTRY: dict[tuple[AssumptionKey, type], list[Callable[..., Any]]] = {}
+CONSTANT_INFER_REGISTRY: dict[AssumptionKey, Callable[[Any], FactState]] = {}
 
 
 def register_implies(stronger: AssumptionKey, *weaker: AssumptionKey) -> None:
@@ -142,7 +144,7 @@ def register_assumption(key: AssumptionKey, *op_types: type) -> Any:
 
     def decorate(rule: Callable[..., Any]) -> Callable[..., Any]:
         for op_type in core_classes(op_types):
-            _rules.setdefault((key, op_type), []).append(rule)
+            ASSUMPTION_INFER_REGISTRY.setdefault((key, op_type), []).append(rule)
         return rule
 
     return decorate
@@ -150,7 +152,7 @@ def register_assumption(key: AssumptionKey, *op_types: type) -> Any:
 
 def register_constant_inference(key: AssumptionKey, fn: Callable[[Any], FactState]) -> None:
     """Ask a function for the states of constants."""
-    _of_constants[key] = fn
+    CONSTANT_INFER_REGISTRY[key] = fn
 
 
 def infer_assumption_for_node(
@@ -163,7 +165,7 @@ def infer_assumption_for_node(
 ) -> list[FactState]:
     """Return what the registered rules know of the outputs of a node."""
     for cls in type(op).__mro__:
-        rules = _rules.get((key, cls))
+        rules = ASSUMPTION_INFER_REGISTRY.get((key, cls))
         if rules is None:
             continue
         for rule in rules:
@@ -269,7 +271,7 @@ class AssumptionFeature(Feature):
     def _by_rules(self, var: Any, key: AssumptionKey) -> FactState:
         node = var.owner
         if node is None:
-            asked = _of_constants.get(key) if isinstance(var, Constant) else None
+            asked = CONSTANT_INFER_REGISTRY.get(key) if isinstance(var, Constant) else None
             return FactState.UNKNOWN if asked is None else asked(var)
         states = [self.get(given, key) for given in node.inputs]
         found = infer_assumption_for_node(key, node.op, self, self.fgraph, node, states)

@@ -6,10 +6,12 @@ modules are translated as the script is. NumPy has its old names for them, with 
 
 from __future__ import annotations
 
+import collections
 import itertools
 import pickle
 import sys
 import warnings
+from collections import abc
 from contextlib import contextmanager
 from functools import partial, reduce, wraps
 from importlib import import_module
@@ -64,6 +66,9 @@ _MADE: dict[str, dict[str, Any]] = {
     },
 }
 """Modules of Python 2 whose contents are not those of one module today."""
+
+_OF_COLLECTIONS = {name: getattr(abc, name) for name in abc.__all__ if name not in dir(collections)}
+"""Names of abstract classes, which were in ``collections`` until Python 3.9."""
 
 _ITERATORS = {"ifilter": filter, "ifilterfalse": itertools.filterfalse, "imap": map, "izip": zip}
 _ITERATORS |= {"izip_longest": itertools.zip_longest}
@@ -259,18 +264,23 @@ def old_surroundings(folder: Path, compiled: Callable[[str, str], CodeType]) -> 
         Compiles a source of a file name, which may be Python 2.
     """
     finders = [_Folder(folder, compiled), _Renamed()]
-    absent = {name: value for name, value in _ITERATORS.items() if not hasattr(itertools, name)}
+    absent = [
+        (module, name, value)
+        for module, names in ((itertools, _ITERATORS), (collections, _OF_COLLECTIONS))
+        for name, value in names.items()
+        if not hasattr(module, name)
+    ]
     sys.meta_path.insert(0, finders[0])
     sys.meta_path.append(finders[1])
-    for name, value in absent.items():
-        setattr(itertools, name, value)
+    for module, name, value in absent:
+        setattr(module, name, value)
     try:
         with _numpy_as_before():
             yield
     finally:
         sys.meta_path[:] = [one for one in sys.meta_path if one not in finders]
-        for name in absent:
-            delattr(itertools, name)
+        for module, name, _ in absent:
+            delattr(module, name)
         for name in (*_MODULES, *_MADE):
             if isinstance(getattr(sys.modules.get(name), "__loader__", None), _Renamed):
                 del sys.modules[name]
