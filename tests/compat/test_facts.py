@@ -60,6 +60,15 @@ def test_a_fact_is_kept_for_a_replacement():
     assert check_assumption(fgraph, x, facts.SYMMETRIC)
 
 
+def test_what_was_not_known_is_looked_for_again_after_a_replacement():
+    v, x = pt.dvector("v"), pt.dmatrix("x")
+    y = x.T * 2
+    fgraph = FunctionGraph([x, v], [y], clone=False)
+    assert not check_assumption(fgraph, y, facts.DIAGONAL)
+    fgraph.replace(x, pt.diag(v), reason="test")
+    assert check_assumption(fgraph, y, facts.DIAGONAL)
+
+
 def test_contradictions_and_wrong_rules_raise(registries):
     x = pt.dmatrix("x")
     y = pt.exp(assume(x, symmetric=True))

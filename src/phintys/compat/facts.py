@@ -226,6 +226,7 @@ class AssumptionFeature(Feature):
             which: state for which, state in self._found.items() if state is not FactState.UNKNOWN
         }
         self._found = dict(known)
+        self._structures.clear()
         for (variable, key), state in known.items():
             if variable is old:
                 of_new = known.get((new, key), FactState.UNKNOWN)
