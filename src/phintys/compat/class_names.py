@@ -89,6 +89,14 @@ _TENSORS = {
         "advanced_set_subtensor1 advanced_subtensor",
     ),
     "AdvancedIndexingError": "builtins:TypeError",
+    **{
+        f"advanced_boolean_{what}subtensor": f"phintys.compat.tensors:advanced_{what}subtensor"
+        for what in ("", "inc_", "set_")
+    },
+    **{
+        f"{name}_": f"phintys.tensor:{name}"
+        for name in ("bartlett", "fill_diagonal", "fill_diagonal_offset", "join")
+    },
     "alloc_diag": "phintys.tensor:diag",
     "dense_dot": "phintys.tensor:dot",
     "extract_diag": "phintys.tensor:diagonal",
