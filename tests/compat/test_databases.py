@@ -137,3 +137,9 @@ def test_names_tags_and_summaries():
 def test_modules_of_the_old_packages_have_them(package, module, request):
     request.getfixturevalue(package)
     assert importlib.import_module(module).SequenceDB is SequenceDB
+
+
+def test_a_rewrite_runs_at_the_end_or_after_each_of_the_others():
+    with pytest.raises(ValueError, match="`final_rewriter` and `cleanup` must not both"):
+        EquilibriumDB().register("d", OpSub(pt.exp, pt.sin), final_rewriter=True, cleanup=True)
+    assert SequenceDB().query("+a").data == []

@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 import scipy.signal
 
-from phintys.compat import install, uninstall
+import phintys
+import phintys.tensor as pt
+from phintys.compat import images, install, uninstall
 
 RNG = np.random.default_rng(8)
 X = RNG.normal(size=(2, 4, 7, 6))
@@ -311,3 +313,13 @@ def test_a_convolutional_network_learns_digits(theano):
     assert costs[-1] < 0.1
     assert wrong < 0.06
     assert "callback" not in step.explain().splitlines()[0]
+
+
+@pytest.mark.parametrize("normalize", [False, True])
+def test_weights_of_an_interpolation_for_a_variable(normalize):
+    ratio = pt.iscalar("ratio")
+    f = phintys.function([ratio], images.bilinear_kernel_1D(ratio, normalize))
+    for number in range(1, 6):
+        expected = images.bilinear_kernel_1D(number, normalize)
+        np.testing.assert_allclose(f(number), expected.data, rtol=1e-15)
+        assert f(number).dtype == expected.dtype

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import itertools
 import sys
 
@@ -74,3 +75,28 @@ def test_old_names_of_numpy_warn_once_each(run):
     assert len(noted) == 4
     with pytest.raises(AttributeError):
         getattr(np, "product")  # noqa: B009 - a name that NumPy lacks
+
+
+def test_floats_are_sizes_with_one_warning_a_function(run):
+    source = (
+        "import numpy, numpy as np\n"
+        "found = [np.zeros((4 / 2., 3)).shape, np.ones(2.0).shape, np.full(2., 7.).tolist()]\n"
+        "found += [np.zeros(shape=(1, 2.)).shape, numpy.reshape(np.arange(6), (2., -1)).shape]\n"
+        "found += [np.tile([1], 2.).tolist(), np.repeat([1], 3.).tolist(), np.eye(2.).shape]\n"
+    )
+    with pytest.warns(UserWarning, match="as sizes: .* is taken as") as caught:
+        program = run(script=source)
+    assert program.found == [(2, 3), (2,), [7, 7], (1, 2), (2, 3), [1, 1], [1, 1, 1], (2, 2)]
+    named = [str(one.message).split()[0] for one in caught if "as sizes" in str(one.message)]
+    assert sorted(named) == ["np.eye", "np.full", "np.ones", "np.repeat", "np.reshape",
+                             "np.tile", "np.zeros"]  # fmt: skip
+    with pytest.raises(TypeError):
+        np.zeros(2.0)
+    assert all("compat" not in getattr(np, name).__module__ for name in ("zeros", "tile"))
+
+
+def test_abstract_classes_are_in_collections_while_the_program_runs(run):
+    source = "import collections\nfound = issubclass(list, collections.Sequence)\n"
+    source += "found &= isinstance(3, collections.Hashable) and hasattr(collections, 'deque')\n"
+    assert run(script=source).found
+    assert not hasattr(collections, "Sequence")

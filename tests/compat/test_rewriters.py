@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import importlib
+from functools import singledispatch
 
 import numpy as np
 import pytest
 
 import phintys
 import phintys.tensor
-from phintys.compat import install, uninstall
+import phintys.tensor as pt
+from phintys.compat import install, rewriters, uninstall
+from phintys.compat.adapters import DimShuffle
 from phintys.compat.features import ReplaceValidate
+from phintys.compat.reductions import Max, Sum
+from phintys.compat.rewriters import LocalOptimizer, TopoOptimizer, local_optimizer
+from phintys.compat.tensors import Unique
 from phintys.graph import FunctionGraph
 
 
@@ -263,3 +269,64 @@ def test_rewriting_with_some_passes(aesara):
     fgraph = FunctionGraph([x], [pt.log(1 + x)], clone=False)
     assert rewrite_graph(fgraph, include=("stabilize",)) is fgraph
     assert str(fgraph.outputs[0].owner) == "Log1p(x)"
+
+
+def _by_decorator(tracks, seen):
+    @local_optimizer(list(tracks))
+    def rule(node):
+        seen.append(node)
+
+    return rule
+
+
+def _by_new_decorator(tracks, seen):
+    @rewriters.node_rewriter(list(tracks))
+    def rule(fgraph, node):
+        seen.append(node)
+
+    return rule
+
+
+def _by_class(tracks, seen):
+    class Rule(LocalOptimizer):
+        def tracks(self):
+            return list(tracks)
+
+        def transform(self, fgraph, node):
+            seen.append(node)
+
+    return Rule()
+
+
+@pytest.mark.parametrize("make", [_by_decorator, _by_new_decorator, _by_class])
+def test_rules_track_classes_that_stand_for_others(make):
+    """A class of some Ops of one class here, or of none: the rule gets its nodes only."""
+    x = pt.dmatrix("x")
+    whole = x.max() + x.sum() + x.T.sum()
+
+    def nodes_for(*tracks):
+        seen = []
+        fgraph = FunctionGraph([x], [whole], clone=True)
+        TopoOptimizer(make(tracks, seen)).rewrite(fgraph)
+        return sorted({str(node.op) for node in seen})
+
+    assert nodes_for(Sum) == ["Sum"]
+    assert nodes_for(Sum, Max) == ["Max", "Sum"]
+    assert nodes_for(DimShuffle, Max) == ["Max", "Transpose{1,0}"]
+    assert nodes_for(DimShuffle, pt.Reduce) == ["Max", "Sum", "Transpose{1,0}"]
+    assert nodes_for(Unique) == []
+
+
+def test_singledispatch_finds_rules_for_classes_that_stand_for_others():
+    @singledispatch
+    def describe(op):
+        return "another"
+
+    @describe.register(DimShuffle)
+    def _(op):
+        return "axes"
+
+    x = pt.dmatrix("x")
+    assert describe(x.T.owner.op) == "axes"
+    assert describe(pt.exp(x).owner.op) == "another"
+    assert issubclass(pt.DimShuffle, DimShuffle)

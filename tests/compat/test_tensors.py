@@ -253,3 +253,19 @@ def test_the_largest_elements_by_an_op(aesara):
     assert any(isinstance(node.op, sort.TopKOp) for node in f.maker.fgraph.apply_nodes)
     with pytest.raises(phintys.PhintysError, match="neither was asked for"):
         sort.TopKOp(return_values=False, return_indices=False)
+
+
+def test_ops_under_their_own_names_are_the_functions(theano):
+    T = theano.tensor
+    x = T.dmatrix("x")
+    numbers = np.array([[1.0, 2.0], [3.0, 4.0]])
+    np.testing.assert_array_equal(
+        value(T.basic.join_(0, x, x), (x, numbers)), np.concatenate([numbers, numbers])
+    )
+    filled = value(T.extra_ops.fill_diagonal_(x, 7.0), (x, numbers))
+    np.testing.assert_array_equal(filled, [[7, 2], [3, 7]])
+    moved = value(T.extra_ops.fill_diagonal_offset_(x, 7.0, 1), (x, numbers))
+    np.testing.assert_array_equal(moved, [[1, 7], [3, 4]])
+    found = value(T.subtensor.advanced_boolean_subtensor(x, numbers > 1.5), (x, numbers))
+    np.testing.assert_array_equal(found, [2, 3, 4])
+    np.testing.assert_allclose(T.extra_ops.bartlett_(5).eval(), np.bartlett(5))

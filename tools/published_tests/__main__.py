@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tools.published_tests.fetch import unpacked_tests
 from tools.published_tests.report import CLASSES, Outcome, read_notes, table
-from tools.published_tests.selection import RELEASES, Release
+from tools.published_tests.selection import RELEASES, TODAY, Release
 
 PROJECT = Path(__file__).resolve().parents[2]
 FOLDER = PROJECT / "build" / "published-tests"
@@ -28,17 +28,20 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--only", help="pytest -k")
     parser.add_argument("--notes", type=Path, default=FOLDER / "notes", help="where they go")
     parser.add_argument("--report", action="store_true", help="print the last run's notes again")
+    parser.add_argument("--repository", type=Path, help="a clone of PyTensor: its newest tests too")
     options = parser.parse_args(arguments)
+    releases = RELEASES if options.repository is None else (*RELEASES, TODAY)
     chosen = [
         (release, module)
-        for release in RELEASES
+        for release in releases
         for module in release.modules
         if not options.modules
-        or any(part in f"{release.package}/{module}" for part in options.modules)
+        or any(part in f"{_label(release)}/{module}" for part in options.modules)
     ]
     if not options.report:
-        for release in RELEASES:
-            unpacked_tests(release, FOLDER)
+        for release in releases:
+            repository = options.repository if release.commit else None
+            unpacked_tests(release, FOLDER, repository)
 
     def run(task: tuple[Release, str]) -> Outcome:
         return _run(*task, options)
@@ -55,6 +58,10 @@ def main(arguments: list[str]) -> int:
     return 1 if any(outcome.not_run for outcome in outcomes) else 0
 
 
+def _label(release: Release) -> str:
+    return f"{release.package}-of-today" if release.commit else release.package
+
+
 def write(text: str) -> None:
     """Print a line."""
     sys.stdout.write(f"{text}\n")
@@ -63,7 +70,7 @@ def write(text: str) -> None:
 def _run(release: Release, module: str, options: argparse.Namespace) -> Outcome:
     """Run one module in a process of its own."""
     home = FOLDER / f"{release.package}-{release.version}"
-    label = f"{release.package}/{module}"
+    label = f"{_label(release)}/{module}"
     notes = options.notes.resolve() / f"{label.replace('/', '-')}.jsonl"
     if options.report:
         return read_notes(label, notes)

@@ -17,17 +17,30 @@ if TYPE_CHECKING:
 __all__ = ["unpacked_tests"]
 
 
-def unpacked_tests(release: Release, folder: Path) -> Path:
-    """Return a folder that has the ``tests`` of a release, and nothing else of it."""
+def unpacked_tests(release: Release, folder: Path, repository: Path | None = None) -> Path:
+    """Return a folder that has the ``tests`` of a release, and nothing else of it.
+
+    Parameters
+    ----------
+    release
+        What is wanted.
+    folder
+        Where releases are unpacked.
+    repository
+        A clone, for a release whose tests are in a repository only.
+    """
     target = folder / f"{release.package}-{release.version}"
     if (target / "complete").exists():
         return target
-    archive = _downloaded(release, folder / "downloads")
+    if repository is None:
+        archive = _downloaded(release, folder / "downloads")
+    else:
+        archive = _archived(release, folder / "downloads", repository)
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
     with tarfile.open(archive) as tar:
         for member in tar:
-            _, _, inside = member.name.partition("/")
+            inside = member.name.partition("/")[2] if repository is None else member.name
             if inside.startswith("tests/") and (member.isfile() or member.isdir()):
                 member.name = inside
                 tar.extract(member, target, filter="data")
@@ -49,4 +62,13 @@ def _downloaded(release: Release, folder: Path) -> Path:
     if found != release.sha256:
         msg = f"{archive} is not the file that was chosen: its SHA-256 is {found}."
         raise ValueError(msg)
+    return archive
+
+
+def _archived(release: Release, folder: Path, repository: Path) -> Path:
+    """Write the tests of a commit into an archive."""
+    folder.mkdir(parents=True, exist_ok=True)
+    archive = folder / f"{release.package}-{release.commit}.tar"
+    command = ["git", "-C", str(repository), "archive", "--output", str(archive.resolve())]
+    subprocess.run([*command, release.commit, "tests"], check=True)  # noqa: S603 - git
     return archive

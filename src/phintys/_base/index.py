@@ -129,6 +129,7 @@ FACADES: dict[str, dict[str, str]] = {
         "phintys.random.distributions.markov_fields": "GaussianMarkovField",
     },
     "phintys.tensor": {
+        "phintys.control.loop_forms.ctc": "ctc_loss",
         "phintys.control.solving.optimize": "",
         "phintys.gradient": "grad hessian jacobian",
         "phintys.random": "",

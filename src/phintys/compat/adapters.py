@@ -15,10 +15,10 @@ from phintys._base.late import LateModule
 from phintys.compat.old_classes import StandsFor
 from phintys.gradient import ConsiderConstant, DisconnectedGrad, ZeroGrad
 from phintys.graph import HasInnerGraph as HasGraph
-from phintys.graph import SharedVariable, Variable
+from phintys.graph import SharedVariable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from phintys import sparse
 else:
@@ -27,22 +27,15 @@ else:
 _SPARSE_FORMATS = ("csr", "csc")
 
 __all__ = [
-    "All",
-    "Any_",
     "DimShuffle",
     "HasInnerGraph",
     "Join",
-    "Max",
-    "Min",
     "OrderedUpdates",
     "Rebroadcast",
     "Split",
-    "Sum",
     "TensorType",
     "addbroadcast",
     "all_dtypes",
-    "ancestor_list",
-    "ancestors",
     "asarray",
     "col",
     "complex_dtypes",
@@ -53,10 +46,8 @@ __all__ = [
     "dot",
     "flatten",
     "float_dtypes",
-    "graph_inputs",
     "horizontal_stack",
     "inc_subtensor",
-    "input_list",
     "int_dtypes",
     "integer_dtypes",
     "iround",
@@ -183,14 +174,15 @@ class DimShuffle(metaclass=StandsFor):
 
     def __new__(
         cls,
-        input_broadcastable: Sequence[bool] | int,
-        new_order: Sequence[Any],
+        input_broadcastable: Sequence[bool] | int = (),
+        new_order: Sequence[Any] = (),
         inplace: bool = True,
+        *,
+        input_ndim: int | None = None,
     ) -> Any:
-        """Return the Op."""
-        is_rank = isinstance(input_broadcastable, int)
-        ndim = input_broadcastable if is_rank else len(input_broadcastable)
-        return pt.DimShuffle(ndim, new_order)
+        """Return the Op; ``input_ndim`` is the rank in PyTensor."""
+        given = input_broadcastable if input_ndim is None else input_ndim
+        return pt.DimShuffle(given if isinstance(given, int) else len(given), new_order)
 
 
 class OrderedUpdates(dict[Any, Any]):
@@ -251,9 +243,14 @@ def patternbroadcast(x: Any, broadcastable: Sequence[bool]) -> Any:
     return pt.specify_broadcastable(x, *(axis for axis, one in enumerate(broadcastable) if one))
 
 
-def Rebroadcast(*pairs: tuple[int, bool]) -> Callable[[Any], Any]:
-    """Return a function that specifies that the sizes of some axes are 1."""
-    return lambda x: addbroadcast(x, *(axis for axis, one in pairs if one))
+class Rebroadcast(metaclass=StandsFor):
+    """``Rebroadcast((axis, is_one), ...)(x)``: states which sizes are 1; no node is of it."""
+
+    core = ()
+
+    def __new__(cls, *pairs: tuple[int, bool]) -> Any:
+        """Return a function that states the sizes."""
+        return lambda x: addbroadcast(x, *(axis for axis, one in pairs if one))
 
 
 def _free_dtype(make: Callable[..., Any]) -> Callable[..., Any]:
@@ -277,22 +274,6 @@ tensor4 = _free_dtype(pt.tensor4)
 tensor5 = _free_dtype(pt.tensor5)
 tensor6 = _free_dtype(pt.tensor6)
 tensor7 = _free_dtype(pt.tensor7)
-
-
-def _reduction(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a factory of Ops with the signature of the old class: ``Sum(axis=0)(x)``."""
-
-    def make(axis: Any = None, **options: Any) -> Callable[[Any], Any]:
-        return lambda x: function(x, axis=axis, **options)
-
-    return make
-
-
-Sum = _reduction(pt.sum)
-Max = _reduction(pt.max)
-Min = _reduction(pt.min)
-All = _reduction(pt.all)
-Any_ = _reduction(pt.any)
 
 
 def iround(x: Any, mode: Any = "half_to_even") -> Any:
@@ -334,47 +315,6 @@ def std(
 ) -> Any:
     """Return the standard deviation; arguments as for :func:`var`."""
     return pt.std(input, axis=axis, ddof=ddof, keepdims=keepdims)
-
-
-def ancestors(
-    graphs: Iterable[Variable], blockers: Collection[Variable] | None = None
-) -> Iterator[Any]:
-    """Yield ``graphs`` and all variables they depend on, in the order of the old packages.
-
-    The graphs are traversed from last to first, the operands of a node from left to right.
-    """
-    stop = frozenset(blockers or ())
-    found: set[Any] = set()
-    waiting = list(graphs)
-    while waiting:
-        variable = waiting.pop()
-        if variable in found:
-            continue
-        found.add(variable)
-        yield variable
-        if variable.owner is not None and variable not in stop:
-            waiting.extend(reversed(variable.owner.inputs))
-
-
-def graph_inputs(
-    graphs: Iterable[Variable], blockers: Collection[Variable] | None = None
-) -> Iterator[Any]:
-    """Yield the leaves among the :func:`ancestors`, in that order."""
-    return (leaf for leaf in ancestors(graphs, blockers) if leaf.owner is None)
-
-
-def ancestor_list(
-    variable_list: Iterable[Variable], blockers: Collection[Variable] | None = None
-) -> list[Any]:
-    """Return the ancestors as a list, like Theano's ``ancestors``."""
-    return list(ancestors(variable_list, blockers))
-
-
-def input_list(
-    variable_list: Iterable[Variable], blockers: Collection[Variable] | None = None
-) -> list[Any]:
-    """Return the leaves as a list, like Theano's ``inputs``."""
-    return list(graph_inputs(variable_list, blockers))
 
 
 def asarray(a: Any, dtype: Any, order: Any = None) -> Any:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from phintys import graph
 from phintys._base.errors import RewriteError
+from phintys.compat.old_classes import core_classes
 from phintys.graph.apply import Apply
 from phintys.tensor import batching
 
@@ -75,7 +76,8 @@ class _Dispatch:
                     return found.outputs
                 return found if isinstance(found, list | tuple) else [found]
 
-            batching.batches(op_class)(rule)
+            for core in core_classes([op_class]):
+                batching.batches(core)(rule)
             return function
 
         return decorate

@@ -89,6 +89,14 @@ _TENSORS = {
         "advanced_set_subtensor1 advanced_subtensor",
     ),
     "AdvancedIndexingError": "builtins:TypeError",
+    **{
+        f"advanced_boolean_{what}subtensor": f"phintys.compat.tensors:advanced_{what}subtensor"
+        for what in ("", "inc_", "set_")
+    },
+    **{
+        f"{name}_": f"phintys.tensor:{name}"
+        for name in ("bartlett", "fill_diagonal", "fill_diagonal_offset", "join")
+    },
     "alloc_diag": "phintys.tensor:diag",
     "dense_dot": "phintys.tensor:dot",
     "extract_diag": "phintys.tensor:diagonal",
@@ -126,7 +134,8 @@ _PASSES = {
         "register_specialize_device register_stabilize register_uncanonicalize register_useless",
     ),
     **_at("phintys.compat.rewriters", "copy_stack_trace"),
-    **_at("phintys.rewriting", "graph_rewriter node_rewriter"),
+    **_at("phintys.rewriting", "graph_rewriter"),
+    **_at("phintys.compat.rewriters", "node_rewriter"),
 }
 
 _LISTS = _at(
@@ -171,7 +180,7 @@ NAMES: dict[str, dict[str, str]] = {
     "graph": _NODES
     | {
         "graph_rewriter": "phintys.rewriting:graph_rewriter",
-        "node_rewriter": "phintys.rewriting:node_rewriter",
+        "node_rewriter": "phintys.compat.rewriters:node_rewriter",
     },
     "graph.basic": _NODES,
     "graph.op": {

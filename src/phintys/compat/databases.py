@@ -302,6 +302,7 @@ class RewriteDatabase:
         """Print the names and tags."""
         stream = stream or sys.stdout
         print(f"{type(self).__name__} (id {id(self)})", file=stream)
+        print(f"  names {set(self._entries)}", file=stream)
         for one in self._in_order():
             print(f"  {one.name}: {', '.join(sorted(one.tags))}", file=stream)
 
@@ -365,6 +366,20 @@ class EquilibriumDB(RewriteDatabase):
 
     def __init__(self, ignore_newtrees: bool = True, tracks_on_change_inputs: bool = False) -> None:
         super().__init__()
+
+    def register(self, name: str, rewriter: Any, *tags: Any, **options: Any) -> None:
+        """Add a rewrite.
+
+        Raises
+        ------
+        ArgumentError
+            It is to run both at the end and after each of the others.
+        """
+        final = any(map(options.get, ("final_rewriter", "final_opt")))
+        if final and options.get("cleanup"):
+            msg = f"`final_rewriter` and `cleanup` must not both be true, as they are for {name!r}."
+            raise ArgumentError(msg)
+        super().register(name, rewriter, *tags, **options)
 
     def _made(self, query: RewriteDatabaseQuery) -> Any:
         found = self._selected(query)

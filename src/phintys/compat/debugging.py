@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import os
 
 
-__all__ = ["ProfileStats", "debugprint", "function_dump", "profile_stats"]
+__all__ = ["ProfileStats", "debugprint", "function_dump", "get_node_by_id", "profile_stats"]
 
 
 class ProfileStats(Profile):
@@ -123,3 +123,10 @@ def debugprint(
     if text is not None:
         return printing.write_text(text, file)
     return printing.debugprint(obj, depth, print_type, *arguments, **options)
+
+
+def get_node_by_id(graphs: Any, target_var_id: str, id_types: Any = "CHAR") -> Any:
+    """Return the node, or the leaf, that ``debugprint`` gives an identifier; ``None`` if none."""
+    ids: dict[Any, str] = {}
+    debugprint(graphs, file="str", used_ids=ids, id_type=id_types)
+    return next((node for node, text in ids.items() if text == target_var_id), None)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import phintys.tensor as pt
-from phintys.graph import Apply, Variable, applys_between, equal_computations
+from phintys.graph import Apply, Variable, applys_between, clone_replace, equal_computations
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -41,9 +41,18 @@ def as_symbolic(x: Any, name: str | None = None, **options: Any) -> Any:
 def is_same_graph(
     var1: Variable, var2: Variable, givens: Mapping[Variable, Variable] | None = None
 ) -> bool:
-    """Return whether two variables are the same expression, with ``givens`` taken as equal."""
-    pairs = givens or {}
-    return equal_computations([var1], [var2], list(pairs.keys()), list(pairs.values()))
+    """Return whether two variables are the same expression, with ``givens`` replaced in both.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> from phintys.compat.helpers import is_same_graph
+    >>> x, y = pt.dvector("x"), pt.dvector("y")
+    >>> is_same_graph(x * 2, y * 2), is_same_graph(x * 2, y * 2, givens={y: x})
+    (False, True)
+    """
+    one, other = clone_replace([var1, var2], dict(givens or {}))
+    return equal_computations([one], [other])
 
 
 def largest(*operands: Any) -> Any:

@@ -513,14 +513,21 @@ def max_pool_2d_same_size(input: Any, patch_size: Any) -> Any:
 # ---- larger images -------------------------------------------------------------------------------
 
 
-def bilinear_kernel_1D(ratio: int, normalize: bool = True) -> Any:
-    """Return the weights of a linear interpolation, which rise and fall."""
+def bilinear_kernel_1D(ratio: Any, normalize: bool = True) -> Any:
+    """Return the weights of a linear interpolation, which rise and fall.
+
+    ``ratio`` is a whole number, or a variable of one.
+    """
+    if isinstance(ratio, pt.TensorVariable):
+        rising = pt.arange(1, 2 * ratio)
+        weights: Any = pt.minimum(rising, 2 * ratio - rising).astype(config.floatX)
+        return weights / ratio.astype(config.floatX) if normalize else weights
     rise = np.arange(1, 2 * ratio)
     weights = np.minimum(rise, 2 * ratio - rise)
     return pt.constant((weights / (ratio if normalize else 1)).astype(config.floatX))
 
 
-def bilinear_kernel_2D(ratio: int, normalize: bool = True) -> Any:
+def bilinear_kernel_2D(ratio: Any, normalize: bool = True) -> Any:
     """Return the products of :func:`bilinear_kernel_1D` with itself."""
     line = bilinear_kernel_1D(ratio, normalize)
     return line[:, None] * line[None, :]

@@ -31,6 +31,7 @@ _AS_OP = "phintys.compat.from_function"
 _MATRICES = "phintys.compat.linear_algebra"
 _FOURIER = "phintys.compat.fourier"
 _STREAMS = "phintys.compat.random_streams"
+_REDUCTIONS = "phintys.compat.reductions"
 _REBUILDING = "phintys.compat.rebuilding"
 _IMAGES = "phintys.compat.images"
 _HELPERS = "phintys.compat.helpers"
@@ -167,7 +168,8 @@ _COMPILE: list[Source] = [
         **_here(_MODES, "FAST_COMPILE FAST_RUN Mode get_default_mode get_mode predefined_modes"),
         **_here(_AS_OP, "FromFunctionOp as_op"),
         **_WRAP,
-        **_here("phintys.tensor", "Shape SpecifyShape shape shape_i specify_shape"),
+        **_here("phintys.tensor", "Shape shape shape_i specify_shape"),
+        "SpecifyShape": "phintys.compat.op_classes:SpecifyShape",
         "DeepCopyOp": "phintys.compile.ops:DeepCopy",
         **_here("phintys.compat.views", "ViewOp view_op"),
         "Rebroadcast": f"{_OLD}:Rebroadcast",
@@ -194,7 +196,7 @@ _TEST_VALUES: dict[str, str] = _here(
 _REWRITING: list[Source] = [
     _REWRITERS,
     {
-        "node_rewriter": "phintys.rewriting:node_rewriter",
+        "node_rewriter": f"{_REWRITERS}:node_rewriter",
         "graph_rewriter": "phintys.rewriting:graph_rewriter",
     },
     "phintys.rewriting",
@@ -224,6 +226,16 @@ _PRINTING: list[Source] = [
         "pp": "phintys.compat.printed:pprint",
         "pprint": "phintys.compat.printed:pprint",
         "pydotprint": "phintys.compat.pictures:pydotprint",
+        "get_node_by_id": f"{_DEBUGGING}:get_node_by_id",
+        "PPrinter": "phintys.compat.printed:OldPrettyPrinter",
+        **_here(
+            "phintys.compat.printers",
+            "ConstantPrinter DefaultPrinter FunctionPrinter IgnorePrinter LeafPrinter "
+            "OperatorPrinter PatternPrinter Printer PrinterState VALID_ASSOC char_from_number "
+            "constant_printer default_printer greek hex_digest leaf_printer "
+            "min_informative_str position_independent_str set_precedence special use_ascii "
+            "var_descriptor",
+        ),
     }
 ]
 
@@ -239,6 +251,7 @@ _FLOATING: dict[str, str] = {
 
 _SCALAR: list[Source] = [
     {
+        "Cast": "phintys.compat.op_classes:Cast",
         "Scalar": "phintys.scalar:ScalarType",
         "as_scalar": "phintys.scalar:as_scalar",
         "abs_": "phintys.scalar:abs",
@@ -267,6 +280,7 @@ _TENSOR: list[Source] = [
         "TensorType": f"{_OLD}:TensorType",
         "tensor": f"{_OLD}:tensor",
         "CAReduce": "phintys.tensor:Reduce",
+        "SpecifyShape": "phintys.compat.op_classes:SpecifyShape",
         "DimShuffle": f"{_OLD}:DimShuffle",
         "Join": f"{_OLD}:Join",
         "Split": f"{_OLD}:Split",
@@ -274,8 +288,8 @@ _TENSOR: list[Source] = [
         "abs_": "phintys.tensor:abs",
         "addbroadcast": f"{_OLD}:addbroadcast",
         "NotScalarConstantError": "phintys._base.errors:OpContractError",
-        **_here(_OLD, "All Max Min Sum"),
-        "Any": f"{_OLD}:Any_",
+        **_here(_REDUCTIONS, "All CAReduceDtype Max Min Prod ProdWithoutZeros Sum"),
+        "Any": f"{_REDUCTIONS}:Any_",
         **_here(_OLD, "col matrix row scalar vector tensor3 tensor4 tensor5 tensor6 tensor7"),
         **_here(_OLD, "all_dtypes complex_dtypes continuous_dtypes discrete_dtypes"),
         **_here(_OLD, "float_dtypes int_dtypes integer_dtypes uint_dtypes"),
@@ -285,11 +299,15 @@ _TENSOR: list[Source] = [
         "bool_": "phintys.scalar:bool_",
         "copy": "phintys.tensor:tensor_copy",
         "fill": "phintys.tensor:second",
-        **_here(_TENSORS, "AllocDiag ExtractDiag Prod as_tensor_variable broadcast_shape"),
+        **_here(_TENSORS, "AllocDiag ExtractDiag as_tensor_variable broadcast_shape"),
         **_here(
             _TENSORS, "constant get_scalar_constant_value get_vector_length logaddexp prod take"
         ),
         **_here(_TENSORS, "AdvancedSubtensor1 advanced_subtensor1"),
+        **_here(
+            "phintys.compat.index_ops",
+            "AdvancedIncSubtensor AdvancedSubtensor IncSubtensor Subtensor",
+        ),
         **_here(_TENSORS, "Unique ravel_multi_index unravel_index"),
         "iround": f"{_OLD}:iround",
         "join": "phintys.tensor:join",
@@ -480,8 +498,15 @@ _TOP: list[Source] = [
 
 _NODES = _here(_HELPERS, "apply_depends_on list_of_nodes")
 
-_WALKS = _NODES | _here(_OLD, "ancestors graph_inputs")
+_WALKS = _NODES | _here("phintys.compat.walks", "ancestors graph_inputs io_toposort")
 """The old order of the variables differed, and programs build argument lists from it."""
+
+_WALKS_FROM_LAST: dict[str, str] = {
+    name: f"phintys.compat.walks:{name}_from_last"
+    for name in ("ancestors", "graph_inputs", "io_toposort", "toposort")
+}
+"""Those of PyTensor."""
+
 
 _REWRITE_GRAPH = {"rewrite_graph": "phintys.compat.registered:rewrite_graph"}
 
@@ -498,9 +523,10 @@ _GOF_GRAPH: list[Source] = [
         **_ERRORS,
         **_TEST_VALUES,
         "Env": "phintys.graph:FunctionGraph",
-        "ancestors": f"{_OLD}:ancestor_list",
-        "graph_inputs": f"{_OLD}:input_list",
-        "inputs": f"{_OLD}:input_list",
+        "ancestors": "phintys.compat.walks:ancestor_list",
+        "graph_inputs": "phintys.compat.walks:input_list",
+        "inputs": "phintys.compat.walks:input_list",
+        "io_toposort": "phintys.compat.walks:io_toposort",
         "io_connection_pattern": "phintys.graph.contract:connection_pattern",
         **_NODES,
         "is_same_graph": f"{_HELPERS}:is_same_graph",
@@ -644,7 +670,7 @@ _NEWER: dict[str, list[Source]] = {
     "tensor.random.basic": _RANDOM,
     "tensor.random.op": _RANDOM,
     "tensor.random.type": _RANDOM,
-    "tensor.random.utils": _RANDOM,
+    "tensor.random.utils": [*_RANDOM, "phintys.compat.draw_shapes"],
     "tensor.random.var": _RANDOM,
     "tensor.random.variable": _RANDOM,
     "tensor.shape": _TENSOR,
@@ -671,6 +697,8 @@ _AESARA: dict[str, list[Source]] = {
 
 _CONVOLVE: dict[str, str] = _here("phintys.tensor.signal", "convolve1d convolve2d")
 
+_FACTS: list[Source] = ["phintys.compat.facts"]
+
 _PYTENSOR: dict[str, list[Source]] = {
     **_NEWER,
     "": [*_TOP, _here(_CALLS, "pullback pushforward")],
@@ -680,14 +708,19 @@ _PYTENSOR: dict[str, list[Source]] = {
         _ERRORS,
         _here(_REBUILDING, "rebuild_collect_shared"),
     ],
-    "assumptions": [_here("phintys.tensor", "assume")],
+    **dict.fromkeys(("assumptions", "assumptions.core", "assumptions.specify"), _FACTS),
     "conditional": [_CHOICES],
     "conditional.op": [_CHOICES],
     "tensor.signal": [_CONVOLVE],
     "tensor.signal.conv": [_CONVOLVE],
-    "tensor.optimize": [
-        _here("phintys.control.solving.optimize", "minimize minimize_scalar root root_scalar")
+    "compile.builders": [
+        _here("phintys.compat.from_graph", "OpFromGraph SymbolicOp"),
+        *_NEWER["compile.builders"],
     ],
+    "graph": [_BATCHES, _WALKS_FROM_LAST, *_NEWER["graph"]],
+    "graph.basic": [_WALKS_FROM_LAST, *_NEWER["graph.basic"]],
+    "graph.traversal": [_WALKS_FROM_LAST, *_NEWER["graph.traversal"]],
+    "tensor.optimize": ["phintys.compat.solvers"],
     "tensor.special": [_FLOATING, "phintys.tensor.special"],
 }
 

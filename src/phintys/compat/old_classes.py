@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
-__all__ = ["StandsFor", "stands_for"]
+__all__ = ["StandsFor", "core_classes", "stands_for"]
 
 
 class StandsFor(type):
@@ -17,6 +17,28 @@ class StandsFor(type):
 
     def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, cls.core)
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        """Return whether a class is the core, or derived from it: ``singledispatch`` asks."""
+        return super().__subclasscheck__(subclass) or issubclass(subclass, cls.core)
+
+
+def core_classes(classes: Iterable[Any]) -> list[Any]:
+    """Return the classes of Phintys in place of those that stand for them; others as they are.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> from phintys.compat.adapters import DimShuffle
+    >>> from phintys.compat.old_classes import core_classes
+    >>> core_classes([DimShuffle, pt.Elemwise]) == [pt.DimShuffle, pt.Elemwise]
+    True
+    """
+    found: dict[Any, None] = {}
+    for one in classes:
+        core = one.core if isinstance(one, StandsFor) else one
+        found |= dict.fromkeys(core if isinstance(core, tuple) else [core])
+    return list(found)
 
 
 def stands_for(

@@ -6,12 +6,14 @@ modules are translated as the script is. NumPy has its old names for them, with 
 
 from __future__ import annotations
 
+import collections
 import itertools
 import pickle
 import sys
 import warnings
+from collections import abc
 from contextlib import contextmanager
-from functools import partial, reduce
+from functools import partial, reduce, wraps
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
@@ -65,6 +67,9 @@ _MADE: dict[str, dict[str, Any]] = {
 }
 """Modules of Python 2 whose contents are not those of one module today."""
 
+_OF_COLLECTIONS = {name: getattr(abc, name) for name in abc.__all__ if name not in dir(collections)}
+"""Names of abstract classes, which were in ``collections`` until Python 3.9."""
+
 _ITERATORS = {"ifilter": filter, "ifilterfalse": itertools.filterfalse, "imap": map, "izip": zip}
 _ITERATORS |= {"izip_longest": itertools.zip_longest}
 
@@ -110,6 +115,20 @@ _OF_NUMPY: dict[str, tuple[Any, str]] = {
 """An old name in NumPy -> what it was, and how it is written today."""
 
 
+_WITH_SIZES = {
+    "empty": (0, "shape"),
+    "eye": (0, "N"),
+    "full": (0, "shape"),
+    "identity": (0, "n"),
+    "ones": (0, "shape"),
+    "repeat": (1, "repeats"),
+    "reshape": (1, "shape"),
+    "tile": (1, "reps"),
+    "zeros": (0, "shape"),
+}
+"""Functions of NumPy with sizes, which could be floats: the position and name of the argument."""
+
+
 def _is_of_program(depth: int) -> bool:
     """Return whether a calling frame is of the program, rather than of a library."""
     return next(iter(NAMES)) in sys._getframe(depth + 1).f_globals
@@ -131,12 +150,45 @@ def _numpy_as_before() -> Generator[None]:
             warnings.warn(msg, UserWarning, stacklevel=2)
         return value
 
+    functions = {name: getattr(np, name) for name in _WITH_SIZES}
     # bool, long and others are names of scalar types in NumPy 2, and what they were for programs.
     setattr(np, "__getattr__", look_up)  # noqa: B010 - a function of the module
+    for name, function in functions.items():
+        setattr(np, name, _with_whole_sizes(function, *_WITH_SIZES[name], warned))
     try:
         yield
     finally:
         setattr(np, "__getattr__", core)  # noqa: B010 - as above
+        for name, function in functions.items():
+            setattr(np, name, function)
+
+
+def _with_whole_sizes(
+    function: Callable[..., Any], position: int, name: str, warned: set[str]
+) -> Callable[..., Any]:
+    """Return a function that takes floats as sizes, where the program calls it; one warning."""
+
+    @wraps(function)
+    def adapted(*args: Any, **kwargs: Any) -> Any:
+        is_positional = len(args) > position
+        given = args[position] if is_positional else kwargs.get(name)
+        sizes = given if isinstance(given, tuple | list) else [given]
+        if not any(isinstance(size, float) for size in sizes) or not _is_of_program(1):
+            return function(*args, **kwargs)
+        whole = [int(size) if isinstance(size, float) else size for size in sizes]
+        new = whole if isinstance(given, tuple | list) else whole[0]
+        if function.__name__ not in warned:
+            warned.add(function.__name__)
+            msg = (
+                f"np.{function.__name__} no longer takes floats as sizes: {given!r} is taken as "
+                f"{new!r} here. Write int(size), or size // 2 for size / 2."
+            )
+            warnings.warn(msg, UserWarning, stacklevel=2)
+        if is_positional:
+            return function(*args[:position], new, *args[position + 1 :], **kwargs)
+        return function(*args, **{**kwargs, name: new})
+
+    return adapted
 
 
 class _Renamed(MetaPathFinder, Loader):
@@ -212,18 +264,23 @@ def old_surroundings(folder: Path, compiled: Callable[[str, str], CodeType]) -> 
         Compiles a source of a file name, which may be Python 2.
     """
     finders = [_Folder(folder, compiled), _Renamed()]
-    absent = {name: value for name, value in _ITERATORS.items() if not hasattr(itertools, name)}
+    absent = [
+        (module, name, value)
+        for module, names in ((itertools, _ITERATORS), (collections, _OF_COLLECTIONS))
+        for name, value in names.items()
+        if not hasattr(module, name)
+    ]
     sys.meta_path.insert(0, finders[0])
     sys.meta_path.append(finders[1])
-    for name, value in absent.items():
-        setattr(itertools, name, value)
+    for module, name, value in absent:
+        setattr(module, name, value)
     try:
         with _numpy_as_before():
             yield
     finally:
         sys.meta_path[:] = [one for one in sys.meta_path if one not in finders]
-        for name in absent:
-            delattr(itertools, name)
+        for module, name, _ in absent:
+            delattr(module, name)
         for name in (*_MODULES, *_MADE):
             if isinstance(getattr(sys.modules.get(name), "__loader__", None), _Renamed):
                 del sys.modules[name]

@@ -13,6 +13,8 @@ import phintys.tensor as pt
 from phintys.compat import images, neural, tensors
 from phintys.compat.adapters import matrix_dot
 from phintys.compat.old_classes import stands_for
+from phintys.scalar import casting
+from phintys.scalar.casting import CASTS
 from phintys.tensor.fourier.ops import IRFFT, RFFT
 from phintys.tensor.images.convolutions import Conv, ConvByFilters, ConvByImages
 from phintys.tensor.images.pooling import MaxPool, pooled_size
@@ -31,6 +33,7 @@ __all__ = [
     "AbstractConv_gradWeights",
     "AdvancedIncSubtensor1",
     "Bartlett",
+    "Cast",
     "CholeskySolve",
     "Choose",
     "CpuContiguous",
@@ -56,6 +59,7 @@ __all__ = [
     "SearchsortedOp",
     "Softmax",
     "SoftmaxWithBias",
+    "SpecifyShape",
     "TensorInv",
     "TensorSolve",
     "Tri",
@@ -396,8 +400,26 @@ def inverse_transform(a: Any, s: Any = None) -> Any:
     return pt.fft.irfftn(half, s=sizes, axes=tuple(range(1, rank + 1)), norm="forward")
 
 
+def _specify_shape() -> Any:
+    """State a shape: ``SpecifyShape()(x, shape)``, or ``(x, *sizes)``."""
+
+    def op(x: Any, *shape: Any) -> Any:
+        one = len(shape) == 1 and not (
+            shape[0] is None or isinstance(shape[0], int) or getattr(shape[0], "ndim", 1) == 0
+        )
+        return pt.specify_shape(x, shape[0] if one else shape)
+
+    return op
+
+
+def _cast(o_type: Any, name: str | None = None) -> Any:
+    """Cast scalars to a type: ``Cast(scalar.float32)``."""
+    return CASTS[o_type.dtype]
+
+
 AdvancedIncSubtensor1 = stands_for("AdvancedIncSubtensor1", pt.AdvancedIncSubtensor, _increment)
 Bartlett = stands_for("Bartlett", (), _bartlett)
+Cast = stands_for("Cast", casting.Cast, _cast)
 Choose = stands_for("Choose", (), _choose)
 CpuContiguous = stands_for("CpuContiguous", (), _contiguous)
 CumsumOp = stands_for("CumsumOp", pt.CumOp, _cumulative(pt.cumsum))
@@ -415,6 +437,7 @@ Repeat = stands_for("Repeat", (), _repeat)
 SearchsortedOp = stands_for("SearchsortedOp", pt.SearchSorted, _search)
 UnravelIndex = stands_for("UnravelIndex", (), _unravel)
 RavelMultiIndex = stands_for("RavelMultiIndex", (), _ravel)
+SpecifyShape = stands_for("SpecifyShape", pt.SpecifyShape, _specify_shape)
 TensorInv = stands_for("TensorInv", (), _inverse_of_tensor)
 TensorSolve = stands_for("TensorSolve", (), _solve_tensor)
 CholeskySolve = stands_for("CholeskySolve", (), _cho_solve)

@@ -7,6 +7,7 @@ package.
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,9 @@ import numpy as np
 from phintys._base.errors import ConfigError
 from phintys._base.records import record
 from phintys.compat.dialects import DIALECTS, LEAVES
-from phintys.graph import printing
+from phintys.compat.old_classes import StandsFor
+from phintys.compat.printers import as_core_printer
+from phintys.graph import Op, printing
 from phintys.graph.pretty import PrettyPrinter, Template
 from phintys.graph.pretty import pprint as core_pprint
 
@@ -112,9 +115,45 @@ class OldPrettyPrinter(PrettyPrinter):
         self._assigned: set[Any] = set()
 
     def assign(self, which: Any, printer: Any) -> None:
-        """Choose a printer for an Op, a class of Ops, or by a function of variables."""
-        super().assign(which, printer)
+        """Choose a printer for an Op, a class of Ops, or by a function ``(state, variable)``."""
+        super().assign(_condition(which), as_core_printer(printer))
         self._assigned.add(which)
+
+    def clone(self) -> OldPrettyPrinter:
+        """Return a printer of its own with the printers that are assigned by now."""
+        other = OldPrettyPrinter()
+        other._by_op, other._by_class = dict(self._by_op), dict(self._by_class)
+        other._by_predicate = list(self._by_predicate)
+        other._assigned = set(self._assigned)
+        return other
+
+    def clone_assign(self, condition: Any, printer: Any) -> OldPrettyPrinter:
+        """Return a copy with one more printer."""
+        other = self.clone()
+        other.assign(condition, printer)
+        return other
+
+    def process(self, r: Variable, pstate: Any = None) -> str:
+        """Return the text of an expression, for a printer that asks for it."""
+        if pstate is not None and getattr(pstate, "pprinter", self) is not self:
+            return pstate.pprinter.process(r, pstate)
+        return self(r)
+
+    def process_graph(
+        self, inputs: Any, outputs: Any, updates: Any = None, display_inputs: bool = False
+    ) -> str:
+        """Return a line for each output and update, after one for the inputs if these are asked."""
+        outputs = outputs if isinstance(outputs, list | tuple) else [outputs]
+        new = {after: before for before, after in (updates or {}).items()}
+        lines: list[str] = []
+        if display_inputs:
+            shown = ", ".join(self(x) for x in [*inputs, *(updates or {})])
+            lines.append(f"inputs: {shown}")
+        for output in [*outputs, *new]:
+            name = self(new[output]) if output in new else output.name
+            text = self(output)
+            lines.append(text if name is None or name == text else f"{name} <- {text}")
+        return "\n".join(lines)
 
     def printer_of(self, variable: Variable) -> Any:
         """Return the printer for a variable: of the package, unless one was assigned."""
@@ -134,6 +173,15 @@ class OldPrettyPrinter(PrettyPrinter):
             for variable, template in self._templates(root).items()
         }
         yield self._text(root, templates, {})
+
+
+def _condition(which: Any) -> Any:
+    """Return a function of a variable for one of a state and a variable, as it used to be."""
+    if isinstance(which, StandsFor):
+        return lambda variable: isinstance(variable.owner.op, which)
+    if isinstance(which, Op | type) or len(signature(which).parameters) == 1:
+        return which
+    return lambda variable: which(None, variable)
 
 
 def _in_parentheses(template: Template) -> Template:

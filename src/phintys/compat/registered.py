@@ -22,6 +22,7 @@ from phintys.compat.databases import (
     TopoDB,
 )
 from phintys.compat.rewriters import EquilibriumOptimizer, Optimizer, in2out
+from phintys.compat.rule_names import rules_of
 from phintys.graph import FunctionGraph
 from phintys.passes import PIPELINES
 from phintys.passes import rewrite_graph as core_rewrite_graph
@@ -285,8 +286,9 @@ def passes_of(query: RewriteDatabaseQuery) -> Pipeline:
 
 
 def known_names(pipeline: Pipeline, names: frozenset[str]) -> frozenset[str]:
-    """Return those names that a pipeline has, for passes by their old names too."""
+    """Return those names that a pipeline has, for passes and rules by their old names too."""
     wanted = frozenset(_OLD_PASSES.get(one, one) for one in names)
+    wanted = wanted.union(*map(rules_of, names))
     return wanted & pipeline.all_names() if wanted else wanted
 
 

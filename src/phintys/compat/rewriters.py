@@ -6,10 +6,12 @@ import inspect
 from collections.abc import Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import wraps
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 from phintys._base.errors import ArgumentError, RewriteError
+from phintys.compat.old_classes import StandsFor, core_classes
 from phintys.graph import FunctionGraph
 from phintys.graph.features import Feature
 from phintys.passes import merge
@@ -21,8 +23,8 @@ from phintys.rewriting import (
     WalkOutOrder,
     Wild,
     Worklist,
-    node_rewriter,
 )
+from phintys.rewriting import node_rewriter as core_node_rewriter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable
@@ -49,6 +51,7 @@ __all__ = [
     "dfs_rewriter",
     "in2out",
     "local_optimizer",
+    "node_rewriter",
     "optimizer",
     "out2in",
     "walking_rewriter",
@@ -126,8 +129,8 @@ class LocalOptimizer(NodeRewriter, metaclass=_Widened):
         rule = super().__new__(cls)
         tracks: Any = cls.tracks
         tracked: Any = tracks(rule) if callable(tracks) else None
-        # Rules for all nodes returned an empty list of Ops.
-        NodeRewriter.__init__(rule, tracks=tracked or None)
+        rule.asked_for = tuple(tracked or ())
+        NodeRewriter.__init__(rule, tracks=_tracked(tracked))
         return rule
 
     def __init__(self) -> None:
@@ -136,15 +139,21 @@ class LocalOptimizer(NodeRewriter, metaclass=_Widened):
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         own = vars(cls).get("transform")
-        if own is not None and _parameters(own) == 2:
+        if own is None:
+            return
+        older = _parameters(own) == 2
 
-            def transform(self: Any, fgraph: FunctionGraph, node: Apply) -> Any:
-                with _working_on(fgraph):
-                    return own(self, node)
+        @wraps(own)
+        def transform(self: Any, fgraph: FunctionGraph, node: Apply) -> Any:
+            if not _is_tracked(node, self.asked_for):
+                return None
+            with _working_on(fgraph):
+                return own(self, node) if older else own(self, fgraph, node)
 
-            cls.transform = transform
+        cls.transform = transform
 
     tracks: Any = None
+    asked_for: tuple[Any, ...] = ()
 
     def optimize(self, fgraph: FunctionGraph) -> None:
         """Apply the rule to each node of a graph."""
@@ -164,9 +173,56 @@ def local_optimizer(
         older = _parameters(rule) == 1
         with_graph.__doc__ = rule.__doc__
         with_graph.__name__ = rule.__name__
-        return node_rewriter(tracks or None)(with_graph)
+        return node_rewriter(tracks)(with_graph)
 
     return decorate
+
+
+def node_rewriter(tracks: Iterable[Any] | None, inplace: bool = False, **options: Any) -> Any:
+    """Turn ``rule(fgraph, node)`` into a rule; see :func:`phintys.rewriting.node_rewriter`.
+
+    ``inplace`` and ``requirements`` have no effect.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> from phintys.compat.adapters import DimShuffle
+    >>> from phintys.compat.rewriters import node_rewriter
+    >>> @node_rewriter([DimShuffle])
+    ... def without_axes(fgraph, node):
+    ...     return None
+    >>> without_axes.tracks == (pt.DimShuffle,)
+    True
+    """
+    options.pop("requirements", None)
+    given = None if tracks is None else tuple(tracks)
+
+    def decorate(rule: Callable[..., Any]) -> Any:
+        @wraps(rule)
+        def of_tracked(fgraph: Any, node: Any) -> Any:
+            return rule(fgraph, node) if _is_tracked(node, given) else None
+
+        return core_node_rewriter(_tracked(given), **options)(of_tracked)
+
+    return decorate
+
+
+def _is_tracked(node: Apply, tracks: Iterable[Any] | None) -> bool:
+    """Return whether the Op of a node is meant: a class may stand for some Ops of a class only."""
+    narrow = [one for one in tracks or () if isinstance(one, StandsFor)]
+    if not narrow or isinstance(node.op, tuple(narrow)):
+        return True
+    return any(
+        isinstance(node.op, one) if isinstance(one, type) else node.op == one
+        for one in tracks or ()
+        if not isinstance(one, StandsFor)
+    )
+
+
+def _tracked(tracks: Iterable[Any] | None) -> list[Any] | None:
+    """Return Ops and classes of Phintys; an empty list of old packages meant all nodes."""
+    given = list(tracks or ())
+    return core_classes(given) if given else None
 
 
 def _as_pattern(old: Any) -> Any:
@@ -203,7 +259,7 @@ def OpSub(op1: Any, op2: Any, transfer_tags: bool = True) -> Any:
         """op1(...) -> op2(...)"""
         return op2.make_node(*node.inputs).outputs if node.op == op1 else None
 
-    return node_rewriter([op1], name=f"{op1} -> {op2}")(op_sub)
+    return core_node_rewriter([op1], name=f"{op1} -> {op2}")(op_sub)
 
 
 def OpRemove(op: Any) -> Any:
@@ -213,7 +269,7 @@ def OpRemove(op: Any) -> Any:
         """op(x) -> x"""
         return list(node.inputs) if node.op == op else None
 
-    return node_rewriter([op], name=f"{op}(x) -> x")(op_remove)
+    return core_node_rewriter([op], name=f"{op}(x) -> x")(op_remove)
 
 
 # ---- steps over a whole graph --------------------------------------------------------------------
@@ -282,6 +338,11 @@ class SeqOptimizer(Optimizer):
         flat = steps[0] if len(steps) == 1 and isinstance(steps[0], list | tuple) else steps
         self.steps: tuple[GraphRewriter, ...] = tuple(flat)
         self.name = name or self.name
+
+    @property
+    def data(self) -> list[GraphRewriter]:
+        """The rewriters in a list."""
+        return list(self.steps)
 
     def apply(self, fgraph: FunctionGraph, trace: RewriteTrace | None = None) -> None:
         for step in self.steps:

@@ -21,7 +21,6 @@ __all__ = [
     "AdvancedSubtensor1",
     "AllocDiag",
     "ExtractDiag",
-    "Prod",
     "TopKOp",
     "Unique",
     "advanced_inc_subtensor",
@@ -175,24 +174,20 @@ def prod(
     return pt.prod(x, axis=axis, dtype=dtype, keepdims=keepdims, acc_dtype=acc_dtype)
 
 
-class Prod:
-    """``Prod(axis)(x)``."""
+class Unique(metaclass=StandsFor):
+    """``Unique(return_index, return_inverse, return_counts, axis)(x)``; no node is of it."""
 
-    def __init__(self, axis: Any = None, no_zeros_in_input: bool = False, **options: Any) -> None:
-        self.axis, self.no_zeros_in_input, self.options = axis, no_zeros_in_input, options
+    core = ()
 
-    def __call__(self, x: Any) -> Any:
-        return prod(x, axis=self.axis, **self.options)
-
-
-def Unique(
-    return_index: bool = False,
-    return_inverse: bool = False,
-    return_counts: bool = False,
-    axis: int | None = None,
-) -> Any:
-    """Return a function that returns the different elements: ``Unique()(x)``."""
-    return lambda x: pt.unique(x, return_index, return_inverse, return_counts, axis)
+    def __new__(
+        cls,
+        return_index: bool = False,
+        return_inverse: bool = False,
+        return_counts: bool = False,
+        axis: int | None = None,
+    ) -> Any:
+        """Return a function that returns the different elements."""
+        return lambda x: pt.unique(x, return_index, return_inverse, return_counts, axis)
 
 
 def take(a: Any, indices: Any, axis: Any = None, mode: Any = "raise") -> Any:

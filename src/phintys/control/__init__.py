@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from phintys.control.graph_ops.from_graph import OpFromGraph
     from phintys.control.loop_derivatives.memory import gradient_memory
     from phintys.control.loop_forms.checkpointed import scan_checkpoints
+    from phintys.control.loop_forms.ctc import ctc_loss  # noqa: F401 - phintys.tensor shows it
     from phintys.control.loop_forms.folds import filter, foldl, foldr, map, reduce
     from phintys.control.loop_forms.functional import fori_loop, loop, while_loop
     from phintys.control.loop_forms.scanning import scan
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from phintys.control.solving import optimize  # noqa: F401 - phintys.tensor shows it
 
     # The package is below it: for `make index`.
-    tensor.__all__ += ["optimize"]
+    tensor.__all__ += ["ctc_loss", "optimize"]
 else:
     _checkpoint = LateModule("phintys.control.graph_ops.checkpoint")
     _custom = LateModule("phintys.control.graph_ops.custom")

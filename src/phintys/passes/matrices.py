@@ -22,8 +22,8 @@ from phintys.passes._facts import (
     same_size,
     scalar_node,
 )
-from phintys.passes._matrix_facts import Fact, turned
-from phintys.passes._structure import structure
+from phintys.passes._matrix_facts import OF_NAME, Fact, turned
+from phintys.passes._structure import structure, structure_of
 from phintys.passes.patterned_matrices import PATTERNED
 from phintys.rewriting import node_rewriter
 from phintys.tensor import math
@@ -80,6 +80,21 @@ def _is_lazy(fgraph: FunctionGraph) -> bool:
 def _has(fgraph: FunctionGraph, ops: tuple[type[Op], ...]) -> bool:
     """Return whether a graph has one of some Ops, without which rules are not tried."""
     return any(isinstance(node.op, ops) for node in fgraph.apply_nodes)
+
+
+def is_known(variable: Any, name: str, found: dict[Variable, int]) -> bool:
+    """Return whether a property of matrices, which ``assume`` can state, is known to hold.
+
+    Parameters
+    ----------
+    variable
+        A matrix, or a stack of them.
+    name
+        Such as ``"symmetric"``.
+    found
+        What is known of other variables, which is added to.
+    """
+    return structure_of(variable, found) & OF_NAME[name] == OF_NAME[name]
 
 
 # ---- transposes and products ---------------------------------------------------------------------
