@@ -367,7 +367,7 @@ JAX_RULES: dict[str, str] = {
     "phintys.backends.jax.rules.reductions": """
         ArgExtremeAlong ArgPartitionOp ArgSortOp CumOp LinearRecurrence LogSoftmax LogSumExp
         PartitionOp Reduce RowOrder RunningArgExtreme RunningExtreme SearchSorted SegmentReduce
-        Softmax SortOp _ArgExtreme
+        Softmax SoftmaxOrZero SortOp _ArgExtreme
         """,
     "phintys.backends.jax.rules.shapes": """
         ARange Alloc AllocDiag AllocEmpty Assume CheckAndRaise DimShuffle ExtractDiag Fence

@@ -41,6 +41,11 @@ def test_a_gradient_has_the_values_of_the_reference():
     _same([A, x], [cost, phintys.grad(cost, A)], rng.random((3, 4)), rng.random(4))
 
 
+def test_the_gradient_of_an_empty_sum_of_exponentials_is_zero():
+    rows = np.array([[0.0, 1.0, -np.inf], [-np.inf, -np.inf, -np.inf], [1e3, 0.0, 1e3]])
+    _same([A], phintys.grad(pt.logsumexp(A, axis=1).sum(), A), rows)
+
+
 def test_jax_keeps_the_precision_of_the_user():
     phintys.function([x], pt.exp(x), mode="jax")([1.0])
     assert jax.numpy.arange(2.0).dtype == "float32"

@@ -22,7 +22,7 @@ from phintys.tensor.reduce import Reduce
 from phintys.tensor.running_extremes import RunningArgExtreme, RunningExtreme
 from phintys.tensor.searching import SearchSorted
 from phintys.tensor.segments import SegmentReduce
-from phintys.tensor.softmaxes import LogSoftmax, LogSumExp, Softmax
+from phintys.tensor.softmaxes import LogSoftmax, LogSumExp, Softmax, SoftmaxOrZero
 from phintys.tensor.sorting import ArgSortOp, RowOrder, SortOp
 
 if TYPE_CHECKING:
@@ -83,14 +83,22 @@ def _wide(x: Any) -> Any:
     return x.astype("float32") if x.dtype == np.float16 else x
 
 
+def _softmax_or_zero(x: Any, axes: tuple[int, ...]) -> Any:
+    """Return the softmax, but zeros where all elements are minus infinity."""
+    largest = jnp.maximum(x.max(axes, keepdims=True), jnp.finfo(x.dtype).min)
+    powers = jnp.exp(x - lax.stop_gradient(largest))
+    return powers / jnp.maximum(powers.sum(axes, keepdims=True), 1)  # the largest power is 1
+
+
 _OF_EXPONENTIALS: dict[type, Callable[..., Any]] = {
     Softmax: jax.nn.softmax,
+    SoftmaxOrZero: _softmax_or_zero,
     LogSoftmax: jax.nn.log_softmax,
     LogSumExp: jsp.logsumexp,
 }
 
 
-@converts(LogSoftmax, LogSumExp, Softmax)
+@converts(LogSoftmax, LogSumExp, Softmax, SoftmaxOrZero)
 def of_exponentials(op: Any, node: Apply, trace: Trace, x: Any) -> Any:
     """JAX subtracts the maximum, too."""
     x = jnp.asarray(x)
