@@ -67,6 +67,13 @@ def test_a_size_of_a_small_integer_is_computed_on_the_host():
     assert "computed first, on the host" in f.explain()
 
 
+def test_a_size_that_needs_the_shape_of_a_computed_value_is_computed_on_the_device():
+    values = pt.kv(x, v)
+    part = values.reshape(values.shape)[:n]
+    reversed_ = pt.set_subtensor(part[:2:2], part[:2:2][::-1])
+    _same([n, x, v], reversed_, 3, np.linspace(1, 2, 7), np.linspace(0.1, 2, 7))
+
+
 def test_equal_sizes_are_not_compiled_again():
     f = phintys.function([A, n], A[n : n + 2], mode="jax")
     value = np.arange(12.0).reshape(6, 2)
@@ -178,6 +185,34 @@ def test_special_functions_have_poles_and_take_short_floats():
     _same([h], short, np.array([0.25, 0.5, 0.75], "float16"), rtol=2e-3)
     poles = [pt.digamma(x), pt.digamma_difference(x, pt.constant(3.0))]
     _same([x], poles, np.array([0.0, -0.0, 1.0]))
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "uint16", "int32", "uint64", "int64"])
+def test_floats_that_an_integer_lacks_wrap_around(dtype):
+    numbers = np.random.default_rng(0).normal(size=9) * 100
+    total = pt.sum(x, acc_dtype=dtype, dtype="float64")
+    _same([x], [pt.cast(x, dtype), total], numbers)
+
+
+@pytest.mark.parametrize("name", ["lt", "le", "gt", "ge", "maximum", "minimum", "fmax", "fmin"])
+def test_complex_numbers_are_ordered_as_in_numpy(name):
+    parts = [-1.0, 0.0, 1.0, np.nan, np.inf]
+    numbers = np.array([complex(re, im) for re in parts for im in parts])
+    first, second = np.repeat(numbers, numbers.size), np.tile(numbers, numbers.size)
+    c, d = pt.zvectors("c", "d")
+    _same([c, d], getattr(pt, name)(c, d), first, second)
+
+
+@pytest.mark.parametrize("index", [3, slice(1, 3), [1, 0, 1]])
+def test_bools_are_increased_as_numpy_adds_them(index):
+    flags = pt.vector("flags", dtype="bool")
+    added = {int: flags[1], slice: flags[2:4], list: flags[1:4]}[type(index)]
+    _same([flags], pt.inc_subtensor(flags[index], added), np.array([False, True, False, True]))
+
+
+def test_the_spacing_of_short_floats_has_no_sign():
+    half = pt.vector("half", dtype="float16")
+    _same([half], pt.spacing(half), np.array([-1.4, 1.25], "float16"))
 
 
 def test_an_op_without_a_shape_rule_is_named():

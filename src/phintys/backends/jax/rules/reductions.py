@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from phintys.backends.jax.arrays import jax, jnp, jsp, lax
+from phintys.backends.jax.arrays import converted, jax, jnp, jsp, lax
 from phintys.backends.jax.tracing import (
     MisfitError,
     NeedsKnownError,
@@ -62,13 +62,13 @@ def reduce(op: Any, node: Apply, trace: Trace, x: Any) -> Any:
         found = _reduce_logical(name, x != 0, axes)
     elif name in _REDUCTIONS:
         options = {"dtype": accumulator} if name in ("add", "mul") else {}
-        found = _REDUCTIONS[name](x.astype(accumulator), axes, **options)
+        found = _REDUCTIONS[name](converted(x, accumulator), axes, **options)
     elif name in _BITWISE:
         start = np.asarray(-1 if name == "and_" else 0).astype(accumulator)
-        found = lax.reduce(x.astype(accumulator), start, _BITWISE[name], axes)
+        found = lax.reduce(converted(x, accumulator), start, _BITWISE[name], axes)
     else:
         raise NotConvertedError
-    return found.astype(result.numpy_dtype)
+    return converted(found, result.numpy_dtype)
 
 
 def _reduce_logical(name: str, x: Any, axes: tuple[int, ...]) -> Any:

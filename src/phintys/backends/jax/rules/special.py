@@ -25,6 +25,31 @@ def whole_division(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], 
     return divide
 
 
+def comparison(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """Return a comparison that is false of complex numbers with NaN in any part, as in NumPy."""
+
+    def compare(x: Any, y: Any) -> Any:
+        found = function(x, y)
+        are_complex = "c" in (x.dtype.kind, y.dtype.kind)
+        return found & ~jnp.isnan(x) & ~jnp.isnan(y) if are_complex else found
+
+    return compare
+
+
+def extreme(
+    function: Callable[[Any, Any], Any], is_chosen: Callable[[Any, Any], Any], *, keeps_nan: bool
+) -> Callable[[Any, Any], Any]:
+    """Return a choice of two numbers, of which complex ones are compared by their parts."""
+
+    def choose(x: Any, y: Any) -> Any:
+        if "c" not in (x.dtype.kind, y.dtype.kind):
+            return function(x, y)
+        is_first = comparison(is_chosen)(x, y)
+        return jnp.where(is_first | jnp.isnan(x if keeps_nan else y), x, y)
+
+    return choose
+
+
 def log1mexp(x: Any) -> Any:
     """Return log(1 - exp(x)), in the form that is accurate for x (Maechler, 2012)."""
     return jnp.where(x > -_LN2, jnp.log(-jnp.expm1(x)), jnp.log1p(-jnp.exp(x)))
@@ -53,8 +78,9 @@ def second(first: Any, then: Any) -> Any:
 
 
 def spacing(x: Any) -> Any:
-    """Return the distance to the next number away from 0."""
-    return jnp.nextafter(x, jnp.copysign(jnp.asarray(jnp.inf, x.dtype), x)) - x
+    """Return the distance to the next number away from 0, with the sign that NumPy gives it."""
+    distance = jnp.nextafter(x, jnp.copysign(jnp.asarray(jnp.inf, x.dtype), x)) - x
+    return jnp.abs(distance) if x.dtype == np.float16 else distance
 
 
 def erfcinv(x: Any) -> Any:
@@ -112,17 +138,3 @@ def pow_less_one(x: Any, y: Any) -> Any:
     change = ((y - (power - part)) - (1 + part)) * jnp.log(jnp.abs(x))
     scale = 1 + jnp.where(jnp.abs(change) < 1, change, 0)
     return (jnp.power(x, power) * scale).astype(dtype)
-
-
-def gamma_density(a: Any, x: Any) -> Any:
-    """Return x**(a - 1) exp(-x) / gamma(a)."""
-    a, x, dtype = _wide(a, x)
-    inside = jnp.exp(jsp.xlogy(a - 1, x) - x - jsp.gammaln(a))
-    return jnp.where((a < 0) | (x < 0), jnp.nan, jnp.where(x == jnp.inf, 0, inside)).astype(dtype)
-
-
-def beta_density(a: Any, b: Any, x: Any) -> Any:
-    """Return x**(a - 1) (1 - x)**(b - 1) / beta(a, b)."""
-    exponent = jsp.xlogy(a - 1, x) + jsp.xlog1py(b - 1, -x) - jsp.betaln(a, b)
-    is_inside = (a > 0) & (b > 0) & (x >= 0) & (x <= 1)
-    return jnp.where(is_inside, jnp.exp(exponent), jnp.nan)
