@@ -581,3 +581,8 @@ SHARED_CONSTRUCTORS: dict[str, str] = {
     "phintys.sparse.variable": "sparray spmatrix",
 }
 """Modules -> the classes of values that they make shared variables of."""
+
+TRANSFERS: dict[str, str] = {
+    "phintys.backends.jax.meshes": "cpu cuda gpu rocm tpu",
+}
+"""Modules -> the platforms to whose devices they transfer."""

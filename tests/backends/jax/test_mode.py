@@ -10,7 +10,7 @@ import pytest
 
 import phintys
 import phintys.tensor as pt
-from phintys._base.errors import ArgumentError, ConfigError, PhintysError
+from phintys._base.errors import ArgumentError, ConfigError, PhintysError, TransferError
 from phintys.backends.jax.tracing import HostRefusedError, NeedsKnownError
 
 jax = pytest.importorskip("jax")
@@ -203,6 +203,24 @@ def test_complex_numbers_are_ordered_as_in_numpy(name):
     _same([c, d], getattr(pt, name)(c, d), first, second)
 
 
+@pytest.mark.parametrize("name", ["digamma", "erf", "erfc", "gamma", "log_ndtr", "ndtr"])
+@pytest.mark.sampled(3)
+def test_functions_that_jax_has_of_floats_alone_take_complex_numbers(name):
+    z = pt.zvector("z")
+    _same([z], getattr(pt.special, name)(z), np.array([0.3 + 0.2j, -1.2 + 0.7j, 2 - 0.5j]))
+
+
+def test_tails_have_their_digits():
+    small = np.array([1e-12, 2.5e-12, 0.1, 0.9])
+    _same([x, v], pt.special.betaincc(x, v, small), small * 0 + 0.27, small * 0 + 8.7, rtol=1e-11)
+    orders, at = np.array([0.0, 1, 2, 3, 5, 1.5]), np.array([1.0, 0, 0, np.inf, 2, 1])
+    _same([x, v], pt.special.expn(x, v), orders, at)
+    logs = np.array([0.0, -np.inf, 1, -1e-300, -1e300, -0.5, -2, -260, -1e-20, np.nan])
+    _same([x], pt.special.ndtri_exp(x), logs, rtol=1e-11)
+    exponents, shifts = np.array([0.0, 0.5, 1, 2, 3]), np.array([-3.0, 2, 2, 2, 0.5])
+    _same([x, v], pt.special.zeta(x, v), exponents, shifts)
+
+
 @pytest.mark.parametrize("index", [3, slice(1, 3), [1, 0, 1]])
 def test_bools_are_increased_as_numpy_adds_them(index):
     flags = pt.vector("flags", dtype="bool")
@@ -275,6 +293,22 @@ def test_errors_of_callbacks_are_those_of_the_library():
 def test_results_can_stay_on_the_device():
     f = phintys.function([x], x + 1, mode=phintys.jax.mode(results="device"))
     assert isinstance(f([1.0]), jax.Array)
+
+
+def test_a_transfer_names_the_device_of_the_whole_function():
+    here = f"{jax.devices()[0].platform}:{jax.devices()[0].id}"
+    assert x.transfer("cpu") is x
+    moved = pt.exp(x).transfer(here)
+    _same([x], [moved, phintys.grad(moved.sum(), x)], np.array([0.0, 1.0]))
+    f = phintys.function([x], moved, mode=phintys.jax.mode(results="device"))
+    assert f([0.0]).devices() == {jax.devices()[0]}
+    assert phintys.function([x], moved)([0.0]) == 1
+
+
+@pytest.mark.parametrize("target", ["gpu:77", "cpu:99", "tpu:x"])
+def test_a_transfer_to_a_device_that_is_not_there_names_those_that_are(target):
+    with pytest.raises(TransferError, match=rf"'{target}'.* only \w+:0"):
+        x.transfer(target)
 
 
 def test_options_and_devices_are_checked():

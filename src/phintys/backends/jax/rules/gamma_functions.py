@@ -38,6 +38,8 @@ def _remainder(p: Any) -> Any:
 
 def gamma(x: Any) -> Any:
     """Return gamma(x)."""
+    if x.dtype.kind == "c":
+        return jsp.gamma(x)
     (x,), dtype = _wide(x)
     is_below = x < 0.5
     p = jnp.where(is_below, 1 - x, x)

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 Dtypes = Sequence[np.dtype[Any]]
 
 _OF_SPECIAL = {
-    *("cosine_integral", "digamma", "fresnel_cosine", "fresnel_sine", "sine_integral", "trigamma"),
+    *("betaincc", "cosine_integral", "digamma", "expn", "fresnel_cosine", "fresnel_sine"),
+    *("sine_integral", "trigamma", "zeta"),
 }
 """Functions that call special functions of JAX."""
 
@@ -39,6 +40,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "beta": gamma_functions.beta,
     "beta_density": gamma_functions.beta_density,
     "betainc": jsp.betainc,
+    "betaincc": special.betaincc,
     "betaln": gamma_functions.betaln,
     "clip": lambda x, low, high: jnp.minimum(jnp.maximum(x, low), high),
     "complex": lambda x, y: lax.complex(*_as_parts(x, y)),
@@ -58,6 +60,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "exp_of_product": special.exp_of_product,
     "exp_share": special.exp_share,
     "expi": jsp.expi,
+    "expn": special.expn,
     "factorial": gamma_functions.factorial,
     "fmax": special.extreme(jnp.fmax, jnp.greater_equal, keeps_nan=False),
     "fmin": special.extreme(jnp.fmin, jnp.less_equal, keeps_nan=False),
@@ -91,6 +94,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "mod": special.whole_division(jnp.mod),
     "ndtr": jsp.ndtr,
     "ndtri": jsp.ndtri,
+    "ndtri_exp": special.ndtri_exp,
     "ne": jnp.not_equal,
     "neg": jnp.negative,
     "or_": jnp.bitwise_or,
@@ -117,7 +121,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "xlog1py": jsp.xlog1py,
     "xlogy": jsp.xlogy,
     "xor": jnp.bitwise_xor,
-    "zeta": jsp.zeta,
+    "zeta": special.zeta,
 }
 
 _CHAINED = frozenset(
@@ -127,6 +131,9 @@ _CHAINED = frozenset(
 
 _UNCAST = {"switch": (0,), "second": (0,), "clip": ()}
 """The first arguments keep their dtype, the others have that of the result."""
+
+_OF_FLOATS = {"digamma", "erf", "erfc", "log_ndtr", "ndtr"}
+"""Functions that JAX does not have of complex numbers."""
 
 _OF_COMPLEX = {"real", "imag", "angle", "complex", "complex_from_polar"}
 
@@ -210,6 +217,8 @@ def _apply_named(
         kept = _UNCAST[name]
         return _FUNCTIONS[name](*(a if i in kept else a.astype(out) for i, a in enumerate(args)))
     function = _function_of(op)
+    if name in _OF_FLOATS and any(dtype.kind == "c" for dtype in dtypes):
+        function = None
     if function is not None and name in _CHAINED and len(args) != 2:
         return reduce(function, args).astype(out)
     if function is not None:

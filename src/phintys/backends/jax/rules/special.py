@@ -12,6 +12,8 @@ from phintys.backends.jax.arrays import jnp, jsp
 _LN2 = float(np.log(2.0))
 _SPLIT = 134217729.0
 _MOST = 700.0
+_MOST_BELOW = 0.9
+_NEWTON_STEPS = 6
 
 
 def whole_division(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
@@ -70,6 +72,41 @@ def polygamma(n: Any, x: Any) -> Any:
     """Return a derivative of digamma, of a whole order."""
     whole = jnp.floor(n)
     return jnp.where(n == whole, jsp.polygamma(whole.astype("int64"), x), jnp.nan)
+
+
+def zeta(x: Any, q: Any) -> Any:
+    """Return Hurwitz's zeta function, of exponents from 1 on; JAX has poles below 1 as well."""
+    return jnp.where(x < 1, jnp.nan, jsp.zeta(x, q))
+
+
+def expn(n: Any, x: Any) -> Any:
+    """Return the exponential integral of a whole order."""
+    whole = jnp.floor(n)
+    at_zero = jnp.where(n > 1, 1 / (n - 1), jnp.inf)
+    found = jnp.where(x == 0, at_zero, jsp.expn(whole.astype("int64"), x))
+    found = jnp.where(x == jnp.inf, 0, found)
+    return jnp.where((n == whole) & (n >= 0), found, jnp.nan)
+
+
+def betaincc(a: Any, b: Any, x: Any) -> Any:
+    """Return 1 - betainc(a, b, x); 1 - x would lose the digits of a small x."""
+    below = jsp.betainc(a, b, x)
+    return jnp.where(below < _MOST_BELOW, 1 - below, jsp.betainc(b, a, 1 - x))
+
+
+def ndtri_exp(y: Any) -> Any:
+    """Return the x whose log_ndtr is y, by Newton's steps; near 0 by what 1 lacks."""
+    dtype, y = y.dtype, y.astype("float64")
+    near_one = -jsp.ndtri(-jnp.expm1(y))
+    is_below = (y < -0.5) & (y > -jnp.inf)
+    goal = jnp.where(is_below, y, -1)
+    x = jnp.where(goal > -2, jsp.ndtri(jnp.exp(goal)), -jnp.sqrt(-2 * jnp.minimum(goal, -2)))
+    for _ in range(_NEWTON_STEPS):
+        scaled = jsp.erfcx(-x * np.sqrt(0.5))
+        error = jnp.log(scaled / 2) - 0.5 * x * x - goal
+        x = x - error * scaled * np.sqrt(np.pi / 2)
+    found = jnp.where(y == -jnp.inf, -jnp.inf, near_one)
+    return jnp.where(is_below, x, found).astype(dtype)
 
 
 def second(first: Any, then: Any) -> Any:
