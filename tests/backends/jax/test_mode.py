@@ -269,6 +269,32 @@ def test_an_op_of_a_user_runs_in_each_call_even_of_constants():
     assert "Counted, since it has no rule" in f.explain()
 
 
+@pytest.mark.parametrize(
+    "value",
+    [
+        np.array([1 << 40, -5]),
+        np.array([1 / 3, 1e300]),
+        np.array([1 / 3 + 1e200j]),
+        np.array([True]),
+    ],
+)
+def test_printed_numbers_have_all_bits(value):
+    seen = []
+    y = pt.vector("y", dtype=value.dtype)
+    shown = pt.Print(global_fn=lambda op, found: seen.append(found))(y)
+    phintys.function([y], shown, mode="jax")(value)
+    assert [(one.dtype, one.tolist()) for one in seen] == [(value.dtype, value.tolist())]
+
+
+def test_what_fails_while_it_is_printed_fails_the_call():
+    def refuse(op, value):
+        raise ValueError(f"not {value.tolist()}")
+
+    f = phintys.function([x], pt.Print(global_fn=refuse)(x), mode="jax")
+    with pytest.raises(ValueError, match=r"not \[1.0\]"):
+        f([1.0])
+
+
 def test_a_function_of_jax_is_a_part_of_the_program():
     sine = phintys.jax.from_jax(jax.numpy.sin)
     y = sine(x)

@@ -357,6 +357,7 @@ class JaxProgram:
             return False
         if session.hosted:
             jax.block_until_ready(results)
+            jax.effects_barrier()
         is_wrong = bool(session.failures) and int(code) != 0
         return is_wrong or bool(session.take_host_errors())
 
