@@ -189,6 +189,7 @@ peers: $(PEERS) ## compare with other compilers (installs them first)
 	$(BIN)/python -m benchmarks.suite.run
 	$(BIN)/python -m benchmarks.suite.busy
 	$(BIN)/python -m benchmarks.suite.beside
+	$(BIN)/python -m benchmarks.suite.mode_jax
 
 clean: ## remove .venv, caches and build artifacts
 	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis

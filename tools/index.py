@@ -34,6 +34,7 @@ _DECORATORS = {
     "lowers": "LOWERINGS",
     "pattern_of": "PATTERNS",
     "shared_constructor.register": "SHARED_CONSTRUCTORS",
+    "transfers_to": "TRANSFERS",
 }
 """Decorators -> the table of the things that their arguments name."""
 
@@ -58,6 +59,7 @@ _MEANING = {
     "RULES": "Modules -> their tuples of rules -> the Ops that these need.",
     "SCALAR_CODE": "Modules -> the classes of scalar ops whose code they have.",
     "SHARED_CONSTRUCTORS": "Modules -> the classes of values that they make shared variables of.",
+    "TRANSFERS": "Modules -> the platforms to whose devices they transfer.",
 }
 """The tables, with their documentation."""
 

@@ -371,7 +371,7 @@ JAX_RULES: dict[str, str] = {
     "phintys.backends.jax.rules.reductions": """
         ArgExtremeAlong ArgPartitionOp ArgSortOp CumOp LinearRecurrence LogSoftmax LogSumExp
         PartitionOp Reduce RowOrder RunningArgExtreme RunningExtreme SearchSorted SegmentReduce
-        Softmax SortOp _ArgExtreme
+        Softmax SoftmaxOrZero SortOp _ArgExtreme
         """,
     "phintys.backends.jax.rules.shapes": """
         ARange Alloc AllocDiag AllocEmpty Assume CheckAndRaise DimShuffle ExtractDiag Fence
@@ -586,3 +586,8 @@ SHARED_CONSTRUCTORS: dict[str, str] = {
     "phintys.sparse.variable": "sparray spmatrix",
 }
 """Modules -> the classes of values that they make shared variables of."""
+
+TRANSFERS: dict[str, str] = {
+    "phintys.backends.jax.meshes": "cpu cuda gpu rocm tpu",
+}
+"""Modules -> the platforms to whose devices they transfer."""

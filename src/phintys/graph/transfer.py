@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from phintys._base import index
 from phintys._base.errors import TransferError
+from phintys._base.late import Homes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -12,6 +14,9 @@ if TYPE_CHECKING:
     from phintys.graph.variable import Variable
 
 _TRANSFERS: list[Callable[[Variable, str], Variable | None]] = []
+
+_OF_PLATFORMS: dict[str, Callable[[Variable, str], Variable | None]] = {}
+_HOMES = Homes(index.TRANSFERS)
 
 
 def register_transfer(
@@ -49,6 +54,40 @@ def register_transfer(
     return function
 
 
+def transfers_to(
+    *platforms: str,
+) -> Callable[
+    [Callable[[Variable, str], Variable | None]], Callable[[Variable, str], Variable | None]
+]:
+    """Return a decorator that makes a function transfer to the devices of platforms.
+
+    It is asked after those of users, for ``"gpu"`` and ``"gpu:1"`` if ``"gpu"`` is one of the
+    platforms. The index names its module, which is imported when there is such a target.
+
+    Parameters
+    ----------
+    platforms
+        Kinds of devices.
+    """
+
+    def decorate(
+        function: Callable[[Variable, str], Variable | None],
+    ) -> Callable[[Variable, str], Variable | None]:
+        _OF_PLATFORMS.update(dict.fromkeys(platforms, function))
+        return function
+
+    return decorate
+
+
+def _functions_for(target: str) -> list[Callable[[Variable, str], Variable | None]]:
+    """Return the functions to ask, the first one first."""
+    platform = str(target).partition(":")[0]
+    if target != "cpu":
+        _HOMES.load(platform)
+    ours = _OF_PLATFORMS.get(platform) if target != "cpu" else None
+    return [*reversed(_TRANSFERS), *([] if ours is None else [ours])]
+
+
 def transfer(variable: Variable, target: str) -> Variable:
     """Return ``variable`` transferred to ``target``.
 
@@ -57,14 +96,17 @@ def transfer(variable: Variable, target: str) -> Variable:
     variable
         The variable to transfer.
     target
-        ``"cpu"``, the default location, or a name that a registered function supports.
+        ``"cpu"``, the default location; a device of JAX, such as ``"gpu:0"``; or a name that a
+        registered function supports.
 
     Raises
     ------
     TransferError
-        No registered function supports the target, or one did not return a variable.
+        No registered function supports the target, one did not return a variable, or JAX has no
+        such device here.
     """
-    for function in reversed(_TRANSFERS):
+    functions = _functions_for(target)
+    for function in functions:
         result = function(variable, target)
         if result is not None:
             if not hasattr(result, "owner") or not hasattr(result, "type"):
@@ -76,7 +118,7 @@ def transfer(variable: Variable, target: str) -> Variable:
             return result
     if target == "cpu":
         return variable
-    tried = ", ".join(_name(function) for function in reversed(_TRANSFERS))
+    tried = ", ".join(map(_name, functions))
     msg = (
         f"Cannot transfer {variable} (type {variable.type}) to {target!r}: "
         + (f"none of the registered functions ({tried}) took it. " if tried else "")

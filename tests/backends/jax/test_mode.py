@@ -10,7 +10,7 @@ import pytest
 
 import phintys
 import phintys.tensor as pt
-from phintys._base.errors import ArgumentError, ConfigError, PhintysError
+from phintys._base.errors import ArgumentError, ConfigError, PhintysError, TransferError
 from phintys.backends.jax.tracing import HostRefusedError, NeedsKnownError
 
 jax = pytest.importorskip("jax")
@@ -41,6 +41,11 @@ def test_a_gradient_has_the_values_of_the_reference():
     _same([A, x], [cost, phintys.grad(cost, A)], rng.random((3, 4)), rng.random(4))
 
 
+def test_the_gradient_of_an_empty_sum_of_exponentials_is_zero():
+    rows = np.array([[0.0, 1.0, -np.inf], [-np.inf, -np.inf, -np.inf], [1e3, 0.0, 1e3]])
+    _same([A], phintys.grad(pt.logsumexp(A, axis=1).sum(), A), rows)
+
+
 def test_jax_keeps_the_precision_of_the_user():
     phintys.function([x], pt.exp(x), mode="jax")([1.0])
     assert jax.numpy.arange(2.0).dtype == "float32"
@@ -60,6 +65,13 @@ def test_sizes_that_depend_on_values_are_computed_first():
 def test_a_size_of_a_small_integer_is_computed_on_the_host():
     f = _same([n], pt.arange(n) ** 2, 4)
     assert "computed first, on the host" in f.explain()
+
+
+def test_a_size_that_needs_the_shape_of_a_computed_value_is_computed_on_the_device():
+    values = pt.kv(x, v)
+    part = values.reshape(values.shape)[:n]
+    reversed_ = pt.set_subtensor(part[:2:2], part[:2:2][::-1])
+    _same([n, x, v], reversed_, 3, np.linspace(1, 2, 7), np.linspace(0.1, 2, 7))
 
 
 def test_equal_sizes_are_not_compiled_again():
@@ -175,6 +187,52 @@ def test_special_functions_have_poles_and_take_short_floats():
     _same([x], poles, np.array([0.0, -0.0, 1.0]))
 
 
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "uint16", "int32", "uint64", "int64"])
+def test_floats_that_an_integer_lacks_wrap_around(dtype):
+    numbers = np.random.default_rng(0).normal(size=9) * 100
+    total = pt.sum(x, acc_dtype=dtype, dtype="float64")
+    _same([x], [pt.cast(x, dtype), total], numbers)
+
+
+@pytest.mark.parametrize("name", ["lt", "le", "gt", "ge", "maximum", "minimum", "fmax", "fmin"])
+def test_complex_numbers_are_ordered_as_in_numpy(name):
+    parts = [-1.0, 0.0, 1.0, np.nan, np.inf]
+    numbers = np.array([complex(re, im) for re in parts for im in parts])
+    first, second = np.repeat(numbers, numbers.size), np.tile(numbers, numbers.size)
+    c, d = pt.zvectors("c", "d")
+    _same([c, d], getattr(pt, name)(c, d), first, second)
+
+
+@pytest.mark.parametrize("name", ["digamma", "erf", "erfc", "gamma", "log_ndtr", "ndtr"])
+@pytest.mark.sampled(3)
+def test_functions_that_jax_has_of_floats_alone_take_complex_numbers(name):
+    z = pt.zvector("z")
+    _same([z], getattr(pt.special, name)(z), np.array([0.3 + 0.2j, -1.2 + 0.7j, 2 - 0.5j]))
+
+
+def test_tails_have_their_digits():
+    small = np.array([1e-12, 2.5e-12, 0.1, 0.9])
+    _same([x, v], pt.special.betaincc(x, v, small), small * 0 + 0.27, small * 0 + 8.7, rtol=1e-11)
+    orders, at = np.array([0.0, 1, 2, 3, 5, 1.5]), np.array([1.0, 0, 0, np.inf, 2, 1])
+    _same([x, v], pt.special.expn(x, v), orders, at)
+    logs = np.array([0.0, -np.inf, 1, -1e-300, -1e300, -0.5, -2, -260, -1e-20, np.nan])
+    _same([x], pt.special.ndtri_exp(x), logs, rtol=1e-11)
+    exponents, shifts = np.array([0.0, 0.5, 1, 2, 3]), np.array([-3.0, 2, 2, 2, 0.5])
+    _same([x, v], pt.special.zeta(x, v), exponents, shifts)
+
+
+@pytest.mark.parametrize("index", [3, slice(1, 3), [1, 0, 1]])
+def test_bools_are_increased_as_numpy_adds_them(index):
+    flags = pt.vector("flags", dtype="bool")
+    added = {int: flags[1], slice: flags[2:4], list: flags[1:4]}[type(index)]
+    _same([flags], pt.inc_subtensor(flags[index], added), np.array([False, True, False, True]))
+
+
+def test_the_spacing_of_short_floats_has_no_sign():
+    half = pt.vector("half", dtype="float16")
+    _same([half], pt.spacing(half), np.array([-1.4, 1.25], "float16"))
+
+
 def test_an_op_without_a_shape_rule_is_named():
     class Shapeless(Counted):
         infer_shape = None
@@ -211,6 +269,32 @@ def test_an_op_of_a_user_runs_in_each_call_even_of_constants():
     assert "Counted, since it has no rule" in f.explain()
 
 
+@pytest.mark.parametrize(
+    "value",
+    [
+        np.array([1 << 40, -5]),
+        np.array([1 / 3, 1e300]),
+        np.array([1 / 3 + 1e200j]),
+        np.array([True]),
+    ],
+)
+def test_printed_numbers_have_all_bits(value):
+    seen = []
+    y = pt.vector("y", dtype=value.dtype)
+    shown = pt.Print(global_fn=lambda op, found: seen.append(found))(y)
+    phintys.function([y], shown, mode="jax")(value)
+    assert [(one.dtype, one.tolist()) for one in seen] == [(value.dtype, value.tolist())]
+
+
+def test_what_fails_while_it_is_printed_fails_the_call():
+    def refuse(op, value):
+        raise ValueError(f"not {value.tolist()}")
+
+    f = phintys.function([x], pt.Print(global_fn=refuse)(x), mode="jax")
+    with pytest.raises(ValueError, match=r"not \[1.0\]"):
+        f([1.0])
+
+
 def test_a_function_of_jax_is_a_part_of_the_program():
     sine = phintys.jax.from_jax(jax.numpy.sin)
     y = sine(x)
@@ -235,6 +319,22 @@ def test_errors_of_callbacks_are_those_of_the_library():
 def test_results_can_stay_on_the_device():
     f = phintys.function([x], x + 1, mode=phintys.jax.mode(results="device"))
     assert isinstance(f([1.0]), jax.Array)
+
+
+def test_a_transfer_names_the_device_of_the_whole_function():
+    here = f"{jax.devices()[0].platform}:{jax.devices()[0].id}"
+    assert x.transfer("cpu") is x
+    moved = pt.exp(x).transfer(here)
+    _same([x], [moved, phintys.grad(moved.sum(), x)], np.array([0.0, 1.0]))
+    f = phintys.function([x], moved, mode=phintys.jax.mode(results="device"))
+    assert f([0.0]).devices() == {jax.devices()[0]}
+    assert phintys.function([x], moved)([0.0]) == 1
+
+
+@pytest.mark.parametrize("target", ["gpu:77", "cpu:99", "tpu:x"])
+def test_a_transfer_to_a_device_that_is_not_there_names_those_that_are(target):
+    with pytest.raises(TransferError, match=rf"'{target}'.* only \w+:0"):
+        x.transfer(target)
 
 
 def test_options_and_devices_are_checked():

@@ -52,6 +52,25 @@ def call_host(
     return [_joined(words, np.dtype(s.dtype)) for words, s in zip(found, specs, strict=True)]
 
 
+def show_host(function: Callable[..., None], args: Sequence[Any]) -> None:
+    """Call a function of NumPy arrays for what it does, such as printing.
+
+    Parameters
+    ----------
+    function
+        Takes arrays of NumPy. An exception must not leave it.
+    args
+        Arrays of JAX.
+    """
+    args = [jnp.asarray(arg) for arg in args]
+    dtypes = [np.dtype(arg.dtype) for arg in args]
+
+    def on_words(*words: Any) -> None:
+        function(*(_from_words(np.asarray(w), d) for w, d in zip(words, dtypes, strict=True)))
+
+    jax.debug.callback(on_words, *map(_to_words, args))
+
+
 def _words_of(dtype: Any) -> tuple[int, ...]:
     """Return the axis of the words of a number, which numbers of 32 bits lack."""
     count = _count(dtype)

@@ -8,9 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from phintys._base.errors import ConfigError, ShapeError
+from phintys._base.errors import ConfigError, ShapeError, TransferError
+from phintys.backends.jax.options import device_named, devices_here
 from phintys.backends.jax.requirement import library
 from phintys.graph.sharding import Mesh, Sharding, mesh_of_jax
+from phintys.graph.transfer import transfers_to
+from phintys.tensor.sharding import with_sharding
+from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
     from phintys.graph.variable import Variable
@@ -110,6 +114,31 @@ class Layout:
             if place is not None and shape[place] % size == 0:
                 axes[place] = name
         return library().sharding.PartitionSpec(*axes)
+
+
+@transfers_to("cpu", "gpu", "cuda", "rocm", "tpu")
+def to_device(variable: Variable, target: str) -> Variable | None:
+    """Return a variable whose function runs on a device, in a mode of JAX.
+
+    A program runs on one device, or on those of one mesh, so that all values of the function are
+    there. In other modes it is the variable itself.
+
+    Raises
+    ------
+    TransferError
+        There is no such device.
+    """
+    if not isinstance(variable.type, TensorType):
+        return None
+    device = device_named(target)
+    if device is None or device not in library().devices():
+        msg = (
+            f"Cannot transfer {variable} to {target!r}: JAX finds no such device here, only "
+            f'{devices_here()}. Name one of these, or "cpu", where all variables are.'
+        )
+        raise TransferError(msg)
+    alone = Mesh(("device",), (1,), (device.id,))
+    return with_sharding(variable, alone())
 
 
 def sharding_of(variable: Variable) -> Sharding | None:

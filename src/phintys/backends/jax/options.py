@@ -35,18 +35,27 @@ class JaxOptions:
         """
         if not isinstance(self.device, str):
             return self.device
-        kind, _, number = self.device.partition(":")
-        try:
-            found = library().devices(kind)
-        except RuntimeError:
-            found = []
-        if number.isdigit() and int(number) < len(found):
-            return found[int(number)]
-        if not number and found:
-            return found[0]
-        here = ", ".join(f"{d.platform}:{d.id}" for d in library().devices())
-        msg = (
-            f"phintys.jax.mode(device={self.device!r}): JAX finds no such device here, only "
-            f"{here}. Name one of these, or leave device=None for the first."
-        )
-        raise ConfigError(msg)
+        found = device_named(self.device)
+        if found is None:
+            msg = (
+                f"phintys.jax.mode(device={self.device!r}): JAX finds no such device here, only "
+                f"{devices_here()}. Name one of these, or leave device=None for the first."
+            )
+            raise ConfigError(msg)
+        return found
+
+
+def device_named(name: str) -> Any:
+    """Return a device of JAX, such as ``"gpu:0"``; ``None`` if there is none."""
+    kind, _, number = name.partition(":")
+    try:
+        found = library().devices(kind)
+    except RuntimeError:
+        return None
+    at = int(number) if number.isdigit() else 0
+    return found[at] if at < len(found) and (number.isdigit() or number == "") else None
+
+
+def devices_here() -> str:
+    """Return the names of the devices of JAX."""
+    return ", ".join(f"{device.platform}:{device.id}" for device in library().devices())

@@ -358,6 +358,7 @@ class JaxProgram:
             return False
         if session.hosted:
             jax.block_until_ready(results)
+            jax.effects_barrier()
         is_wrong = bool(session.failures) and int(code) != 0
         return is_wrong or bool(session.take_host_errors())
 
@@ -596,7 +597,10 @@ def _is_small(variable: Variable) -> bool:
 
 
 def _read_by_value(size: Variable, places: dict[Variable, int]) -> frozenset[int]:
-    """Return the positions of the inputs whose values, not only shapes, a size follows from."""
+    """Return the positions of the inputs whose values, not only shapes, a size follows from.
+
+    The shape of a value that is computed is found by computing it.
+    """
     found: set[int] = set()
     seen: set[Variable] = set()
     left = [size]
@@ -607,6 +611,10 @@ def _read_by_value(size: Variable, places: dict[Variable, int]) -> frozenset[int
         seen.add(variable)
         if variable in places:
             found.add(places[variable])
-        elif variable.owner is not None and not isinstance(variable.owner.op, (Shape, ShapeI)):
+        elif variable.owner is not None and not _is_shape_of_input(variable.owner, places):
             left += variable.owner.inputs
     return frozenset(found)
+
+
+def _is_shape_of_input(node: Apply, places: dict[Variable, int]) -> bool:
+    return isinstance(node.op, (Shape, ShapeI)) and node.inputs[0] in places

@@ -223,7 +223,9 @@ def _slice_like(part: Any) -> Any:
 
 
 def _updated(op: Any, at: Any, y: Any, **options: Any) -> Any:
-    return at.set(y, **options) if op.set_instead_of_inc else at.add(y, **options)
+    if op.set_instead_of_inc:
+        return at.set(y, **options)
+    return at.max(y, **options) if y.dtype == bool else at.add(y, **options)
 
 
 def _box(
@@ -279,11 +281,8 @@ def advanced_inc_subtensor(op: Any, node: Apply, trace: Trace, x: Any, y: Any, *
     repeats = may_repeat(op.idx_list, node.inputs[2:])
     if op.ignore_duplicates and repeats and not op.set_instead_of_inc:
         raise NotConvertedError("increments of elements that may repeat, of which one counts")
-    at = x.at[index]
-    if not op.set_instead_of_inc:
-        return at.add(y)
-    if not repeats or not y.ndim or not all(wanted):
-        return at.set(y)
+    if not op.set_instead_of_inc or not repeats or not y.ndim or not all(wanted):
+        return _updated(op, x.at[index], y)
     numbers = lax.iota("int64", int(np.prod(wanted))).reshape(wanted)
     last = jnp.full(x.shape, -1, "int64").at[index].max(numbers)
     flat = jnp.broadcast_to(y, wanted).reshape(-1)

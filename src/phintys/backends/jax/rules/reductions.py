@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from phintys.backends.jax.arrays import jax, jnp, jsp, lax
+from phintys.backends.jax.arrays import converted, jax, jnp, jsp, lax
 from phintys.backends.jax.tracing import (
     MisfitError,
     NeedsKnownError,
@@ -22,7 +22,7 @@ from phintys.tensor.reduce import Reduce
 from phintys.tensor.running_extremes import RunningArgExtreme, RunningExtreme
 from phintys.tensor.searching import SearchSorted
 from phintys.tensor.segments import SegmentReduce
-from phintys.tensor.softmaxes import LogSoftmax, LogSumExp, Softmax
+from phintys.tensor.softmaxes import LogSoftmax, LogSumExp, Softmax, SoftmaxOrZero
 from phintys.tensor.sorting import ArgSortOp, RowOrder, SortOp
 
 if TYPE_CHECKING:
@@ -62,13 +62,13 @@ def reduce(op: Any, node: Apply, trace: Trace, x: Any) -> Any:
         found = _reduce_logical(name, x != 0, axes)
     elif name in _REDUCTIONS:
         options = {"dtype": accumulator} if name in ("add", "mul") else {}
-        found = _REDUCTIONS[name](x.astype(accumulator), axes, **options)
+        found = _REDUCTIONS[name](converted(x, accumulator), axes, **options)
     elif name in _BITWISE:
         start = np.asarray(-1 if name == "and_" else 0).astype(accumulator)
-        found = lax.reduce(x.astype(accumulator), start, _BITWISE[name], axes)
+        found = lax.reduce(converted(x, accumulator), start, _BITWISE[name], axes)
     else:
         raise NotConvertedError
-    return found.astype(result.numpy_dtype)
+    return converted(found, result.numpy_dtype)
 
 
 def _reduce_logical(name: str, x: Any, axes: tuple[int, ...]) -> Any:
@@ -83,14 +83,22 @@ def _wide(x: Any) -> Any:
     return x.astype("float32") if x.dtype == np.float16 else x
 
 
+def _softmax_or_zero(x: Any, axes: tuple[int, ...]) -> Any:
+    """Return the softmax, but zeros where all elements are minus infinity."""
+    largest = jnp.maximum(x.max(axes, keepdims=True), jnp.finfo(x.dtype).min)
+    powers = jnp.exp(x - lax.stop_gradient(largest))
+    return powers / jnp.maximum(powers.sum(axes, keepdims=True), 1)  # the largest power is 1
+
+
 _OF_EXPONENTIALS: dict[type, Callable[..., Any]] = {
     Softmax: jax.nn.softmax,
+    SoftmaxOrZero: _softmax_or_zero,
     LogSoftmax: jax.nn.log_softmax,
     LogSumExp: jsp.logsumexp,
 }
 
 
-@converts(LogSoftmax, LogSumExp, Softmax)
+@converts(LogSoftmax, LogSumExp, Softmax, SoftmaxOrZero)
 def of_exponentials(op: Any, node: Apply, trace: Trace, x: Any) -> Any:
     """JAX subtracts the maximum, too."""
     x = jnp.asarray(x)

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from phintys.backends.jax.arrays import jax, jnp, jsp, lax
+from phintys.backends.jax.arrays import converted, jax, jnp, jsp, lax
 from phintys.backends.jax.host import call_host
-from phintys.backends.jax.rules import special
+from phintys.backends.jax.rules import gamma_functions, special
 from phintys.backends.jax.rules.words import rejection, word_at
 from phintys.random.exact import steps
 from phintys.scalar.casting import Cast
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 Dtypes = Sequence[np.dtype[Any]]
 
 _OF_SPECIAL = {
-    *("cosine_integral", "digamma", "fresnel_cosine", "fresnel_sine", "sine_integral", "trigamma"),
+    *("betaincc", "cosine_integral", "digamma", "expn", "fresnel_cosine", "fresnel_sine"),
+    *("sine_integral", "trigamma", "zeta"),
 }
 """Functions that call special functions of JAX."""
 
@@ -36,10 +37,11 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "abs": jnp.abs,
     "and_": jnp.bitwise_and,
     "angle": jnp.angle,
-    "beta": jsp.beta,
-    "beta_density": special.beta_density,
+    "beta": gamma_functions.beta,
+    "beta_density": gamma_functions.beta_density,
     "betainc": jsp.betainc,
-    "betaln": jsp.betaln,
+    "betaincc": special.betaincc,
+    "betaln": gamma_functions.betaln,
     "clip": lambda x, low, high: jnp.minimum(jnp.maximum(x, low), high),
     "complex": lambda x, y: lax.complex(*_as_parts(x, y)),
     "complex_from_polar": lambda r, t: _from_polar(*_as_parts(r, t)),
@@ -58,17 +60,20 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "exp_of_product": special.exp_of_product,
     "exp_share": special.exp_share,
     "expi": jsp.expi,
-    "factorial": jsp.factorial,
+    "expn": special.expn,
+    "factorial": gamma_functions.factorial,
+    "fmax": special.extreme(jnp.fmax, jnp.greater_equal, keeps_nan=False),
+    "fmin": special.extreme(jnp.fmin, jnp.less_equal, keeps_nan=False),
     "fmod": special.whole_division(jnp.fmod),
     "fresnel_cosine": lambda x: jsp.fresnel(x)[1],
     "fresnel_sine": lambda x: jsp.fresnel(x)[0],
-    "gamma": jsp.gamma,
-    "gamma_density": special.gamma_density,
+    "gamma": gamma_functions.gamma,
+    "gamma_density": gamma_functions.gamma_density,
     "gammainc": jsp.gammainc,
     "gammaincc": jsp.gammaincc,
     "gammaln": jsp.gammaln,
-    "ge": jnp.greater_equal,
-    "gt": jnp.greater,
+    "ge": special.comparison(jnp.greater_equal),
+    "gt": special.comparison(jnp.greater),
     "i0": jsp.i0,
     "i0e": jsp.i0e,
     "i1": jsp.i1,
@@ -78,19 +83,22 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "int_div": special.whole_division(jnp.floor_divide),
     "invert": jnp.invert,
     "kl_div": jsp.kl_div,
-    "le": jnp.less_equal,
+    "le": special.comparison(jnp.less_equal),
     "log1mexp": special.log1mexp,
     "log_ndtr": jsp.log_ndtr,
     "log_sigmoid": jax.nn.log_sigmoid,
     "logit": jsp.logit,
-    "lt": jnp.less,
+    "lt": special.comparison(jnp.less),
+    "maximum": special.extreme(jnp.maximum, jnp.greater_equal, keeps_nan=True),
+    "minimum": special.extreme(jnp.minimum, jnp.less_equal, keeps_nan=True),
     "mod": special.whole_division(jnp.mod),
     "ndtr": jsp.ndtr,
     "ndtri": jsp.ndtri,
+    "ndtri_exp": special.ndtri_exp,
     "ne": jnp.not_equal,
     "neg": jnp.negative,
     "or_": jnp.bitwise_or,
-    "poch": jsp.poch,
+    "poch": gamma_functions.poch,
     "polygamma": special.polygamma,
     "pow": jnp.power,
     "pow_less_one": special.pow_less_one,
@@ -113,7 +121,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "xlog1py": jsp.xlog1py,
     "xlogy": jsp.xlogy,
     "xor": jnp.bitwise_xor,
-    "zeta": jsp.zeta,
+    "zeta": special.zeta,
 }
 
 _CHAINED = frozenset(
@@ -123,6 +131,9 @@ _CHAINED = frozenset(
 
 _UNCAST = {"switch": (0,), "second": (0,), "clip": ()}
 """The first arguments keep their dtype, the others have that of the result."""
+
+_OF_FLOATS = {"digamma", "erf", "erfc", "log_ndtr", "ndtr"}
+"""Functions that JAX does not have of complex numbers."""
 
 _OF_COMPLEX = {"real", "imag", "angle", "complex", "complex_from_polar"}
 
@@ -167,7 +178,7 @@ def apply_scalar(
             return apply_formula(op.formula, args, trace, node)
         case Cast():
             (x,) = args
-            return [x != 0 if out.kind == "b" else x.astype(out)]
+            return [x != 0 if out.kind == "b" else converted(x, out)]
         case steps.FloatBits() | steps.FloatOfBits():
             return [lax.bitcast_convert_type(args[0], out)]
         case steps.RandomWord():
@@ -206,6 +217,8 @@ def _apply_named(
         kept = _UNCAST[name]
         return _FUNCTIONS[name](*(a if i in kept else a.astype(out) for i, a in enumerate(args)))
     function = _function_of(op)
+    if name in _OF_FLOATS and any(dtype.kind == "c" for dtype in dtypes):
+        function = None
     if function is not None and name in _CHAINED and len(args) != 2:
         return reduce(function, args).astype(out)
     if function is not None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from phintys._base.errors import ShapeError, add_note
 from phintys.backends.jax.arrays import jax, jnp, lax
+from phintys.backends.jax.host import show_host
 from phintys.backends.jax.tracing import (
     MisfitError,
     NeedsKnownError,
@@ -232,8 +233,11 @@ def print_value(op: Any, node: Apply, trace: Trace, x: Any) -> Any:
     """Print at each call, not when the program is compiled."""
 
     def show(value: Any) -> None:
-        perform(node, [np.asarray(value)])
+        try:
+            perform(node, [value])
+        except Exception as error:  # noqa: BLE001 - it is raised when the call returns
+            trace.session.add_host_error(error)
 
     trace.session.use_host("Print", node, "it prints")
-    jax.debug.callback(show, x)
+    show_host(show, [x])
     return x

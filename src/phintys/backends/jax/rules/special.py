@@ -12,6 +12,8 @@ from phintys.backends.jax.arrays import jnp, jsp
 _LN2 = float(np.log(2.0))
 _SPLIT = 134217729.0
 _MOST = 700.0
+_MOST_BELOW = 0.9
+_NEWTON_STEPS = 6
 
 
 def whole_division(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
@@ -23,6 +25,31 @@ def whole_division(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], 
         return function(x, y)
 
     return divide
+
+
+def comparison(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """Return a comparison that is false of complex numbers with NaN in any part, as in NumPy."""
+
+    def compare(x: Any, y: Any) -> Any:
+        found = function(x, y)
+        are_complex = "c" in (x.dtype.kind, y.dtype.kind)
+        return found & ~jnp.isnan(x) & ~jnp.isnan(y) if are_complex else found
+
+    return compare
+
+
+def extreme(
+    function: Callable[[Any, Any], Any], is_chosen: Callable[[Any, Any], Any], *, keeps_nan: bool
+) -> Callable[[Any, Any], Any]:
+    """Return a choice of two numbers, of which complex ones are compared by their parts."""
+
+    def choose(x: Any, y: Any) -> Any:
+        if "c" not in (x.dtype.kind, y.dtype.kind):
+            return function(x, y)
+        is_first = comparison(is_chosen)(x, y)
+        return jnp.where(is_first | jnp.isnan(x if keeps_nan else y), x, y)
+
+    return choose
 
 
 def log1mexp(x: Any) -> Any:
@@ -47,14 +74,50 @@ def polygamma(n: Any, x: Any) -> Any:
     return jnp.where(n == whole, jsp.polygamma(whole.astype("int64"), x), jnp.nan)
 
 
+def zeta(x: Any, q: Any) -> Any:
+    """Return Hurwitz's zeta function, of exponents from 1 on; JAX has poles below 1 as well."""
+    return jnp.where(x < 1, jnp.nan, jsp.zeta(x, q))
+
+
+def expn(n: Any, x: Any) -> Any:
+    """Return the exponential integral of a whole order."""
+    whole = jnp.floor(n)
+    at_zero = jnp.where(n > 1, 1 / (n - 1), jnp.inf)
+    found = jnp.where(x == 0, at_zero, jsp.expn(whole.astype("int64"), x))
+    found = jnp.where(x == jnp.inf, 0, found)
+    return jnp.where((n == whole) & (n >= 0), found, jnp.nan)
+
+
+def betaincc(a: Any, b: Any, x: Any) -> Any:
+    """Return 1 - betainc(a, b, x); 1 - x would lose the digits of a small x."""
+    below = jsp.betainc(a, b, x)
+    return jnp.where(below < _MOST_BELOW, 1 - below, jsp.betainc(b, a, 1 - x))
+
+
+def ndtri_exp(y: Any) -> Any:
+    """Return the x whose log_ndtr is y, by Newton's steps; near 0 by what 1 lacks."""
+    dtype, y = y.dtype, y.astype("float64")
+    near_one = -jsp.ndtri(-jnp.expm1(y))
+    is_below = (y < -0.5) & (y > -jnp.inf)
+    goal = jnp.where(is_below, y, -1)
+    x = jnp.where(goal > -2, jsp.ndtri(jnp.exp(goal)), -jnp.sqrt(-2 * jnp.minimum(goal, -2)))
+    for _ in range(_NEWTON_STEPS):
+        scaled = jsp.erfcx(-x * np.sqrt(0.5))
+        error = jnp.log(scaled / 2) - 0.5 * x * x - goal
+        x = x - error * scaled * np.sqrt(np.pi / 2)
+    found = jnp.where(y == -jnp.inf, -jnp.inf, near_one)
+    return jnp.where(is_below, x, found).astype(dtype)
+
+
 def second(first: Any, then: Any) -> Any:
     """Return the second argument in the shape of both."""
     return jnp.broadcast_to(then, jnp.broadcast_shapes(first.shape, then.shape))
 
 
 def spacing(x: Any) -> Any:
-    """Return the distance to the next number away from 0."""
-    return jnp.nextafter(x, jnp.copysign(jnp.asarray(jnp.inf, x.dtype), x)) - x
+    """Return the distance to the next number away from 0, with the sign that NumPy gives it."""
+    distance = jnp.nextafter(x, jnp.copysign(jnp.asarray(jnp.inf, x.dtype), x)) - x
+    return jnp.abs(distance) if x.dtype == np.float16 else distance
 
 
 def erfcinv(x: Any) -> Any:
@@ -112,17 +175,3 @@ def pow_less_one(x: Any, y: Any) -> Any:
     change = ((y - (power - part)) - (1 + part)) * jnp.log(jnp.abs(x))
     scale = 1 + jnp.where(jnp.abs(change) < 1, change, 0)
     return (jnp.power(x, power) * scale).astype(dtype)
-
-
-def gamma_density(a: Any, x: Any) -> Any:
-    """Return x**(a - 1) exp(-x) / gamma(a)."""
-    a, x, dtype = _wide(a, x)
-    inside = jnp.exp(jsp.xlogy(a - 1, x) - x - jsp.gammaln(a))
-    return jnp.where((a < 0) | (x < 0), jnp.nan, jnp.where(x == jnp.inf, 0, inside)).astype(dtype)
-
-
-def beta_density(a: Any, b: Any, x: Any) -> Any:
-    """Return x**(a - 1) (1 - x)**(b - 1) / beta(a, b)."""
-    exponent = jsp.xlogy(a - 1, x) + jsp.xlog1py(b - 1, -x) - jsp.betaln(a, b)
-    is_inside = (a > 0) & (b > 0) & (x >= 0) & (x <= 1)
-    return jnp.where(is_inside, jnp.exp(exponent), jnp.nan)
