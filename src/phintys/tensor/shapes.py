@@ -17,6 +17,7 @@ from phintys.tensor.convert import as_tensor_variable, constant
 from phintys.tensor.dim_shuffle import listed_axes, normalize_axis
 from phintys.tensor.known import known_int, known_sizes
 from phintys.tensor.make_vectors import MakeVector
+from phintys.tensor.shape_rules import S, ShapedOp, Shapes
 from phintys.tensor.size_check import unchecked_size, with_check
 from phintys.tensor.sizes import as_size, fold, multiply_sizes
 from phintys.tensor.synonyms import also_named
@@ -42,7 +43,7 @@ def _with_shape(x: Any, op: Op) -> Any:
         raise
 
 
-class Shape(Op):
+class Shape(ShapedOp):
     """Return the shape of an array as an int64 vector.
 
     Examples
@@ -65,10 +66,8 @@ class Shape(Op):
     ) -> None:
         output_storage[0][0] = np.array(inputs[0].shape, dtype=np.int64)
 
-    def infer_shape(
-        self, fgraph: FunctionGraph | None, node: Any, input_shapes: Sequence[Any]
-    ) -> list[Any]:
-        return [(constant(node.inputs[0].type.ndim),)]
+    def output_shapes(self, shapes: Shapes[S]) -> list[tuple[S, ...]]:
+        return [(shapes.number(shapes.inputs[0].type.ndim),)]
 
     def static_value(self, node: Apply, known: Any) -> tuple[int | None, ...]:
         """Return the static shape."""
@@ -87,7 +86,7 @@ class Shape(Op):
         return [None]
 
 
-class ShapeI(Op):
+class ShapeI(ShapedOp):
     """Return the size of one dimension of an array.
 
     Parameters
@@ -125,9 +124,7 @@ class ShapeI(Op):
         else:
             cell[0][()] = inputs[0].shape[self.i]
 
-    def infer_shape(
-        self, fgraph: FunctionGraph | None, node: Any, input_shapes: Sequence[Any]
-    ) -> list[Any]:
+    def output_shapes(self, shapes: Shapes[S]) -> list[tuple[S, ...]]:
         return [()]
 
     def static_value(self, node: Apply, known: Any) -> int | None:
@@ -277,10 +274,13 @@ def size(x: Any, axis: int | Sequence[int] | None = None) -> TensorVariable:
     return as_size(multiply_sizes([sizes[one] for one in axes]))
 
 
+_OF_LENGTHS = {math.add, math.mul}
+
+
 def is_length(size: Any) -> bool:
     """Return whether a size is known not to be negative.
 
-    It is if it is a number, the size of an axis, or a product of these.
+    It is if it is a number, the size of an axis, or a sum or product of these.
     """
     stack = [size]
     while stack:
@@ -290,7 +290,7 @@ def is_length(size: Any) -> bool:
                 return False
         elif part.owner is None:
             return False
-        elif part.owner.op is math.mul:
+        elif part.owner.op in _OF_LENGTHS:
             stack.extend(part.owner.inputs)
         elif not isinstance(part.owner.op, ShapeI):
             return False

@@ -8,8 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import ArgumentError
-from phintys.tensor import math
-from phintys.tensor.sizes import add_sizes, multiply_sizes, subtract_sizes
+from phintys.tensor.sizes import add_sizes, floor_div_sizes, multiply_sizes, subtract_sizes
 
 if TYPE_CHECKING:
     Padding = str | tuple[int, int]
@@ -92,13 +91,6 @@ def _padding(one: Any, given: Any) -> Padding:
         raise ArgumentError(msg)
     before, behind = (_int(number, "Padding", 0, given) for number in both)
     return before, behind
-
-
-def floor_div_sizes(a: Any, b: Any) -> Any:
-    """a // b"""
-    if isinstance(a, int) and isinstance(b, int):
-        return a // b
-    return a if isinstance(b, int) and b == 1 else math.floor_div(a, b)
 
 
 def extent_of(length: Any, dilation: int) -> Any:

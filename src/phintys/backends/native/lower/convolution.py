@@ -5,6 +5,7 @@ from __future__ import annotations
 from phintys.backends.native.failures import Failure
 from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.lowering import Lowering, NotLowered
+from phintys.backends.native.lower.shape_rules import NativeShapes
 from phintys.backends.native.routines.convolution import CONVOLVE
 from phintys.backends.native.steps.call import LibraryCall
 from phintys.graph.apply import Apply
@@ -20,12 +21,13 @@ def lower_convolve(op: Convolve, node: Apply, lowering: Lowering) -> None:
         msg = f"no native convolution of {dtype}"
         raise NotLowered(msg)
     sizes = lowering.sizes
-    zero, one = sizes.fixed(0), sizes.fixed(1)
+    zero = sizes.fixed(0)
     n, m = (sizes.canonical(view.sizes[0]) for view in views)
     for size in (n, m):
         is_filled = sizes.arithmetic("lt", zero, size)
         lowering.require(is_filled, Failure(node, "empty", "a vector without elements"))
     inputs = tuple(lowering.contiguous(view, node).array for view in views)
-    target, _ = lowering.compute(node.outputs[0], [sizes.sub(sizes.add(n, m), one)])
+    (lengths,) = op.output_shapes(NativeShapes(node, lowering))
+    target, _ = lowering.compute(node.outputs[0], lengths)
     call = LibraryCall(CONVOLVE, inputs, (target.array,), {"n": n, "m": m}, node)
     lowering.steps.append(call)
