@@ -92,14 +92,11 @@ BY_THEMSELVES = {
     "sparse/parts.PlacesIn",
     "sparse/products.PatternProduct",
     "sparse/solving.SolvingOp",
-    "tensor/dim_shuffle.DimShuffle",
-    "tensor/elemwise.Elemwise",
     "tensor/images/convolutions._Part",
     "tensor/images/pooling.MaxPool",
     "tensor/indexing/advanced.AdvancedSubtensor",
     "tensor/indexing/basic.Subtensor",
     "tensor/reshaping.Reshape",
-    "tensor/shapes.SpecifyShape",
 }
 """Classes with an ``infer_shape`` of their own, which may only become fewer."""
 

@@ -201,7 +201,7 @@ class LinearRecurrence(ShapedOp):
         a, b = as_tensor_variable(a), as_tensor_variable(b)
         _check_axis(self, a, self.axis)
         if a.ndim != b.ndim:
-            msg = f"{self}: factors and terms must have one rank, got {a.type} and {b.type}."
+            msg = f"{self}: factors and terms must have one shape, got {a.type} and {b.type}."
             raise ShapeError(msg)
         dtype = promote(a.dtype, b.dtype)
         operands = [x if x.dtype == dtype else math.cast(x, dtype) for x in (a, b)]
@@ -234,7 +234,8 @@ class LinearRecurrence(ShapedOp):
         """Show the shapes."""
         factors, terms = shapes.shapes
         return ShapeError(
-            f"{self}: factors and terms must have one shape, got {factors} and {terms}."
+            f"{self}: factors and terms must have one shape, got factors of shape {factors} and "
+            f"terms of shape {terms}."
         )
 
     def L_op(
