@@ -72,7 +72,7 @@ class Shapes(ABC, Generic[S]):
 
     inputs: Sequence[Any]
     shapes: Sequence[Any]
-    node: Apply | None = None
+    node: Any = None
 
     @abstractmethod
     def number(self, value: int) -> S:

@@ -41,7 +41,7 @@ class SymbolicShapes(Shapes[Any]):
 
     def __init__(self, op: ShapedOp, node: Apply, shapes: Sequence[Any]) -> None:
         self._op = op
-        self.node = node
+        self.node: Apply = node
         self.inputs: Sequence[Any] = node.inputs
         self.shapes = shapes
         self._checks: list[tuple[Any, Any, Any, str]] = []

@@ -275,8 +275,9 @@ class MatrixOp(ShapedOp):
         sizes = {name: shapes.number(size) for name, size in self.fixed_sizes().items()}
         for shape, names in zip(shapes.shapes, self.dims()[0], strict=True):
             for name, size in zip(names, shape[len(shape) - len(names) :], strict=True):
-                known = sizes.get(name, size)
-                sizes[name] = known if known is size else shapes.equal(known, size, _core(name))
+                if name in sizes:
+                    size = shapes.equal(sizes[name], size, _core(name))
+                sizes[name] = size
         for name, (a, b) in self.least.items():
             sizes[name] = shapes.least(sizes[a], sizes[b])
         return sizes

@@ -28,7 +28,7 @@ class NativeShapes(Shapes[Size]):
 
     def __init__(self, node: Apply, lowering: Lowering) -> None:
         self.inputs: Sequence[Any] = node.inputs
-        self.node = node
+        self.node: Apply = node
         self.views = [lowering.view(variable) for variable in node.inputs]
         self.shapes = [view.sizes for view in self.views]
         self._lowering = lowering
