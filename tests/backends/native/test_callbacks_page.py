@@ -65,6 +65,7 @@ NOT_IN_PROGRAMS = {
     "ExpFamily",
     "FailingMatrixOp",
     "KeepsShape",
+    "TakesShape",
     "MatrixOp",
     "OverAxes",
     "ShapedOp",
