@@ -92,8 +92,6 @@ BY_THEMSELVES = {
     "sparse/parts.PlacesIn",
     "sparse/products.PatternProduct",
     "sparse/solving.SolvingOp",
-    "tensor/images/convolutions._Part",
-    "tensor/images/pooling.MaxPool",
     "tensor/indexing/advanced.AdvancedSubtensor",
     "tensor/indexing/basic.Subtensor",
     "tensor/reshaping.Reshape",

@@ -56,7 +56,35 @@ class Misfit(NamedTuple):
         return Misfit(kind, f"dimension {dim}: {{0}} and {{1}}", dim)
 
 
-class Shapes(ABC, Generic[S]):
+class Arithmetic(ABC, Generic[S]):
+    """Arithmetic on sizes of a kind, and on ints."""
+
+    @abstractmethod
+    def add(self, a: S | int, b: S | int) -> S:
+        """a + b"""
+
+    @abstractmethod
+    def multiply(self, a: S | int, b: S | int) -> S:
+        """a b"""
+
+    @abstractmethod
+    def floor_div(self, a: S | int, b: int) -> S:
+        """a // b, for b > 0"""
+
+    @abstractmethod
+    def least(self, a: S | int, b: S | int) -> S:
+        """min(a, b)"""
+
+    @abstractmethod
+    def greatest(self, a: S | int, b: S | int) -> S:
+        """max(a, b)"""
+
+    def subtract(self, a: S | int, b: S | int) -> S:
+        """a - b"""
+        return self.add(a, self.multiply(b, -1))
+
+
+class Shapes(Arithmetic[S]):
     """The sizes of the inputs of a node, and arithmetic on sizes.
 
     Attributes
@@ -108,30 +136,6 @@ class Shapes(ABC, Generic[S]):
     @abstractmethod
     def total(self, lengths: Sequence[S]) -> S:
         """Return the sum of lengths, after a check that it is in range."""
-
-    @abstractmethod
-    def add(self, a: S | int, b: S | int) -> S:
-        """a + b"""
-
-    @abstractmethod
-    def multiply(self, a: S | int, b: S | int) -> S:
-        """a b"""
-
-    @abstractmethod
-    def floor_div(self, a: S | int, b: int) -> S:
-        """a // b, for b > 0"""
-
-    @abstractmethod
-    def least(self, a: S | int, b: S | int) -> S:
-        """min(a, b)"""
-
-    @abstractmethod
-    def greatest(self, a: S | int, b: S | int) -> S:
-        """max(a, b)"""
-
-    def subtract(self, a: S | int, b: S | int) -> S:
-        """a - b"""
-        return self.add(a, self.multiply(b, -1))
 
     def broadcasts(self, position: int, dim: int) -> bool:
         """Return whether a dimension of an input has the static size 1."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from phintys.tensor.convert import constant
-from phintys.tensor.shape_rules import Misfit, ShapedOp, Shapes
+from phintys.tensor.shape_rules import Arithmetic, Misfit, ShapedOp, Shapes
 from phintys.tensor.shapes import is_length, vector_elements
 from phintys.tensor.size_check import with_check
 from phintys.tensor.sizes import (
@@ -24,7 +24,29 @@ if TYPE_CHECKING:
     from phintys.graph.apply import Apply
 
 
-class SymbolicShapes(Shapes[Any]):
+class PlainArithmetic(Arithmetic[Any]):
+    """Arithmetic on sizes that are ints or symbolic."""
+
+    def add(self, a: Any, b: Any) -> Any:
+        return add_sizes(fold(a), fold(b))
+
+    def subtract(self, a: Any, b: Any) -> Any:
+        return subtract_sizes(fold(a), fold(b))
+
+    def multiply(self, a: Any, b: Any) -> Any:
+        return multiply_sizes((fold(a), fold(b)))
+
+    def floor_div(self, a: Any, b: int) -> Any:
+        return floor_div_sizes(fold(a), b)
+
+    def least(self, a: Any, b: Any) -> Any:
+        return clip_size(fold(a), None, fold(b))
+
+    def greatest(self, a: Any, b: Any) -> Any:
+        return clip_size(fold(a), fold(b), None)
+
+
+class SymbolicShapes(PlainArithmetic, Shapes[Any]):
     """Sizes that are ints or symbolic.
 
     Checks become part of the sizes that a rule returns: see :meth:`infer`.
@@ -80,24 +102,6 @@ class SymbolicShapes(Shapes[Any]):
         for size in lengths:
             total = add_sizes(total, fold(size))
         return total
-
-    def add(self, a: Any, b: Any) -> Any:
-        return add_sizes(fold(a), fold(b))
-
-    def subtract(self, a: Any, b: Any) -> Any:
-        return subtract_sizes(fold(a), fold(b))
-
-    def multiply(self, a: Any, b: Any) -> Any:
-        return multiply_sizes((fold(a), fold(b)))
-
-    def floor_div(self, a: Any, b: int) -> Any:
-        return floor_div_sizes(fold(a), b)
-
-    def least(self, a: Any, b: Any) -> Any:
-        return clip_size(fold(a), None, fold(b))
-
-    def greatest(self, a: Any, b: Any) -> Any:
-        return clip_size(fold(a), fold(b), None)
 
     def infer(self, found: Sequence[Any]) -> list[Any]:
         """Return the shapes that a rule has returned, with the checks; known sizes are constants.
