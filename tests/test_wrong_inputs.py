@@ -124,7 +124,7 @@ VARIABLES = {
     "sizes that cannot broadcast": Case(
         'pt.tensor("x", shape=(2, 3)) + pt.tensor("y", shape=(4, 3))',
         ShapeError,
-        ["Add", "dimension 0", "x: (2, 3)", "y: (4, 3)"],
+        ["Add", "dimension 0", "x: shape (2, 3)", "y: shape (4, 3)"],
     ),
     "a product of sizes that do not fit": Case(
         'pt.tensor("x", shape=(2, 3)) @ pt.tensor("y", shape=(4, 3))',

@@ -67,7 +67,7 @@ def test_only_ones_can_be_dropped():
         DimShuffle(2, (1,))(pt.tensor("x", shape=(2, 3)))
     op = DimShuffle(2, (1,))
     node = op.make_node(pt.dmatrix("x"))
-    with pytest.raises(ShapeError, match=r"drops dimension 0 of an array of shape \(2, 3\)"):
+    with pytest.raises(ShapeError, match=r"drops dimension 0 .* size is 2, of shape \(2, 3\)"):
         op.perform(node, [X], [[None]])
 
 

@@ -176,9 +176,9 @@ def test_static_shapes(first, second, result):
 
 def test_static_shapes_that_do_not_fit():
     x, y = pt.tensor("x", shape=(2, 3)), pt.tensor("y", shape=(4,))
-    with pytest.raises(ShapeError, match=r"Mul: .*dimension 1.*\[3, 4\].*x: \(2, 3\)") as caught:
+    given = r"x: shape \(2, 3\)\n  ExpandDims.*: shape \(1, 4\)\n"
+    with pytest.raises(ShapeError, match=rf"Mul: .*\n  {given}.* dimension 1 must be equal"):
         x * y
-    assert "y" in str(caught.value) or "ExpandDims" in str(caught.value)
 
 
 @given(st.data())

@@ -384,7 +384,6 @@ JAX_RULES: dict[str, str] = {
 
 LOWERINGS: dict[str, str] = {
     "phintys.backends.native.lower.banded": "SolveBanded SolveTridiagonalLU TridiagonalLU",
-    "phintys.backends.native.lower.convolution": "Convolve",
     "phintys.backends.native.lower.counting": "Nonzero RepeatIndex",
     "phintys.backends.native.lower.creation": "Alloc AllocEmpty",
     "phintys.backends.native.lower.cumulative": """
@@ -394,11 +393,10 @@ LOWERINGS: dict[str, str] = {
     "phintys.backends.native.lower.diagonals": "AllocDiag ExtractDiag",
     "phintys.backends.native.lower.elemwise": "DimShuffle Elemwise",
     "phintys.backends.native.lower.extremes": "ArgExtremeAlong Argmax Argmin",
-    "phintys.backends.native.lower.fence": "Fence",
     "phintys.backends.native.lower.from_graph": "OpFromGraph",
     "phintys.backends.native.lower.general_eigen": "Eig Eigvals",
     "phintys.backends.native.lower.if_else": "IfElse",
-    "phintys.backends.native.lower.images": "Conv ConvByFilters ConvByImages MaxPool",
+    "phintys.backends.native.lower.images": "Conv ConvByFilters ConvByImages Convolve MaxPool",
     "phintys.backends.native.lower.indexing": """
         AdvancedIncSubtensor AdvancedSubtensor IncSubtensor Subtensor
         """,
@@ -409,7 +407,7 @@ LOWERINGS: dict[str, str] = {
         """,
     "phintys.backends.native.lower.matrix_functions": "Expm ExpmDerivative Logm Sqrtm",
     "phintys.backends.native.lower.numpy_draws": "NumpyDraw NumpyIntegers",
-    "phintys.backends.native.lower.observing": "Assume CheckAndRaise WithSharding",
+    "phintys.backends.native.lower.observing": "Assume CheckAndRaise Fence WithSharding",
     "phintys.backends.native.lower.products": "BatchedDot Dot Gemm",
     "phintys.backends.native.lower.random": """
         Advance FoldIn Jump Positions RandomBits SplitState StateOfWords StateWords
@@ -438,8 +436,8 @@ LOWERINGS: dict[str, str] = {
 MODES: dict[str, str] = {
     "phintys.backends.jax.modes": "jax",
     "phintys.compile.debug_mode": "DEBUG_MODE DebugMode debug",
+    "phintys.compile.mode": "FAST_COMPILE FAST_RUN native reference",
     "phintys.compile.nan_guard": "NanGuardMode",
-    "phintys.compile.standard_modes": "FAST_COMPILE FAST_RUN native reference",
 }
 """Modules -> the modes that they register, and other names of these."""
 

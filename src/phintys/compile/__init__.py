@@ -3,7 +3,6 @@
 from typing import TYPE_CHECKING
 
 from phintys._base.late import late_names
-from phintys.compile import standard_modes as _standard_modes  # noqa: F401 - registers the modes
 from phintys.compile.build import function
 from phintys.compile.evaluation import evaluate
 from phintys.compile.executor import Function

@@ -12,6 +12,7 @@ from phintys._base.late import Homes
 from phintys._base.naming import near_misses
 from phintys._base.uninterrupted import is_imported_again
 from phintys.backends.base import check_backend, get_backend
+from phintys.passes import PIPELINES
 from phintys.rewriting import Pipeline
 
 if TYPE_CHECKING:
@@ -262,3 +263,12 @@ def get_mode(mode: str | Mode | None = None) -> Mode:
         msg = f"There is no mode {mode!r}; there are {', '.join(mode_names())}.{hint}"
         raise ConfigError(msg)
     return found
+
+
+# The built-in modes. Those that check what they compute are registered by their own modules.
+register_mode(
+    "reference",
+    Mode("reference", PIPELINES["light"].including("inplace_everywhere")),
+    "FAST_COMPILE",
+)
+register_mode("native", Mode("native", PIPELINES["full"]), "FAST_RUN")

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from phintys.backends.base import copy_value
 from phintys.graph.apply import Apply
-from phintys.graph.op import Op
+from phintys.tensor.shape_rules import KeepsShape
 
 if TYPE_CHECKING:
-    from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.variable import Variable
 
 
-class DeepCopy(Op):
+class DeepCopy(KeepsShape):
     """y = x, as a copy in new memory.
 
     The compiler inserts it where an output would share memory with an input, a shared value, a
@@ -31,12 +30,6 @@ class DeepCopy(Op):
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
     ) -> None:
         output_storage[0][0] = copy_value(inputs[0])
-
-    def infer_shape(
-        self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
-    ) -> list[Any]:
-        """Return the shape of the input."""
-        return list(input_shapes)
 
 
 deep_copy = DeepCopy()

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from phintys.graph.apply import Apply
 from phintys.graph.null_type import disconnected_type
-from phintys.graph.op import Op
 from phintys.graph.variable import Constant, Variable
+from phintys.tensor.shape_rules import S, ShapedOp, Shapes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from phintys.graph.fgraph import FunctionGraph
 
 
-class Fence(Op):
+class Fence(ShapedOp):
     """``(*values, *others)`` to ``values``, after all of them have been computed.
 
     What depends on an output is computed after all inputs, and is not equal to what is computed
@@ -52,11 +52,9 @@ class Fence(Op):
         """Return ``False``: it has no work to do."""
         return False
 
-    def infer_shape(
-        self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
-    ) -> list[Any]:
+    def output_shapes(self, shapes: Shapes[S]) -> list[tuple[S, ...]]:
         """Return the shapes of the values."""
-        return list(input_shapes[: self.count])
+        return list(shapes.shapes[: self.count])
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Return ``[input][output] -> bool``: each output depends on its own value."""

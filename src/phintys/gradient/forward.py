@@ -27,7 +27,6 @@ from phintys.gradient.paths import influence
 from phintys.gradient.pullback import pull_back
 from phintys.gradient.reverse import POLICIES
 from phintys.graph import contract
-from phintys.graph.decomposing import Decomposing
 from phintys.graph.null_type import DisconnectedType, NullType, disconnected_type
 from phintys.graph.op import Op
 from phintys.graph.sources import note_sources
@@ -226,7 +225,7 @@ def push_forward(
     order = toposort(outputs, blocked)
     variables = [variable for variable, _ in given]
     steps, _ = influence(order, variables, blocked)
-    if any(isinstance(step.node.op, Decomposing) for step in steps):
+    if any(step.node.op.is_decomposition for step in steps):
         order = _spectral.with_whole_products(order, outputs, {*variables, *blocked})
         steps, _ = influence(order, variables, blocked)
     used = {x for node in order for x in node.inputs} | set(outputs)

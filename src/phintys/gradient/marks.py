@@ -14,20 +14,19 @@ from phintys._base.errors import GradientError, TypeContractError
 from phintys.gradient.arithmetic import zero_like
 from phintys.graph.apply import Apply
 from phintys.graph.null_type import disconnected_type, grad_undefined
-from phintys.graph.op import Op
 from phintys.graph.variable import Variable
 from phintys.tensor.convert import as_tensor_variable
+from phintys.tensor.shape_rules import KeepsShape
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from phintys.graph.fgraph import FunctionGraph
     from phintys.tensor.variable import TensorMethods, TensorVariable
 
     Number = complex | np.ndarray[Any, Any] | np.generic
 
 
-class GradientMark(Op):
+class GradientMark(KeepsShape):
     """Base class of Ops that return their input; subclasses define its gradient."""
 
     __props__ = ()
@@ -48,12 +47,6 @@ class GradientMark(Op):
     ) -> None:
         """Return the value unchanged."""
         output_storage[0][0] = inputs[0]
-
-    def infer_shape(
-        self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
-    ) -> list[Any]:
-        """Return the shape of the input."""
-        return [input_shapes[0]]
 
 
 class ZeroGrad(GradientMark):

@@ -39,7 +39,6 @@ from phintys.gradient.arithmetic import (
 from phintys.gradient.paths import influence
 from phintys.graph import contract
 from phintys.graph.choosing import Choosing, find_guards, inside
-from phintys.graph.decomposing import Decomposing
 from phintys.graph.null_type import DisconnectedType, NullType, disconnected_type
 from phintys.graph.traversal import toposort
 from phintys.graph.variable import Variable
@@ -247,7 +246,7 @@ def pull_back(
         ends = [*(variable for variable, _ in seeds), *fixed]
         order = toposort(ends, blocked)
         steps, _ = influence(order, targets, blocked)
-        if any(isinstance(step.node.op, Decomposing) for step in steps):
+        if any(step.node.op.is_decomposition for step in steps):
             order = _spectral.with_whole_products(order, ends, {*targets, *blocked, *fixed})
             steps, _ = influence(order, targets, blocked)
         choosing = [step.node for step in steps if isinstance(step.node.op, Choosing)]

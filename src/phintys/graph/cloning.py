@@ -393,3 +393,25 @@ def fitting(old: Variable, new: Variable) -> Variable:
             "Cast or reshape the new variable to the type of the old one first."
         )
         raise TypeContractError(msg) from error
+
+
+class Inlinable(HasInnerGraph):
+    """A mixin for Ops that compute their inner graph once, on the inputs of the node.
+
+    The pass ``inline_graphs`` replaces their nodes by copies of the inner graph.
+    """
+
+    inline: bool | None = None
+    """Whether the pass replaces nodes; ``None`` is like ``True``."""
+
+    def inlined(self, inputs: Sequence[Variable]) -> list[Variable]:
+        """Return the outputs of a copy of the inner graph, applied to the inputs of a node.
+
+        Parameters
+        ----------
+        inputs
+            One for each input of the inner graph.
+        """
+        memo: dict[Any, Any] = dict(zip(self.fgraph.inputs, inputs, strict=True))
+        equiv = clone_get_equiv((), self.fgraph.outputs, copy_orphans=False, memo=memo)
+        return [equiv[output] for output in self.fgraph.outputs]

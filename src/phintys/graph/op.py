@@ -92,6 +92,11 @@ class Op:
     """Whether :meth:`perform` raises no error but for shapes, whatever the values are; such nodes
     may be computed where they would not have been."""
 
+    is_decomposition: bool = False
+    """Whether some outputs are vectors of matrices, chosen among many where values are equal. Their
+    products may rebuild a function of the matrix, which does not depend on the choice and has a
+    derivative where the vectors have none; gradients look for such products near these Ops."""
+
     reuses_operands: bool = False
     """Whether backends that plan memory compute the outputs in that of operands by themselves; they
     then do without the ``inplace_twins``."""

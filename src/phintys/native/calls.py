@@ -118,7 +118,7 @@ class NativeCall(MatrixOp):
 
     def make_node(self, *inputs: Any) -> Apply:
         """Apply to arrays or stacks of them, cast to the dtypes of the function without loss."""
-        core, made = self.dims()
+        core = self.dims()[0]
         if len(inputs) != len(core):
             msg = f"{self} takes {len(core)} inputs, got {len(inputs)}."
             raise ArgumentError(msg)
@@ -132,11 +132,8 @@ class NativeCall(MatrixOp):
             missing = batch - (x.ndim - len(names))
             if missing:
                 operands[at] = dimshuffle(x, *("x",) * missing, *range(x.ndim))
-        sizes, leading = self._static_sizes(operands), self._static_batch(operands)
-        outputs = [
-            TensorType(dtype, (*leading, *(sizes[name] for name in names)))()
-            for dtype, names in zip(self.dtypes[len(core) :], made, strict=True)
-        ]
+        dtypes, shapes = self.dtypes[len(core) :], self.static_shapes(operands)
+        outputs = [TensorType(dtype, shape)() for dtype, shape in zip(dtypes, shapes, strict=True)]
         return Apply(self, operands, outputs)
 
     def _operand(self, x: Any, dtype: str, names: Sequence[str]) -> Any:

@@ -6,7 +6,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import InconsistencyError
-from phintys.graph.inlining import Inlinable
+from phintys.graph.cloning import Inlinable
 from phintys.rewriting import GraphRewriter
 
 if TYPE_CHECKING:

@@ -35,6 +35,9 @@ class TensorOperators:
     numpy_protocol: Any
     """The module that says what calls of NumPy's functions mean, imported when it is needed."""
 
+    symbolic_shapes: Any
+    """The class of symbolic sizes, in which the shape rules of Ops compute."""
+
     namespace: Any
     """``phintys.tensor``, whose functions NumPy's stand for."""
 

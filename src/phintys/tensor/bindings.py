@@ -18,6 +18,7 @@ from phintys.tensor import comparing, convert, math
 from phintys.tensor._operators import operators
 from phintys.tensor.elemwise import elemwise
 from phintys.tensor.scalar_bridge import convert_scalar
+from phintys.tensor.symbolic_shapes import SymbolicShapes
 
 if TYPE_CHECKING:
     from phintys.tensor import guards, joining, numpy_protocol
@@ -89,6 +90,7 @@ operators.pull_back_guarded = _pull_back_guarded
 operators.real = math.real
 operators.right_shift = math.right_shift
 operators.round = math.round
+operators.symbolic_shapes = SymbolicShapes
 operators.sub = math.sub
 operators.true_div = math.true_div
 operators.trunc = math.trunc

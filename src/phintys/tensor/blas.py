@@ -26,7 +26,7 @@ from phintys.tensor.creation import sum_to
 from phintys.tensor.hints import operands_misfit
 from phintys.tensor.products import Dot, fitting, misfit_of
 from phintys.tensor.reduce import sum
-from phintys.tensor.shape_rules import Misfit, S, ShapedOp, Shapes, StaticShapes
+from phintys.tensor.shape_rules import Misfit, S, ShapedOp, Shapes
 from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class Gemm(ShapedOp):
             inputs.append(as_tensor_variable(c))
         self._check_dtypes(inputs)
         self._check_ranks(*inputs)
-        (shape,) = self.output_shapes(StaticShapes(self, inputs))
+        (shape,) = self.static_shapes(inputs)
         if self.inplace and any(
             (mine == 1) != (theirs == 1)
             for mine, theirs in zip(shape, inputs[3].type.shape, strict=True)
@@ -141,11 +141,12 @@ class Gemm(ShapedOp):
                 result[dim] = shapes.equal(result[dim], size, misfit)
         return [tuple(result)]
 
-    def misfit_subject(self, misfit: Misfit, inputs: Sequence[Any]) -> str:
+    def misfit_subject(self, misfit: Misfit, shapes: Shapes[Any]) -> str:
         """Name the factors, or a dimension of the sum."""
         if misfit.kind == "dot":
-            return _dot.misfit_subject(misfit, inputs)
-        return f"{self}: the sizes of dimension {misfit.dim} of the product and of {inputs[3]}"
+            return _dot.misfit_subject(misfit, shapes)
+        added = shapes.inputs[3]
+        return f"{self}: the sizes of dimension {misfit.dim} of the product and of {added}"
 
     def misfit_error(self, misfit: Misfit, shapes: Shapes[Any]) -> Exception:
         """Return the errors of the product and of the sum that the user wrote."""

@@ -9,11 +9,11 @@ import numpy as np
 from phintys._base.errors import ArgumentError, ShapeError
 from phintys._base.public import public_dir
 from phintys.graph.apply import Apply
-from phintys.graph.op import Op
 from phintys.tensor import math
 from phintys.tensor._rules import add_all, conjugate, is_discrete, is_missing, zero_gradient
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.dim_shuffle import expand_dims
+from phintys.tensor.shape_rules import S, ShapedOp, Shapes
 from phintys.tensor.shapes import sizes_of
 from phintys.tensor.sizes import add_sizes, subtract_sizes
 from phintys.tensor.type import TensorType, promote
@@ -21,13 +21,12 @@ from phintys.tensor.type import TensorType, promote
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from phintys.graph.fgraph import FunctionGraph
     from phintys.tensor.variable import TensorVariable
 
 __all__ = ["Convolve", "convolve", "correlate"]
 
 
-class Convolve(Op):
+class Convolve(ShapedOp):
     """Convolve two vectors: ``out[k]`` is the sum of ``a[i] * v[k - i]`` over all i.
 
     Examples
@@ -48,9 +47,7 @@ class Convolve(Op):
                 raise ShapeError(msg)
         dtype = promote(*(x.dtype for x in operands))
         operands = [x if x.dtype == dtype else math.cast(x, dtype) for x in operands]
-        n, m = (x.type.shape[0] for x in operands)
-        length = None if n is None or m is None else n + m - 1
-        return Apply(self, operands, [TensorType(dtype, (length,))()])
+        return Apply(self, operands, [TensorType(dtype, *self.static_shapes(operands))()])
 
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
@@ -62,12 +59,10 @@ class Convolve(Op):
             raise ShapeError(msg)
         output_storage[0][0] = np.convolve(a, v).astype(a.dtype, copy=False)
 
-    def infer_shape(
-        self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
-    ) -> list[Any]:
+    def output_shapes(self, shapes: Shapes[S]) -> list[tuple[S, ...]]:
         """Return the sum of the lengths minus 1."""
-        (n,), (m,) = input_shapes
-        return [(subtract_sizes(add_sizes(n, m), 1),)]
+        (n,), (m,) = shapes.shapes
+        return [(shapes.subtract(shapes.add(n, m), 1),)]
 
     def flops(self, input_shapes: Sequence[Any], output_shapes: Sequence[Any]) -> int:
         """Return a product and a sum for each pair of elements."""

@@ -24,7 +24,7 @@ from phintys.tensor.convert import as_tensor_variable, constant
 from phintys.tensor.devices import takes_device
 from phintys.tensor.dim_shuffle import DimShuffle, SelectsElements, moved
 from phintys.tensor.elemwise import Elemwise
-from phintys.tensor.shape_rules import Misfit, S, ShapedOp, Shapes, StaticShapes
+from phintys.tensor.shape_rules import NEGATIVE, Misfit, S, ShapedOp, Shapes, lengths_at
 from phintys.tensor.shapes import is_length, sizes_of, vector_elements
 from phintys.tensor.size_check import with_check
 from phintys.tensor.sizes import as_size
@@ -110,23 +110,6 @@ def check_room(op: Op, lengths: Sequence[int], dtype: Any) -> None:
         raise ShapeError(msg)
 
 
-@cache
-def _negative(dim: int) -> Misfit:
-    return Misfit("negative", f"the size of dimension {dim}", dim)
-
-
-def _lengths_at(shapes: Shapes[S], first: int) -> list[S]:
-    """Return the values of the inputs from a position on, which are lengths."""
-    sizes = [shapes.value(position) for position in range(first, len(shapes.inputs))]
-    return [shapes.length(size, _negative(dim)) for dim, size in enumerate(sizes)]
-
-
-def _negative_size(op: Op, size: Any, misfit: Misfit) -> ShapeError:
-    return ShapeError(
-        f"{op}: the sizes must not be negative, got {size} for dimension {misfit.dim}."
-    )
-
-
 class Alloc(SelectsElements, ShapedOp):
     """Return a new array of a given shape, filled with a value broadcast to that shape.
 
@@ -152,12 +135,12 @@ class Alloc(SelectsElements, ShapedOp):
             )
             raise ShapeError(msg)
         inputs = [value, *sizes]
-        (static,) = self.output_shapes(StaticShapes(self, inputs))
+        (static,) = self.static_shapes(inputs)
         return Apply(self, inputs, [TensorType(value.dtype, static)()])
 
     def output_shapes(self, shapes: Shapes[S]) -> list[tuple[S, ...]]:
         """Take the sizes given; those of the value are equal, unless they broadcast."""
-        lengths = _lengths_at(shapes, 1)
+        lengths = lengths_at(shapes, 1)
         given = shapes.shapes[0]
         missing = len(lengths) - len(given)
         for dim, size in enumerate(given):
@@ -166,16 +149,16 @@ class Alloc(SelectsElements, ShapedOp):
                 lengths[missing + dim] = shapes.equal(lengths[missing + dim], size, misfit)
         return [tuple(lengths)]
 
-    def misfit_subject(self, misfit: Misfit, inputs: Sequence[Any]) -> str:
+    def misfit_subject(self, misfit: Misfit, shapes: Shapes[Any]) -> str:
         """Name each size, or a dimension of the value."""
-        if misfit.kind == "negative":
-            return f"{self}: each size"
-        return f"{self}: the size of the result and dimension {misfit.dim} of {inputs[0]}"
+        if misfit.kind == NEGATIVE:
+            return super().misfit_subject(misfit, shapes)
+        return f"{self}: the size of the result and dimension {misfit.dim} of {shapes.inputs[0]}"
 
-    def misfit_error(self, misfit: Misfit, shapes: Shapes[Any]) -> ShapeError:
+    def misfit_error(self, misfit: Misfit, shapes: Shapes[Any]) -> Exception:
         """Show the sizes."""
-        if misfit.kind == "negative":
-            return _negative_size(self, shapes.value(1 + misfit.dim), misfit)
+        if misfit.kind == NEGATIVE:
+            return super().misfit_error(misfit, shapes)
         value = f"{shapes.inputs[0]} of shape {shapes.shapes[0]}"
         sizes = tuple(shapes.value(at) for at in range(1, len(shapes.inputs)))
         return ShapeError(
@@ -308,20 +291,12 @@ class AllocEmpty(ShapedOp):
 
     def make_node(self, *shape: Any) -> Apply:
         sizes = as_sizes(shape, "AllocEmpty: a size")
-        (static,) = self.output_shapes(StaticShapes(self, sizes))
+        (static,) = self.static_shapes(sizes)
         return Apply(self, sizes, [TensorType(self.dtype, static)()])
 
     def output_shapes(self, shapes: Shapes[S]) -> list[tuple[S, ...]]:
         """Take the sizes given."""
-        return [tuple(_lengths_at(shapes, 0))]
-
-    def misfit_subject(self, misfit: Misfit, inputs: Sequence[Any]) -> str:
-        """Name each size."""
-        return f"{self}: each size"
-
-    def misfit_error(self, misfit: Misfit, shapes: Shapes[Any]) -> ShapeError:
-        """Show the sizes."""
-        return _negative_size(self, shapes.value(misfit.dim), misfit)
+        return [tuple(lengths_at(shapes, 0))]
 
     def perform(
         self, node: Any, inputs: Sequence[Any], output_storage: Sequence[list[Any]]

@@ -28,7 +28,7 @@ from phintys.tensor._rules import (
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.dim_shuffle import normalize_axis
 from phintys.tensor.reshaping import flatten
-from phintys.tensor.shape_rules import KeepsShape
+from phintys.tensor.shape_rules import KeepsShape, Misfit, S, ShapedOp, Shapes
 from phintys.tensor.shapes import shape_i
 from phintys.tensor.synonyms import also_named
 from phintys.tensor.type import TensorType, normalize_dtype, promote
@@ -36,7 +36,6 @@ from phintys.tensor.type import TensorType, normalize_dtype, promote
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from phintys.graph.fgraph import FunctionGraph
     from phintys.tensor import creation, joining
     from phintys.tensor.variable import TensorVariable
 else:  # they rest on this module
@@ -171,7 +170,7 @@ class CumOp(KeepsShape):
         return f"Cum{kind}{{axis={self.axis}{flags}}}"
 
 
-class LinearRecurrence(Op):
+class LinearRecurrence(ShapedOp):
     """Compute ``u_0 = 0, u_{i+1} = b_i + a_i u_i`` along an axis.
 
     Parameters
@@ -201,25 +200,20 @@ class LinearRecurrence(Op):
         """Apply to the factors and terms: two tensors of the same shape."""
         a, b = as_tensor_variable(a), as_tensor_variable(b)
         _check_axis(self, a, self.axis)
-        if a.ndim != b.ndim or any(
-            None not in {m, n} and m != n for m, n in zip(a.type.shape, b.type.shape, strict=True)
-        ):
+        if a.ndim != b.ndim:
             msg = f"{self}: factors and terms must have one shape, got {a.type} and {b.type}."
             raise ShapeError(msg)
         dtype = promote(a.dtype, b.dtype)
-        static = [m if n is None else n for m, n in zip(a.type.shape, b.type.shape, strict=True)]
         operands = [x if x.dtype == dtype else math.cast(x, dtype) for x in (a, b)]
-        return Apply(self, operands, [TensorType(dtype, static)()])
+        return Apply(self, operands, [TensorType(dtype, *self.static_shapes(operands))()])
 
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
     ) -> None:
         """Step through the recurrence, vectorized over all other axes."""
         a, b = inputs
-        if a.shape != b.shape:
-            msg = f"{self}: factors of shape {a.shape} and terms of shape {b.shape} differ."
-            raise ShapeError(msg)
-        out = _storage(output_storage[0], a.shape, a.dtype)
+        (shape,) = self.shapes_of_results(node.inputs, (a.shape, b.shape))
+        out = _storage(output_storage[0], shape, a.dtype)
         # The trailing axis makes each step of a vector an array that can be written to.
         a, b, u = (np.moveaxis(array, self.axis, 0)[..., None] for array in (a, b, out))
         if self.reverse:
@@ -229,11 +223,20 @@ class LinearRecurrence(Op):
             np.multiply(a[i], u[i], out=u[i + 1])
             np.add(b[i], u[i + 1], out=u[i + 1])
 
-    def infer_shape(
-        self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
-    ) -> list[Any]:
+    def output_shapes(self, shapes: Shapes[S]) -> list[tuple[S, ...]]:
         """Return the shape of the inputs."""
-        return [input_shapes[0]]
+        pairs = enumerate(zip(*shapes.shapes, strict=True))
+        return [
+            tuple([shapes.agreed(pair, Misfit.in_dimension("shapes", dim)) for dim, pair in pairs])
+        ]
+
+    def misfit_error(self, misfit: Misfit, shapes: Shapes[Any]) -> ShapeError:
+        """Show the shapes."""
+        factors, terms = shapes.shapes
+        return ShapeError(
+            f"{self}: factors and terms must have one shape, got factors of shape {factors} and "
+            f"terms of shape {terms}."
+        )
 
     def L_op(
         self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]

@@ -9,16 +9,16 @@ import numpy as np
 from phintys._base.errors import ShapeError
 from phintys.graph.apply import Apply
 from phintys.graph.null_type import disconnected_type
-from phintys.graph.op import Op
 from phintys.tensor import math
 from phintys.tensor._operators import operators
 from phintys.tensor._rules import is_discrete, is_missing, zero_gradient
 from phintys.tensor.convert import as_tensor_variable, constant
-from phintys.tensor.creation import alloc, as_sizes, check_sizes, given_lengths
+from phintys.tensor.creation import alloc, as_sizes, check_room, check_sizes
 from phintys.tensor.devices import takes_device
 from phintys.tensor.dim_shuffle import moveaxis, normalize_axis, shape_padleft, shape_padright
 from phintys.tensor.known import known_int
 from phintys.tensor.ranges import arange
+from phintys.tensor.shape_rules import Misfit, S, ShapedOp, Shapes, lengths_at
 from phintys.tensor.shapes import sizes_of
 from phintys.tensor.sizes import add_sizes, as_size, clip_size, fold
 from phintys.tensor.synonyms import also_named
@@ -27,15 +27,17 @@ from phintys.tensor.type import TensorType
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from phintys.graph.fgraph import FunctionGraph
     from phintys.tensor.variable import TensorVariable
 
 
-def _diagonal_length(rows: Any, columns: Any, offset: int) -> Any:
-    """Return the length of a diagonal; sizes are ints or symbolic."""
-    down = add_sizes(rows, min(offset, 0))
-    right = add_sizes(columns, -max(offset, 0))
-    return clip_size(clip_size(down, None, right), 0, None)
+def diagonal_length(shapes: Shapes[S], rows: S, columns: S, offset: int) -> S:
+    """Return the length of a diagonal."""
+    down = shapes.add(rows, min(offset, 0))
+    right = shapes.add(columns, -max(offset, 0))
+    return shapes.greatest(shapes.least(down, right), 0)
+
+
+_DIAGONAL = Misfit("diagonal", "{0} elements, not {1}")
 
 
 def _checked_offset(offset: Any) -> int:
@@ -45,7 +47,7 @@ def _checked_offset(offset: Any) -> int:
     return int(offset)
 
 
-class ExtractDiag(Op):
+class ExtractDiag(ShapedOp):
     """Return a diagonal of the last two dimensions, as a view.
 
     Parameters
@@ -72,10 +74,7 @@ class ExtractDiag(Op):
         if x.ndim < 2:
             msg = f"{self}: a diagonal needs 2 dimensions, got {x} of type {x.type}."
             raise ShapeError(msg)
-        *batch, rows, columns = x.type.shape
-        known = rows is not None and columns is not None
-        length = _diagonal_length(rows, columns, self.offset) if known else None
-        return Apply(self, [x], [TensorType(x.dtype, (*batch, length))()])
+        return Apply(self, [x], [TensorType(x.dtype, *self.static_shapes([x]))()])
 
     def perform(
         self, node: Any, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
@@ -87,11 +86,9 @@ class ExtractDiag(Op):
         view.flags.writeable = value.flags.writeable  # NumPy makes it read-only
         output_storage[0][0] = view
 
-    def infer_shape(
-        self, fgraph: FunctionGraph | None, node: Any, input_shapes: Sequence[Any]
-    ) -> list[Any]:
-        *batch, rows, columns = input_shapes[0]
-        return [(*batch, as_size(_diagonal_length(fold(rows), fold(columns), self.offset)))]
+    def output_shapes(self, shapes: Shapes[S]) -> list[tuple[S, ...]]:
+        *batch, rows, columns = shapes.shapes[0]
+        return [(*batch, diagonal_length(shapes, rows, columns, self.offset))]
 
     def L_op(
         self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
@@ -105,7 +102,7 @@ class ExtractDiag(Op):
         return [None if is_missing(eval_points[0]) else self(eval_points[0])]
 
 
-class AllocDiag(Op):
+class AllocDiag(ShapedOp):
     """Return new matrices with the last dimension of the input on a diagonal and zeros elsewhere.
 
     Takes the diagonals, the number of rows and the number of columns.
@@ -133,44 +130,40 @@ class AllocDiag(Op):
         if diagonals.ndim < 1:
             msg = f"{self}: a diagonal is a vector, got {diagonals} of type {diagonals.type}."
             raise ShapeError(msg)
-        sizes = as_sizes((rows, columns), "AllocDiag: a size")
-        wanted = tuple([known_int(size) for size in sizes])
-        check_sizes(wanted, "AllocDiag: a size")
-        *batch, length = diagonals.type.shape
-        if None not in (*wanted, length) and length != self._length(wanted):
-            raise self._misfit(length, wanted)
-        return Apply(self, [diagonals, *sizes], [TensorType(diagonals.dtype, (*batch, *wanted))()])
+        inputs = [diagonals, *as_sizes((rows, columns), "AllocDiag: a size")]
+        return Apply(self, inputs, [TensorType(diagonals.dtype, *self.static_shapes(inputs))()])
 
-    def _length(self, sizes: Sequence[Any]) -> int:
-        rows, columns = sizes
-        return _diagonal_length(rows, columns, self.offset)
+    def output_shapes(self, shapes: Shapes[S]) -> list[tuple[S, ...]]:
+        """Take the sizes given; the diagonal is as long as that of such a matrix."""
+        *batch, length = shapes.shapes[0]
+        rows, columns = lengths_at(shapes, 1)
+        shapes.agreed((diagonal_length(shapes, rows, columns, self.offset), length), _DIAGONAL)
+        return [(*batch, rows, columns)]
 
-    def _misfit(self, length: Any, sizes: Sequence[Any]) -> ShapeError:
+    def misfit_error(self, misfit: Misfit, shapes: Shapes[Any]) -> Exception:
+        """Show the sizes."""
+        if misfit is not _DIAGONAL:
+            return super().misfit_error(misfit, shapes)
+        sizes = shapes.value(1), shapes.value(2)
+        wanted = diagonal_length(shapes, *sizes, self.offset)
         return ShapeError(
-            f"{self}: the diagonal of a matrix of shape {tuple(sizes)} has "
-            f"{self._length(sizes)} elements, got {length}."
+            f"{self}: the diagonal of a matrix of shape {sizes} has {wanted} elements, got "
+            f"{shapes.shapes[0][-1]}."
         )
 
     def perform(
         self, node: Any, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
     ) -> None:
         diagonals = inputs[0]
-        *batch, rows, columns = given_lengths(
-            self, (*diagonals.shape[:-1], *inputs[1:]), diagonals.dtype
-        )
+        values = (diagonals, *map(int, inputs[1:]))
+        (shape,) = self.shapes_of_results(node.inputs, (diagonals.shape, (), ()), values)
+        check_room(self, shape, diagonals.dtype)
         length = diagonals.shape[-1]
-        if length != self._length((rows, columns)):
-            raise self._misfit(length, (rows, columns))
-        result = np.zeros((*batch, rows, columns), diagonals.dtype)
+        result = np.zeros(shape, diagonals.dtype)
         if length:
             along = np.arange(length)
             result[..., along + max(-self.offset, 0), along + max(self.offset, 0)] = diagonals
         output_storage[0][0] = result
-
-    def infer_shape(
-        self, fgraph: FunctionGraph | None, node: Any, input_shapes: Sequence[Any]
-    ) -> list[Any]:
-        return [(*input_shapes[0][:-1], *node.inputs[1:])]
 
     def connection_pattern(self, node: Any) -> list[list[bool]]:
         """The sizes do not influence the elements."""

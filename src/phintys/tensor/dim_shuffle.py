@@ -12,17 +12,16 @@ from phintys._base.caches import remember
 from phintys._base.errors import AxisError, OpContractError, ShapeError
 from phintys.graph.apply import Apply
 from phintys.graph.identity import is_among
-from phintys.graph.op import Op
 from phintys.graph.variable import Constant
 from phintys.scalar.cancelling import is_same
 from phintys.tensor.convert import as_tensor_variable, constant
+from phintys.tensor.shape_rules import Misfit, S, ShapedOp, Shapes
 from phintys.tensor.synonyms import also_named
 from phintys.tensor.type import MOST_DIMS, TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from phintys.graph.fgraph import FunctionGraph
     from phintys.tensor.variable import TensorVariable
 
 _MOST_LEVELS, _AS_DEEP = 6, 3
@@ -106,7 +105,7 @@ class JoinsArrays:
         return node.inputs, parts, lambda values: cast("Any", self)(*values)
 
 
-class DimShuffle(SelectsElements, Op):
+class DimShuffle(SelectsElements, ShapedOp):
     """Return a view of the input with its dimensions reordered.
 
     Parameters
@@ -188,40 +187,34 @@ class DimShuffle(SelectsElements, Op):
         if x.ndim != self.input_ndim:
             msg = f"{self} takes an array of rank {self.input_ndim}, got {x} of type {x.type}."
             raise ShapeError(msg)
-        static = x.type.shape
+        return TensorType(x.type.dtype, *self.static_shapes([x]))
+
+    def output_shapes(self, shapes: Shapes[S]) -> list[tuple[S, ...]]:
+        """Take the sizes in the new order; those that are dropped are 1."""
+        (given,) = shapes.shapes
+        one = shapes.number(1)
         for dim in self.drop:
-            if static[dim] not in {1, None}:
-                msg = (
-                    f"{self} drops dimension {dim} of {x}, whose size is {static[dim]}. Only a "
-                    "dimension of size 1 can be dropped."
-                )
-                raise ShapeError(msg)
-        shape = tuple(1 if entry == "x" else static[entry] for entry in self.new_order)
-        return TensorType(x.type.dtype, shape)
+            shapes.agreed((given[dim], one), Misfit.in_dimension("drop", dim))
+        return [tuple([one if entry == "x" else given[entry] for entry in self.new_order])]
+
+    def misfit_error(self, misfit: Misfit, shapes: Shapes[Any]) -> ShapeError:
+        """Show the shape."""
+        (given,) = shapes.shapes
+        return ShapeError(
+            f"{self} drops dimension {misfit.dim} of {shapes.inputs[0]}, whose size is "
+            f"{given[misfit.dim]}, of shape {given}. Only a dimension of size 1 can be dropped."
+        )
 
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
     ) -> None:
         """Return the view."""
         (value,) = inputs
-        for dim in self.drop:
-            if value.shape[dim] != 1:
-                msg = (
-                    f"{self} drops dimension {dim} of an array of shape {value.shape}. Only a "
-                    "dimension of size 1 can be dropped."
-                )
-                raise ShapeError(msg)
+        if self.drop:
+            self.shapes_of_results(node.inputs, [value.shape])
         if self._is_transposition:
             value = value.transpose(self._numpy_order)
         output_storage[0][0] = value[(*self._index, ...)]
-
-    def infer_shape(
-        self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
-    ) -> list[Any]:
-        """Return the sizes in the new order."""
-        (sizes,) = input_shapes
-        one = as_tensor_variable(np.int64(1))
-        return [tuple(one if entry == "x" else sizes[entry] for entry in self.new_order)]
 
     def L_op(
         self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]

@@ -26,13 +26,13 @@ from phintys.scalar.row import Row
 from phintys.tensor._operators import operators
 from phintys.tensor.convert import convert_operands
 from phintys.tensor.hints import operands_misfit
+from phintys.tensor.shape_rules import Misfit, S, ShapedOp, Shapes
 from phintys.tensor.type import TensorType
 from phintys.tensor.variable import TensorConstant, TensorMethods
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from phintys.graph.fgraph import FunctionGraph
     from phintys.tensor import documentation
     from phintys.tensor.variable import TensorVariable
 else:
@@ -63,7 +63,7 @@ class _OfFunctions:
         return self.of_class if found is None else found
 
 
-class Elemwise(Op):
+class Elemwise(ShapedOp):
     """Apply a scalar op to each element, broadcasting the operands.
 
     Operands of lower rank get dimensions of size 1 in front. A dimension broadcasts if its static
@@ -255,30 +255,28 @@ class Elemwise(Op):
         self, inputs: Sequence[Any], types: tuple[TensorType, ...]
     ) -> tuple[TensorType, ...]:
         dtypes = self.scalar_op.resolve_dtypes(tuple(type_.numpy_dtype for type_ in types))
-        shape = self._static_shape(inputs, types)
-        output_types = tuple(TensorType(dtype, shape) for dtype in dtypes)
+        shapes = self.static_shapes(inputs)
+        output_types = tuple(map(TensorType, dtypes, shapes))
         for output, into in self.inplace_pattern.items():
             self._check_inplace(inputs[into], types[into], output_types[output])
         return output_types
 
-    def _static_shape(
-        self, inputs: Sequence[Any], types: tuple[TensorType, ...]
-    ) -> tuple[int | None, ...]:
-        shape: list[int | None] = []
-        for dim, sizes in enumerate(zip(*(type_.shape for type_ in types), strict=True)):
-            known = {size for size in sizes if size is not None and size != 1}
-            if len(known) > 1:
-                shapes = ", ".join(f"{x}: {x.type.shape}" for x in inputs)
-                msg = (
-                    f"{self}: the operands do not fit together in dimension {dim}, where their "
-                    f"sizes are {sorted(known)}. Shapes: {shapes}."
-                )
-                raise ShapeError(msg)
-            if known:
-                shape.append(known.pop())
-            else:
-                shape.append(1 if all(size == 1 for size in sizes) else None)
-        return tuple(shape)
+    def output_shapes(self, shapes: Shapes[S]) -> list[tuple[S, ...]]:
+        """Take each size from the operands that do not broadcast in that dimension."""
+        sizes: list[S] = []
+        for dim in range(shapes.inputs[0].type.ndim):
+            wide = [
+                shape[dim]
+                for position, shape in enumerate(shapes.shapes)
+                if not shapes.broadcasts(position, dim)
+            ]
+            misfit = Misfit.in_dimension("broadcast", dim)
+            sizes.append(shapes.agreed(wide, misfit) if wide else shapes.number(1))
+        return [tuple(sizes)] * self.nout
+
+    def misfit_error(self, misfit: Misfit, shapes: Shapes[Any]) -> ShapeError:
+        """Show the operands, and how to make them broadcast."""
+        return operands_misfit(str(self), shapes.inputs, shapes.shapes, misfit.dim)
 
     def _check_inplace(self, variable: Any, given: TensorType, output: TensorType) -> None:
         if given.dtype != output.dtype:
@@ -299,26 +297,6 @@ class Elemwise(Op):
             )
             raise OpContractError(msg)
 
-    def infer_shape(
-        self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
-    ) -> list[Any]:
-        """Take each size from an operand that does not broadcast in that dimension."""
-        outputs = cast("list[Any]", node.outputs)
-        operands = cast("list[Any]", node.inputs)
-        shape: list[Any] = []
-        for dim, known in enumerate(outputs[0].type.shape):
-            if known is not None:
-                shape.append(operators.as_tensor_variable(known))
-                continue
-            shape.append(
-                next(
-                    sizes[dim]
-                    for variable, sizes in zip(operands, input_shapes, strict=True)
-                    if variable.type.shape[dim] != 1
-                )
-            )
-        return [tuple(shape)] * len(outputs)
-
     # ---- values ------------------------------------------------------------------------------
 
     def perform(
@@ -328,7 +306,8 @@ class Elemwise(Op):
         shape = inputs[0].shape
         for value in inputs:
             if value.shape != shape:
-                shape = self._broadcast_shape(node, inputs)
+                shapes = [one.shape for one in inputs]
+                shape = self.shapes_of_results(node.inputs, shapes)[0]
                 break
         dtypes = tuple([value.dtype for value in inputs])
         kernel = self._kernels.get(dtypes)
@@ -377,20 +356,6 @@ class Elemwise(Op):
         _compute_into(kernel, inputs, targets)
         for cell, target in zip(output_storage, targets, strict=True):
             cell[0] = target
-
-    def _broadcast_shape(self, node: Apply, inputs: Sequence[Any]) -> tuple[int, ...]:
-        """Return the shape of the result; raise if the operands do not broadcast."""
-        shape: list[int] = []
-        operands = cast("list[Any]", node.inputs)
-        for dim, static in enumerate(zip(*(x.type.shape for x in operands), strict=True)):
-            sizes = {
-                value.shape[dim] for value, size in zip(inputs, static, strict=True) if size != 1
-            }
-            if len(sizes) > 1:
-                shapes = [value.shape for value in inputs]
-                raise operands_misfit(str(self), node.inputs, shapes, dim)
-            shape.append(sizes.pop() if sizes else 1)
-        return tuple(shape)
 
     # ---- derivatives -------------------------------------------------------------------------
 

@@ -20,7 +20,7 @@ from phintys.tensor.join_along import join_along, split_along
 from phintys.tensor.known import known_int, known_sizes
 from phintys.tensor.make_vectors import make_vector
 from phintys.tensor.reshaping import reshape, shape_vector
-from phintys.tensor.shape_rules import Misfit, S, ShapedOp, Shapes, StaticShapes
+from phintys.tensor.shape_rules import Misfit, S, ShapedOp, Shapes
 from phintys.tensor.shapes import shape_i
 from phintys.tensor.sizes import as_size, clip_size, fold, subtract_sizes
 from phintys.tensor.synonyms import also_named
@@ -66,7 +66,7 @@ class Join(JoinsArrays, ShapedOp):
                 f"{self} takes arrays of equal rank that have the axis; got {types}. {hint}"
             ).rstrip()
             raise ShapeError(msg)
-        (static,) = self.output_shapes(StaticShapes(self, arrays))
+        (static,) = self.static_shapes(arrays)
         dtype = promote(*(x.dtype for x in arrays))
         return Apply(self, arrays, [TensorType(dtype, static)()])
 
@@ -83,7 +83,7 @@ class Join(JoinsArrays, ShapedOp):
         lengths[axis] = shapes.total([shape[axis] for shape in shapes.shapes])
         return [tuple(lengths)]
 
-    def misfit_subject(self, misfit: Misfit, inputs: Sequence[Any]) -> str:
+    def misfit_subject(self, misfit: Misfit, shapes: Shapes[Any]) -> str:
         """Name the dimension."""
         return f"{self}: the sizes of dimension {misfit.dim}"
 
@@ -200,7 +200,7 @@ class Split(ShapedOp):
         if sizes.ndim != 1 or sizes.type.numpy_dtype.kind not in "iu":
             msg = f"{self}: the sizes of the parts are a vector of integers, got {sizes.type}."
             raise DtypeError(msg)
-        parts = self.output_shapes(StaticShapes(self, [x, sizes]))
+        parts = self.static_shapes([x, sizes])
         return Apply(self, [x, sizes], [TensorType(x.dtype, part)() for part in parts])
 
     def output_shapes(self, shapes: Shapes[S]) -> list[tuple[S, ...]]:
@@ -215,7 +215,7 @@ class Split(ShapedOp):
         before, after = shape[: self.axis], shape[self.axis + 1 :]
         return [(*before, size, *after) for size in lengths]
 
-    def misfit_subject(self, misfit: Misfit, inputs: Sequence[Any]) -> str:
+    def misfit_subject(self, misfit: Misfit, shapes: Shapes[Any]) -> str:
         """Name what is counted or added up."""
         if misfit is _MISCOUNTED:
             return f"{self}: the numbers of sizes and of parts"

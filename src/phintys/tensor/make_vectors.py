@@ -8,21 +8,20 @@ import numpy as np
 
 from phintys._base.errors import DtypeError, ShapeError
 from phintys.graph.apply import Apply
-from phintys.graph.op import Op
 from phintys.tensor._operators import operators
 from phintys.tensor._rules import is_discrete, is_missing, zero_gradient
-from phintys.tensor.convert import as_tensor_variable, constant
+from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.dim_shuffle import JoinsArrays
+from phintys.tensor.shape_rules import S, ShapedOp, Shapes
 from phintys.tensor.type import TensorType, normalize_dtype, promote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from phintys.graph.fgraph import FunctionGraph
     from phintys.tensor.variable import TensorVariable
 
 
-class MakeVector(JoinsArrays, Op):
+class MakeVector(JoinsArrays, ShapedOp):
     """Make a vector of 0-d tensors.
 
     Parameters
@@ -75,10 +74,8 @@ class MakeVector(JoinsArrays, Op):
         for position, value in enumerate(inputs):
             former[position] = value
 
-    def infer_shape(
-        self, fgraph: FunctionGraph | None, node: Any, input_shapes: Sequence[Any]
-    ) -> list[Any]:
-        return [(constant(len(node.inputs)),)]
+    def output_shapes(self, shapes: Shapes[S]) -> list[tuple[S, ...]]:
+        return [(shapes.number(len(shapes.inputs)),)]
 
     def static_value(self, node: Apply, known: Sequence[Any]) -> tuple[int | None, ...]:
         """Return the elements that are known."""

@@ -30,6 +30,7 @@ from phintys.graph.op import Op
 from phintys.graph.variable import Variable
 from phintys.tensor._rules import is_missing
 from phintys.tensor.convert import as_tensor_variable
+from phintys.tensor.shape_rules import S, ShapedOp, Shapes, TakesShape
 
 if TYPE_CHECKING:
     from phintys.graph.fgraph import FunctionGraph
@@ -47,15 +48,10 @@ def _as_condition(op: Op, condition: Any) -> Any:
     return variable
 
 
-class _Observer(Op):
+class _Observer(TakesShape):
     """Base class of Ops whose first output is their first input."""
 
     view_map = {0: [0]}
-
-    def infer_shape(
-        self, fgraph: FunctionGraph | None, node: Any, input_shapes: Sequence[Any]
-    ) -> list[Any]:
-        return [input_shapes[0]]
 
     def connection_pattern(self, node: Any) -> list[list[bool]]:
         """Only the first input influences the value."""
@@ -224,7 +220,7 @@ _MOST_VARIABLES = 2**20
 """Each is an output of a node."""
 
 
-class Breakpoint(Op):
+class Breakpoint(ShapedOp):
     """Return the inputs after the first, and stop in the debugger if the first is true.
 
     Parameters
@@ -300,10 +296,8 @@ class Breakpoint(Op):
     # Once is enough where DebugMode computes everything several times.
     debug_perform = perform
 
-    def infer_shape(
-        self, fgraph: FunctionGraph | None, node: Any, input_shapes: Sequence[Any]
-    ) -> list[Any]:
-        return list(input_shapes[1:])
+    def output_shapes(self, shapes: Shapes[S]) -> list[tuple[S, ...]]:
+        return list(shapes.shapes[1:])
 
     def connection_pattern(self, node: Any) -> list[list[bool]]:
         """Each input except the first influences its own output only."""

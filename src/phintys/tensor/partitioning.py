@@ -11,21 +11,19 @@ from phintys._base.copies import LARGE, copied
 from phintys._base.errors import IndexingError, OpContractError
 from phintys._base.uninterrupted import run_whole
 from phintys.graph.apply import Apply
-from phintys.graph.op import Op
 from phintys.tensor._rules import is_discrete, is_missing, zero_gradient
 from phintys.tensor.batching.rules import batches
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.indexing.along_axis import take_along_axis
+from phintys.tensor.shape_rules import TakesShape
 from phintys.tensor.sorting import argsort
 from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from phintys.graph.fgraph import FunctionGraph
 
-
-class _PartitioningOp(Op):
+class _PartitioningOp(TakesShape):
     """Base class of :class:`PartitionOp` and :class:`ArgPartitionOp`."""
 
     __props__ = ("axis", "kth")
@@ -43,12 +41,6 @@ class _PartitioningOp(Op):
             if not -length <= place < length:
                 msg = f"{self} of {length} elements has no element {place}."
                 raise IndexingError(msg)
-
-    def infer_shape(
-        self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
-    ) -> list[Any]:
-        """Return the shape of the input."""
-        return [input_shapes[0]]
 
     def flops(self, input_shapes: Sequence[Any], output_shapes: Sequence[Any]) -> int:
         """Return a few comparisons for each element."""

@@ -38,7 +38,7 @@ from phintys.tensor.dim_shuffle import (
 from phintys.tensor.hints import broadcast_hint
 from phintys.tensor.reduce import sum
 from phintys.tensor.reshaping import flatten, reshape
-from phintys.tensor.shape_rules import Misfit, S, ShapedOp, Shapes, StaticShapes
+from phintys.tensor.shape_rules import Misfit, S, ShapedOp, Shapes
 from phintys.tensor.shapes import sizes_of, specify_shape
 from phintys.tensor.sizes import multiply_sizes
 from phintys.tensor.synonyms import also_named
@@ -90,7 +90,7 @@ class _Product(ShapedOp):
         output = self._types.get(key)
         if output is None:
             self._check_ranks(x, y)
-            (shape,) = self.output_shapes(StaticShapes(self, [x, y]))
+            (shape,) = self.static_shapes([x, y])
             output = remember(self._types, key, TensorType(promote(x.dtype, y.dtype), shape))
         return Apply(self, [x, y], [output()])
 
@@ -98,9 +98,9 @@ class _Product(ShapedOp):
     def _check_ranks(self, x: Any, y: Any) -> None:
         """Raise if the ranks of the operands do not match."""
 
-    def misfit_subject(self, misfit: Misfit, inputs: Sequence[Any]) -> str:
+    def misfit_subject(self, misfit: Misfit, shapes: Shapes[Any]) -> str:
         """Name the operands."""
-        x, y = inputs[:2]
+        x, y = shapes.inputs[:2]
         return (
             f"{self}: the operands do not fit together: the sizes of {x} (type {x.type}) and {y} "
             f"(type {y.type}) in the axes summed over"
@@ -245,10 +245,10 @@ class BatchedDot(_Product):
                 batch.append(shapes.equal(m, n, Misfit.in_dimension("broadcast", dim)))
         return [(*batch, x[-2], y[-1])]
 
-    def misfit_subject(self, misfit: Misfit, inputs: Sequence[Any]) -> str:
+    def misfit_subject(self, misfit: Misfit, shapes: Shapes[Any]) -> str:
         """Name the operands, or the dimension of the stacks."""
         if misfit is _SUMMED_OVER:
-            return super().misfit_subject(misfit, inputs)
+            return super().misfit_subject(misfit, shapes)
         return f"{self}: the sizes of dimension {misfit.dim} of the stacks"
 
     def misfit_error(self, misfit: Misfit, shapes: Shapes[Any]) -> Exception:

@@ -8,21 +8,20 @@ import numpy as np
 
 from phintys._base.errors import TypeContractError
 from phintys.graph.apply import Apply
-from phintys.graph.op import Op
 from phintys.scalar.type import ScalarType
 from phintys.scalar.variable import ScalarConstant
 from phintys.tensor.convert import as_tensor_variable
+from phintys.tensor.shape_rules import S, ShapedOp, Shapes
 from phintys.tensor.type import TensorType
 from phintys.tensor.variable import TensorConstant
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.variable import Variable
 
 
-class TensorFromScalar(Op):
+class TensorFromScalar(ShapedOp):
     """Return a scalar as a 0-d array."""
 
     __props__ = ()
@@ -40,9 +39,7 @@ class TensorFromScalar(Op):
         """Make the array."""
         output_storage[0][0] = np.asarray(inputs[0])
 
-    def infer_shape(
-        self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
-    ) -> list[Any]:
+    def output_shapes(self, shapes: Shapes[S]) -> list[tuple[S, ...]]:
         """Return no sizes."""
         return [()]
 
@@ -61,7 +58,7 @@ class TensorFromScalar(Op):
         return [None if eval_points[0] is None else self(eval_points[0])]
 
 
-class ScalarFromTensor(Op):
+class ScalarFromTensor(ShapedOp):
     """Return the element of a 0-d array as a scalar."""
 
     __props__ = ()
@@ -80,9 +77,7 @@ class ScalarFromTensor(Op):
         """Return the element."""
         output_storage[0][0] = inputs[0][()]
 
-    def infer_shape(
-        self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
-    ) -> list[Any]:
+    def output_shapes(self, shapes: Shapes[S]) -> list[Any]:
         """Return no shape: a scalar has none."""
         return [None]
 

@@ -10,13 +10,13 @@ from phintys._base.copies import LARGE, copied
 from phintys._base.errors import ArgumentError, DomainError, DtypeError, ShapeError
 from phintys._base.uninterrupted import run_whole
 from phintys.graph.apply import Apply
-from phintys.graph.op import Op
 from phintys.graph.variable import Constant
 from phintys.tensor import math
 from phintys.tensor._rules import is_missing, zero_gradient
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.observing import CheckAndRaise
 from phintys.tensor.reduce import all, any
+from phintys.tensor.shape_rules import S, ShapedOp, Shapes
 from phintys.tensor.shapes import sizes_of
 from phintys.tensor.synonyms import also_named
 from phintys.tensor.type import TensorType
@@ -24,13 +24,12 @@ from phintys.tensor.type import TensorType
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from phintys.graph.fgraph import FunctionGraph
     from phintys.tensor.variable import TensorVariable
 
 __all__ = ["SearchSorted", "digitize", "searchsorted"]
 
 
-class SearchSorted(Op):
+class SearchSorted(ShapedOp):
     """Find the places at which elements would be inserted in a sorted vector.
 
     Parameters
@@ -68,7 +67,7 @@ class SearchSorted(Op):
             if operand.ndim != 1:
                 msg = f"searchsorted: {name} is a vector, got {operand} of type {operand.type}."
                 raise ShapeError(msg)
-        return Apply(self, operands, [TensorType("int64", operands[1].type.shape)()])
+        return Apply(self, operands, [TensorType("int64", *self.static_shapes(operands))()])
 
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
@@ -90,11 +89,9 @@ class SearchSorted(Op):
             found = run_whole(np.searchsorted, *own)
         output_storage[0][0] = np.asarray(found, np.int64)
 
-    def infer_shape(
-        self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
-    ) -> list[Any]:
+    def output_shapes(self, shapes: Shapes[S]) -> list[tuple[S, ...]]:
         """Return the shape of the values."""
-        return [input_shapes[1]]
+        return [shapes.shapes[1]]
 
     def flops(self, input_shapes: Sequence[Any], output_shapes: Sequence[Any]) -> int:
         """Return log n comparisons for each value."""

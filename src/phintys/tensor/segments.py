@@ -10,15 +10,14 @@ from phintys._base.errors import ArgumentError, DtypeError, ShapeError
 from phintys._base.public import public_dir
 from phintys.graph.apply import Apply
 from phintys.graph.null_type import disconnected_type
-from phintys.graph.op import Op
 from phintys.tensor import math
 from phintys.tensor._rules import conjugate, is_discrete, is_missing, zero_gradient
 from phintys.tensor.convert import as_tensor_variable, constant
-from phintys.tensor.creation import alloc, checked_lengths, given_lengths
+from phintys.tensor.creation import alloc, given_lengths
 from phintys.tensor.indexing import inc_subtensor
 from phintys.tensor.joining import concatenate
-from phintys.tensor.known import known_int
 from phintys.tensor.reduce import max
+from phintys.tensor.shape_rules import S, ShapedOp, Shapes, lengths_at
 from phintys.tensor.shapes import sizes_of
 from phintys.tensor.sizes import as_size, fold
 from phintys.tensor.type import TensorType
@@ -26,7 +25,6 @@ from phintys.tensor.type import TensorType
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from phintys.graph.fgraph import FunctionGraph
     from phintys.tensor.variable import TensorVariable
 
 __all__ = ["SegmentReduce", "segment_max", "segment_min", "segment_prod", "segment_sum"]
@@ -94,7 +92,7 @@ def _number(ids: Any, num_segments: Any) -> Any:
     return max(present) + 1
 
 
-class SegmentReduce(Op):
+class SegmentReduce(ShapedOp):
     """Reduce the rows of each segment to one.
 
     Parameters
@@ -123,9 +121,8 @@ class SegmentReduce(Op):
         if self.mode != "prod" and data.type.numpy_dtype.kind == "c":
             msg = f"Complex numbers have no order: segment_{self.mode} got {data} ({data.dtype})."
             raise DtypeError(msg)
-        count = as_size(count, "The number of segments")
-        shape = (known_int(count), *data.type.shape[1:])
-        return Apply(self, [data, ids, count], [TensorType(data.dtype, shape)()])
+        inputs = [data, ids, as_size(count, "The number of segments")]
+        return Apply(self, inputs, [TensorType(data.dtype, *self.static_shapes(inputs))()])
 
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
@@ -151,11 +148,9 @@ class SegmentReduce(Op):
         limits = np.iinfo(dtype)
         return dtype.type(limits.min if self.mode == "max" else limits.max)
 
-    def infer_shape(
-        self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
-    ) -> list[Any]:
+    def output_shapes(self, shapes: Shapes[S]) -> list[tuple[S, ...]]:
         """Return the number of segments, and the sizes of a row."""
-        return [(*checked_lengths(self, node.inputs[2:]), *input_shapes[0][1:])]
+        return [(*lengths_at(shapes, 2), *shapes.shapes[0][1:])]
 
     def connection_pattern(self, node: Any) -> list[list[bool]]:
         """Return that the rows alone are differentiated."""

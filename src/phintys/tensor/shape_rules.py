@@ -5,7 +5,7 @@ computes with them by the methods of :class:`Shapes` alone. So one rule serves
 
 - :class:`StaticShapes`, ints or ``None`` for unknown ones: the types in ``make_node``;
 - :class:`ExactShapes`, ints: the checks of ``perform``;
-- :class:`SymbolicShapes`, ints or symbolic: ``infer_shape``;
+- :class:`~phintys.tensor.symbolic_shapes.SymbolicShapes`, ints or symbolic: ``infer_shape``;
 - :class:`SizeSources`, pairs of an input and a dimension: which sizes are handed on;
 - the sizes of a backend, which implements :class:`Shapes` for them, as native code does.
 """
@@ -17,12 +17,10 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, cast
 
+from phintys._base.errors import ShapeError
 from phintys.graph.op import Op
-from phintys.tensor.convert import constant
+from phintys.tensor._operators import operators
 from phintys.tensor.known import known_int, known_sizes
-from phintys.tensor.shapes import is_length, vector_elements
-from phintys.tensor.size_check import with_check
-from phintys.tensor.sizes import add_sizes, as_size, fold
 
 if TYPE_CHECKING:
     from phintys.graph.apply import Apply
@@ -42,11 +40,14 @@ class Misfit(NamedTuple):
         What differs, with ``{0}`` and ``{1}`` for the two sizes.
     dim
         The dimension, or the number of the part.
+    position
+        The position of the input, if it is the value of one.
     """
 
     kind: str
     detail: str
     dim: int = 0
+    position: int = 0
 
     @staticmethod
     @cache
@@ -55,7 +56,35 @@ class Misfit(NamedTuple):
         return Misfit(kind, f"dimension {dim}: {{0}} and {{1}}", dim)
 
 
-class Shapes(ABC, Generic[S]):
+class Arithmetic(ABC, Generic[S]):
+    """Arithmetic on sizes of a kind, and on ints."""
+
+    @abstractmethod
+    def add(self, a: S | int, b: S | int) -> S:
+        """a + b"""
+
+    @abstractmethod
+    def multiply(self, a: S | int, b: S | int) -> S:
+        """a b"""
+
+    @abstractmethod
+    def floor_div(self, a: S | int, b: int) -> S:
+        """a // b, for b > 0"""
+
+    @abstractmethod
+    def least(self, a: S | int, b: S | int) -> S:
+        """min(a, b)"""
+
+    @abstractmethod
+    def greatest(self, a: S | int, b: S | int) -> S:
+        """max(a, b)"""
+
+    def subtract(self, a: S | int, b: S | int) -> S:
+        """a - b"""
+        return self.add(a, self.multiply(b, -1))
+
+
+class Shapes(Arithmetic[S]):
     """The sizes of the inputs of a node, and arithmetic on sizes.
 
     Attributes
@@ -64,11 +93,14 @@ class Shapes(ABC, Generic[S]):
         The inputs. Their types are known in any case: a dimension broadcasts if its static size
         is 1.
     shapes : sequence of sequences
-        The sizes of each input.
+        The sizes of each input; of one whose Type has no shape, ``None``.
+    node : Apply or None
+        The node; ``None`` while it is being made.
     """
 
     inputs: Sequence[Any]
-    shapes: Sequence[Sequence[S]]
+    shapes: Sequence[Any]
+    node: Any = None
 
     @abstractmethod
     def number(self, value: int) -> S:
@@ -87,12 +119,23 @@ class Shapes(ABC, Generic[S]):
         """Return a size that two are equal to, after a check that they are."""
 
     @abstractmethod
+    def agreed(self, sizes: Sequence[S], misfit: Misfit) -> S:
+        """Return the size to which all are equal, which is checked where values are computed.
+
+        Where only shapes are computed, there is no check.
+        """
+
+    @abstractmethod
+    def at_least(self, size: S, least: int, misfit: Misfit) -> S:
+        """Return a size, after a check that it is not less than a number."""
+
     def length(self, size: S, misfit: Misfit) -> S:
         """Return a size, after a check that it is not negative."""
+        return self.at_least(size, 0, misfit)
 
     @abstractmethod
     def total(self, lengths: Sequence[S]) -> S:
-        """Return the sum of lengths."""
+        """Return the sum of lengths, after a check that it is in range."""
 
     def broadcasts(self, position: int, dim: int) -> bool:
         """Return whether a dimension of an input has the static size 1."""
@@ -122,7 +165,7 @@ class StaticShapes(Shapes["int | None"]):
     def __init__(self, op: ShapedOp, inputs: Sequence[Any]) -> None:
         self._op = op
         self.inputs = inputs
-        self.shapes = [x.type.shape for x in inputs]
+        self.shapes = [getattr(x.type, "shape", None) for x in inputs]
 
     def number(self, value: int) -> int | None:
         return value
@@ -139,13 +182,34 @@ class StaticShapes(Shapes["int | None"]):
             return b if a is None else a
         raise self._op.misfit_error(misfit, self)
 
-    def length(self, size: int | None, misfit: Misfit) -> int | None:
-        if size is not None and size < 0:
+    def agreed(self, sizes: Sequence[int | None], misfit: Misfit) -> int | None:
+        known = {size for size in sizes if size is not None}
+        if len(known) > 1:
+            raise self._op.misfit_error(misfit, self)
+        return next(iter(known), None)
+
+    def at_least(self, size: int | None, least: int, misfit: Misfit) -> int | None:
+        if size is not None and size < least:
             raise self._op.misfit_error(misfit, self)
         return size
 
     def total(self, lengths: Sequence[int | None]) -> int | None:
         return None if None in lengths else sum(cast("Sequence[int]", lengths))
+
+    def add(self, a: int | None, b: int | None) -> int | None:
+        return None if a is None or b is None else a + b
+
+    def multiply(self, a: int | None, b: int | None) -> int | None:
+        return None if a is None or b is None else a * b
+
+    def floor_div(self, a: int | None, b: int) -> int | None:
+        return None if a is None else a // b
+
+    def least(self, a: int | None, b: int | None) -> int | None:
+        return None if a is None or b is None else min(a, b)
+
+    def greatest(self, a: int | None, b: int | None) -> int | None:
+        return None if a is None or b is None else max(a, b)
 
 
 class ExactShapes(Shapes[int]):
@@ -161,6 +225,8 @@ class ExactShapes(Shapes[int]):
         The shapes of their values.
     values
         By the position of an input: the int, or the ints of a vector, where a rule needs them.
+    node
+        The node, where errors name it.
     """
 
     def __init__(
@@ -169,10 +235,12 @@ class ExactShapes(Shapes[int]):
         inputs: Sequence[Any],
         shapes: Sequence[Sequence[int]],
         values: Sequence[Any] = (),
+        node: Apply | None = None,
     ) -> None:
         self._op = op
         self.inputs = inputs
         self.shapes = shapes
+        self.node = node
         self._values = values
 
     def number(self, value: int) -> int:
@@ -189,84 +257,33 @@ class ExactShapes(Shapes[int]):
             return a
         raise self._op.misfit_error(misfit, self)
 
-    def length(self, size: int, misfit: Misfit) -> int:
-        if size < 0:
+    def agreed(self, sizes: Sequence[int], misfit: Misfit) -> int:
+        if len(set(sizes)) > 1:
+            raise self._op.misfit_error(misfit, self)
+        return sizes[0]
+
+    def at_least(self, size: int, least: int, misfit: Misfit) -> int:
+        if size < least:
             raise self._op.misfit_error(misfit, self)
         return size
 
     def total(self, lengths: Sequence[int]) -> int:
         return sum(lengths)
 
+    def add(self, a: int, b: int) -> int:
+        return a + b
 
-class SymbolicShapes(Shapes[Any]):
-    """Sizes that are ints or symbolic.
+    def multiply(self, a: int, b: int) -> int:
+        return a * b
 
-    Checks become part of the sizes that a rule returns: see :meth:`infer`.
+    def floor_div(self, a: int, b: int) -> int:
+        return a // b
 
-    Parameters
-    ----------
-    op
-        The Op with the rule.
-    node
-        The node.
-    shapes
-        The symbolic sizes of its inputs.
-    """
+    def least(self, a: int, b: int) -> int:
+        return min(a, b)
 
-    def __init__(self, op: ShapedOp, node: Apply, shapes: Sequence[Any]) -> None:
-        self._op = op
-        self.node = node
-        self.inputs: Sequence[Any] = node.inputs
-        self.shapes = shapes
-        self._checks: list[tuple[Any, Any, Any, str]] = []
-
-    def number(self, value: int) -> Any:
-        return value
-
-    def value(self, position: int) -> Any:
-        return self.inputs[position]
-
-    def entries(self, position: int, count: int) -> Sequence[Any]:
-        vector = self.inputs[position]
-        if vector.type.shape[0] is None:
-            return [as_size(vector[at]) for at in range(count)]
-        return [as_size(entry) for entry in vector_elements(vector)]
-
-    def equal(self, a: Any, b: Any, misfit: Misfit) -> Any:
-        self._checks.append(("equal", a, b, self._op.misfit_subject(misfit, self.inputs)))
-        return a
-
-    def length(self, size: Any, misfit: Misfit) -> Any:
-        if not is_length(size):
-            subject = self._op.misfit_subject(misfit, self.inputs)
-            self._checks.append(("at least", size, 0, subject))
-        return size
-
-    def total(self, lengths: Sequence[Any]) -> Any:
-        total: Any = 0
-        for size in lengths:
-            total = add_sizes(total, fold(size))
-        return total
-
-    def infer(self, found: Sequence[Sequence[Any]]) -> list[tuple[Any, ...]]:
-        """Return the shapes that a rule has returned, with the checks; known sizes are constants.
-
-        Parameters
-        ----------
-        found
-            The sizes of each output.
-        """
-        shapes: list[tuple[Any, ...]] = []
-        for sizes, output in zip(found, self.node.outputs, strict=True):
-            type_: Any = output.type
-            shape = tuple(
-                as_size(size) if known is None else constant(known)
-                for size, known in zip(sizes, type_.shape, strict=True)
-            )
-            for relation, a, b, subject in self._checks:
-                shape = with_check(shape, relation, a, b, subject)
-            shapes.append(shape)
-        return shapes
+    def greatest(self, a: int, b: int) -> int:
+        return max(a, b)
 
 
 class SizeSources(Shapes[Any]):
@@ -300,8 +317,9 @@ class SizeSources(Shapes[Any]):
     def __init__(self, inputs: Sequence[Any]) -> None:
         self.inputs = inputs
         self.shapes = [
-            tuple((x, dim) if known is None else known for dim, known in enumerate(x.type.shape))
+            shape and tuple((x, dim) if known is None else known for dim, known in enumerate(shape))
             for x in inputs
+            for shape in (getattr(x.type, "shape", None),)
         ]
         self.is_checked = False
 
@@ -318,17 +336,63 @@ class SizeSources(Shapes[Any]):
         self.is_checked = self.is_checked or not _is_same_source(a, b)
         return a
 
-    def length(self, size: Any, misfit: Misfit) -> Any:
+    def agreed(self, sizes: Sequence[Any], misfit: Misfit) -> Any:
+        return sizes[0]
+
+    def at_least(self, size: Any, least: int, misfit: Misfit) -> Any:
+        is_known = isinstance(size, int) and size >= least
+        self.is_checked = self.is_checked or not (least <= 0 or is_known)
         return size
 
     def total(self, lengths: Sequence[Any]) -> Any:
         return lengths[0] if len(lengths) == 1 else None
+
+    def add(self, a: Any, b: Any) -> Any:
+        return a + b if isinstance(a, int) and isinstance(b, int) else None
+
+    def multiply(self, a: Any, b: Any) -> Any:
+        return a * b if isinstance(a, int) and isinstance(b, int) else None
+
+    def floor_div(self, a: Any, b: int) -> Any:
+        return a // b if isinstance(a, int) else None
+
+    def least(self, a: Any, b: Any) -> Any:
+        return min(a, b) if isinstance(a, int) and isinstance(b, int) else None
+
+    def greatest(self, a: Any, b: Any) -> Any:
+        return max(a, b) if isinstance(a, int) and isinstance(b, int) else None
 
 
 def _is_same_source(a: Any, b: Any) -> bool:
     if isinstance(a, tuple) and isinstance(b, tuple):
         return a[0] is b[0] and a[1] == b[1]
     return isinstance(a, int) and isinstance(b, int) and a == b
+
+
+NEGATIVE = "negative"
+"""The kind of the misfit of a length that is negative."""
+
+
+def lengths_at(shapes: Shapes[S], first: int, last: int | None = None) -> list[S]:
+    """Return the values of the inputs from a position on, which are lengths, after checks.
+
+    Parameters
+    ----------
+    shapes
+        The sizes of the inputs.
+    first, last
+        The positions: from the first one to the last one, exclusive; by default to the end.
+    """
+    positions = range(len(shapes.inputs))[first:last]
+    return [
+        shapes.length(shapes.value(position), _negative(dim, position))
+        for dim, position in enumerate(positions)
+    ]
+
+
+@cache
+def _negative(dim: int, position: int) -> Misfit:
+    return Misfit(NEGATIVE, f"the size of dimension {dim}", dim, position)
 
 
 class ShapedOp(Op):
@@ -344,13 +408,20 @@ class ShapedOp(Op):
             The sizes of the inputs, and the arithmetic on them.
         """
 
-    @abstractmethod
-    def misfit_subject(self, misfit: Misfit, inputs: Sequence[Any]) -> str:
+    def misfit_subject(self, misfit: Misfit, shapes: Shapes[Any]) -> str:
         """Name the sizes compared, as the subject of "must be equal" or "must be at least"."""
+        return f"{self}: each size"
 
-    @abstractmethod
     def misfit_error(self, misfit: Misfit, shapes: Shapes[Any]) -> Exception:
         """Return the error for sizes that are known: those of types, or those of values."""
+        size = shapes.value(misfit.position)
+        return ShapeError(
+            f"{self}: the sizes must not be negative, got {size} for dimension {misfit.dim}."
+        )
+
+    def static_shapes(self, inputs: Sequence[Any]) -> list[tuple[int | None, ...]]:
+        """Return the static shapes of the outputs for given inputs; raise if sizes do not fit."""
+        return self.output_shapes(StaticShapes(self, inputs))
 
     def shapes_of_results(
         self,
@@ -375,16 +446,20 @@ class ShapedOp(Op):
         self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
     ) -> list[Any]:
         """Return the shapes that the rule gives."""
-        shapes = SymbolicShapes(self, node, input_shapes)
+        shapes = operators.symbolic_shapes(self, node, input_shapes)
         return shapes.infer(self.output_shapes(shapes))
 
 
-class KeepsShape(ShapedOp):
+class TakesShape(ShapedOp):
+    """An Op with one output, whose shape is that of the first input where there is no error."""
+
+    def output_shapes(self, shapes: Shapes[S]) -> list[tuple[S, ...]]:
+        """Return the sizes of the first input."""
+        return [shapes.shapes[0]]
+
+
+class KeepsShape(TakesShape):
     """An Op with one output, whose shape is that of the first input, whatever the values are.
 
     Neither shapes nor values are errors.
     """
-
-    def output_shapes(self, shapes: Shapes[S]) -> list[tuple[S, ...]]:
-        """Return the sizes of the first input."""
-        return [tuple(shapes.shapes[0])]

@@ -17,7 +17,8 @@ from phintys.tensor.convert import as_tensor_variable, constant
 from phintys.tensor.dim_shuffle import listed_axes, normalize_axis
 from phintys.tensor.known import known_int, known_sizes
 from phintys.tensor.make_vectors import MakeVector
-from phintys.tensor.size_check import unchecked_size, with_check
+from phintys.tensor.shape_rules import Misfit, S, ShapedOp, Shapes
+from phintys.tensor.size_check import unchecked_size
 from phintys.tensor.sizes import as_size, fold, multiply_sizes
 from phintys.tensor.synonyms import also_named
 from phintys.tensor.type import TensorType
@@ -25,7 +26,6 @@ from phintys.tensor.type import TensorType
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from phintys.graph.fgraph import FunctionGraph
     from phintys.tensor.variable import TensorVariable
 
 _SIZE = TensorType("int64", ())
@@ -42,7 +42,7 @@ def _with_shape(x: Any, op: Op) -> Any:
         raise
 
 
-class Shape(Op):
+class Shape(ShapedOp):
     """Return the shape of an array as an int64 vector.
 
     Examples
@@ -65,10 +65,8 @@ class Shape(Op):
     ) -> None:
         output_storage[0][0] = np.array(inputs[0].shape, dtype=np.int64)
 
-    def infer_shape(
-        self, fgraph: FunctionGraph | None, node: Any, input_shapes: Sequence[Any]
-    ) -> list[Any]:
-        return [(constant(node.inputs[0].type.ndim),)]
+    def output_shapes(self, shapes: Shapes[S]) -> list[tuple[S, ...]]:
+        return [(shapes.number(shapes.inputs[0].type.ndim),)]
 
     def static_value(self, node: Apply, known: Any) -> tuple[int | None, ...]:
         """Return the static shape."""
@@ -87,7 +85,7 @@ class Shape(Op):
         return [None]
 
 
-class ShapeI(Op):
+class ShapeI(ShapedOp):
     """Return the size of one dimension of an array.
 
     Parameters
@@ -125,9 +123,7 @@ class ShapeI(Op):
         else:
             cell[0][()] = inputs[0].shape[self.i]
 
-    def infer_shape(
-        self, fgraph: FunctionGraph | None, node: Any, input_shapes: Sequence[Any]
-    ) -> list[Any]:
+    def output_shapes(self, shapes: Shapes[S]) -> list[tuple[S, ...]]:
         return [()]
 
     def static_value(self, node: Apply, known: Any) -> int | None:
@@ -277,10 +273,13 @@ def size(x: Any, axis: int | Sequence[int] | None = None) -> TensorVariable:
     return as_size(multiply_sizes([sizes[one] for one in axes]))
 
 
+_OF_LENGTHS = {math.add, math.mul}
+
+
 def is_length(size: Any) -> bool:
     """Return whether a size is known not to be negative.
 
-    It is if it is a number, the size of an axis, or a product of these.
+    It is if it is a number, the size of an axis, or a sum or product of these.
     """
     stack = [size]
     while stack:
@@ -290,7 +289,7 @@ def is_length(size: Any) -> bool:
                 return False
         elif part.owner is None:
             return False
-        elif part.owner.op is math.mul:
+        elif part.owner.op in _OF_LENGTHS:
             stack.extend(part.owner.inputs)
         elif not isinstance(part.owner.op, ShapeI):
             return False
@@ -319,7 +318,7 @@ def vector_elements(vector: Any) -> list[Any]:
     return [vector[position] for position in range(length)]
 
 
-class SpecifyShape(Op):
+class SpecifyShape(ShapedOp):
     """Return the array itself, after checking that some of its sizes are as stated.
 
     Parameters
@@ -351,43 +350,40 @@ class SpecifyShape(Op):
                 f"got {x} of type {x.type} and {len(sizes)} sizes."
             )
             raise ShapeError(msg)
-        variables = [as_size(entry) for entry in sizes]
-        static = list(x.type.shape)
-        for dim, variable in zip(self._dims, variables, strict=True):
-            stated = known_int(variable)
-            if stated is None:
-                continue
-            if stated < 0 or static[dim] not in {None, stated}:
-                raise self._wrong(x, x.type.shape, dim, stated)
-            static[dim] = stated
-        return Apply(self, [x, *variables], [x.type.clone(shape=static)()])
+        inputs = [x, *map(as_size, sizes)]
+        (shape,) = self.static_shapes(inputs)
+        return Apply(self, inputs, [x.type.clone(shape=shape)()])
 
-    def _wrong(self, x: Any, sizes: Any, dim: int, stated: int) -> ShapeError:
+    def output_shapes(self, shapes: Shapes[S]) -> list[tuple[S, ...]]:
+        """Return the sizes of the array, to which the stated ones are equal."""
+        sizes = list(shapes.shapes[0])
+        for position, dim in enumerate(self._dims, 1):
+            misfit = Misfit("specify", f"dimension {dim}", dim, position)
+            stated = shapes.value(position)
+            if sizes[dim] is None:
+                shapes.length(stated, misfit)
+            sizes[dim] = shapes.equal(stated, sizes[dim], misfit)
+        return [tuple(sizes)]
+
+    def misfit_subject(self, misfit: Misfit, shapes: Shapes[Any]) -> str:
+        """Name the dimension."""
+        return f"{self}: the stated size of dimension {misfit.dim} and the actual one"
+
+    def misfit_error(self, misfit: Misfit, shapes: Shapes[Any]) -> ShapeError:
+        """Show the shape."""
         return ShapeError(
-            f"{self}: dimension {dim} of {x} is stated to be of size {stated}, but the shape is "
-            f"{sizes}. Correct the statement (specify_shape, or the static shape in a type), or "
-            "pass an array of the stated shape."
+            f"{self}: dimension {misfit.dim} of {shapes.inputs[0]} is stated to be of size "
+            f"{shapes.value(misfit.position)}, but the shape is {shapes.shapes[0]}. Correct the "
+            "statement (specify_shape, or the static shape in a type), or pass an array of the "
+            "stated shape."
         )
 
     def perform(
         self, node: Any, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
     ) -> None:
         value = inputs[0]
-        for dim, stated in zip(self._dims, inputs[1:], strict=True):
-            if value.shape[dim] != stated:
-                raise self._wrong(node.inputs[0], value.shape, dim, int(stated))
+        self.shapes_of_results(node.inputs, [value.shape], [value, *map(int, inputs[1:])])
         output_storage[0][0] = value
-
-    def infer_shape(
-        self, fgraph: FunctionGraph | None, node: Any, input_shapes: Sequence[Any]
-    ) -> list[Any]:
-        sizes = list(input_shapes[0])
-        for dim, stated in zip(self._dims, node.inputs[1:], strict=True):
-            sizes[dim] = stated
-        for dim, stated in zip(self._dims, node.inputs[1:], strict=True):
-            subject = f"{self}: the size of dimension {dim} and the stated one"
-            sizes = with_check(sizes, "equal", input_shapes[0][dim], stated, subject)
-        return [tuple(sizes)]
 
     def connection_pattern(self, node: Any) -> list[list[bool]]:
         """The stated sizes have no influence on the elements."""

@@ -6,17 +6,16 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from phintys.graph.apply import Apply
-from phintys.graph.op import Op
 from phintys.graph.sharding import Sharding, as_sharding
 from phintys.tensor._rules import is_missing
 from phintys.tensor.convert import as_tensor_variable
+from phintys.tensor.shape_rules import KeepsShape
 
 if TYPE_CHECKING:
-    from phintys.graph.fgraph import FunctionGraph
     from phintys.tensor.variable import TensorVariable
 
 
-class WithSharding(Op):
+class WithSharding(KeepsShape):
     """y = x, divided among the devices of a mesh; see :func:`with_sharding`."""
 
     __props__ = ("sharding",)
@@ -34,11 +33,6 @@ class WithSharding(Op):
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
     ) -> None:
         output_storage[0][0] = inputs[0]
-
-    def infer_shape(
-        self, fgraph: FunctionGraph | None, node: Any, input_shapes: Sequence[Any]
-    ) -> list[Any]:
-        return list(input_shapes)
 
     def L_op(
         self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]

@@ -21,7 +21,6 @@ from phintys.tensor.dim_shuffle import expand_dims
 from phintys.tensor.images.convolutions import Conv, ConvByImages
 from phintys.tensor.images.geometry import (
     extent_of,
-    floor_div_sizes,
     pads_of,
     per_axis,
     per_axis_padding,
@@ -31,7 +30,7 @@ from phintys.tensor.manipulation.padding import pad
 from phintys.tensor.ranges import arange
 from phintys.tensor.reshaping import reshape
 from phintys.tensor.shapes import sizes_of
-from phintys.tensor.sizes import add_sizes, multiply_sizes, subtract_sizes
+from phintys.tensor.sizes import add_sizes, floor_div_sizes, multiply_sizes, subtract_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

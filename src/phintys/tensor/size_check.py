@@ -12,21 +12,19 @@ from typing import TYPE_CHECKING, Any, Literal
 from phintys._base.errors import IndexingError, ShapeError
 from phintys.graph.apply import Apply
 from phintys.graph.null_type import disconnected_type
-from phintys.graph.op import Op
+from phintys.tensor.shape_rules import S, ShapedOp, Shapes
 from phintys.tensor.sizes import as_size, fold, same_size
 from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from phintys.graph.fgraph import FunctionGraph
-
     Relation = Literal["equal", "at least", "index"]
 
 _SIZE = TensorType("int64", ())
 
 
-class SizeCheck(Op):
+class SizeCheck(ShapedOp):
     """Return a size, after a check of two integers ``a`` and ``b``.
 
     Parameters
@@ -80,9 +78,7 @@ class SizeCheck(Op):
             return ShapeError(f"{self.subject} {wanted} {a} and {b}.")
         return ShapeError(f"{self.subject} {wanted} {b}, got {a}.")
 
-    def infer_shape(
-        self, fgraph: FunctionGraph | None, node: Any, input_shapes: Sequence[Any]
-    ) -> list[Any]:
+    def output_shapes(self, shapes: Shapes[S]) -> list[tuple[S, ...]]:
         return [()]
 
     def connection_pattern(self, node: Any) -> list[list[bool]]:

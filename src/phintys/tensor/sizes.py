@@ -110,6 +110,13 @@ def multiply_sizes(sizes: Iterable[Size]) -> Size:
     return factors[0] if len(factors) == 1 else math.mul(*factors)
 
 
+def floor_div_sizes(a: Size, b: Size) -> Size:
+    """a // b"""
+    if isinstance(a, int) and isinstance(b, int):
+        return a // b
+    return a if isinstance(b, int) and b == 1 else math.floor_div(a, b)
+
+
 def ceil_div_sizes(a: Size, b: Size) -> Size:
     """Return a / b, rounded up; ``b`` is nonzero."""
     if isinstance(a, int) and isinstance(b, int):

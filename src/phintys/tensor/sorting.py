@@ -11,7 +11,6 @@ from phintys._base.copies import LARGE, copied
 from phintys._base.errors import OpContractError, ShapeError
 from phintys._base.uninterrupted import run_whole
 from phintys.graph.apply import Apply
-from phintys.graph.op import Op
 from phintys.tensor import math
 from phintys.tensor._long_orders import LONG, is_long, order_of
 from phintys.tensor._operators import operators
@@ -20,7 +19,7 @@ from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.dim_shuffle import dimshuffle, normalize_axis
 from phintys.tensor.ranges import arange
 from phintys.tensor.reshaping import flatten
-from phintys.tensor.shape_rules import KeepsShape
+from phintys.tensor.shape_rules import KeepsShape, S, ShapedOp, Shapes
 from phintys.tensor.shapes import shape_i
 from phintys.tensor.synonyms import also_named
 from phintys.tensor.type import TensorType
@@ -28,7 +27,6 @@ from phintys.tensor.type import TensorType
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from phintys.graph.fgraph import FunctionGraph
     from phintys.tensor.variable import TensorVariable
 
 KINDS = ("quicksort", "mergesort", "heapsort", "stable")
@@ -168,7 +166,7 @@ class ArgSortOp(_SortingOp):
         return [None if is_missing(eval_points[0]) else zero_gradient(self(*inputs))]
 
 
-class RowOrder(Op):
+class RowOrder(ShapedOp):
     """Return the indices that sort the rows of a matrix, the first column coming first.
 
     Equal rows keep their order, and NaN is behind all other numbers of its column. Rows without
@@ -190,7 +188,7 @@ class RowOrder(Op):
         if x.ndim != 2:
             msg = f"RowOrder sorts the rows of a matrix, got {x} of type {x.type}."
             raise ShapeError(msg)
-        return Apply(self, [x], [TensorType("int64", x.type.shape[:1])()])
+        return Apply(self, [x], [TensorType("int64", *self.static_shapes([x]))()])
 
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
@@ -198,11 +196,9 @@ class RowOrder(Op):
         """Sort by one column after the other with NumPy."""
         output_storage[0][0] = _row_order(inputs[0])
 
-    def infer_shape(
-        self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
-    ) -> list[Any]:
+    def output_shapes(self, shapes: Shapes[S]) -> list[tuple[S, ...]]:
         """Return the number of rows."""
-        return [input_shapes[0][:1]]
+        return [shapes.shapes[0][:1]]
 
     def flops(self, input_shapes: Sequence[Any], output_shapes: Sequence[Any]) -> int:
         """Return n log n comparisons for each column."""

@@ -66,6 +66,7 @@ NOT_IN_PROGRAMS = {
     "ExpFamily",
     "FailingMatrixOp",
     "KeepsShape",
+    "TakesShape",
     "MatrixOp",
     "OverAxes",
     "ShapedOp",

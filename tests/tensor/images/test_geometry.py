@@ -7,11 +7,11 @@ from phintys._base.errors import ArgumentError
 from phintys.tensor.images.geometry import (
     count_of,
     extent_of,
-    floor_div_sizes,
     pads_of,
     per_axis,
     per_axis_padding,
 )
+from phintys.tensor.sizes import floor_div_sizes
 
 
 def test_one_number_is_for_all_axes():

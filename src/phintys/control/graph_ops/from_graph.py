@@ -23,9 +23,8 @@ from phintys.gradient.pullback import ZERO, pull_back
 from phintys.graph.alias_map import AliasMap
 from phintys.graph.aliasing import DestroyHandler
 from phintys.graph.apply import Apply
-from phintys.graph.cloning import clone_get_equiv
+from phintys.graph.cloning import Inlinable, clone_get_equiv
 from phintys.graph.fgraph import FunctionGraph
-from phintys.graph.inlining import Inlinable
 from phintys.graph.null_type import DisconnectedType, NullType, disconnected_type
 from phintys.graph.op import Op
 from phintys.graph.placeholders import about_placeholder

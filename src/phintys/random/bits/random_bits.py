@@ -10,17 +10,16 @@ import numpy as np
 from phintys._base.errors import ArgumentError
 from phintys.graph.apply import Apply
 from phintys.graph.null_type import disconnected_type
-from phintys.graph.op import Op
 from phintys.random.bits.philox import blocks
 from phintys.random.bits.states import WORDS
 from phintys.tensor.convert import as_tensor_variable
-from phintys.tensor.creation import check_sizes, checked_lengths, given_lengths
-from phintys.tensor.known import known_int
+from phintys.tensor.creation import given_lengths
+from phintys.tensor.shape_rules import S, ShapedOp, Shapes, lengths_at
 from phintys.tensor.sizes import as_size
 from phintys.tensor.type import TensorType
 
 
-class RandomBits(Op):
+class RandomBits(ShapedOp):
     """Return an array of random bits.
 
     Takes the words of a state and the lengths of the array. Its elements, in the order of memory,
@@ -49,10 +48,8 @@ class RandomBits(Op):
 
     def make_node(self, words: Any, *lengths: Any) -> Apply:
         words = TensorType("uint64", (WORDS,)).filter_variable(as_tensor_variable(words))
-        sizes = [as_size(length) for length in lengths]
-        shape = tuple(known_int(size) for size in sizes)
-        check_sizes(shape, f"{self}: a size")
-        return Apply(self, [words, *sizes], [TensorType(self.dtype, shape)()])
+        inputs = [words, *map(as_size, lengths)]
+        return Apply(self, inputs, [TensorType(self.dtype, *self.static_shapes(inputs))()])
 
     def perform(self, node: Any, inputs: Any, output_storage: Any) -> None:
         words, *lengths = inputs
@@ -62,8 +59,8 @@ class RandomBits(Op):
         bits = made.reshape(-1).view(np.dtype(self.dtype).newbyteorder("<"))
         output_storage[0][0] = bits[:size].astype(self.dtype).reshape(shape)
 
-    def infer_shape(self, fgraph: Any, node: Any, input_shapes: Any) -> list[Any]:
-        return [checked_lengths(self, node.inputs[1:])]
+    def output_shapes(self, shapes: Shapes[S]) -> list[tuple[S, ...]]:
+        return [tuple(lengths_at(shapes, 1))]
 
     def do_constant_folding(self, fgraph: Any, node: Any) -> bool:
         """Keep random numbers out of compilation: they may be many."""
@@ -79,7 +76,7 @@ class RandomBits(Op):
         return [None]
 
 
-class Positions(Op):
+class Positions(ShapedOp):
     """Return the positions of the elements of an array in the order of memory, as uint64.
 
     Takes the lengths of the array. Positions are what further random bits of an element follow
@@ -89,17 +86,15 @@ class Positions(Op):
     __props__ = ()
 
     def make_node(self, *lengths: Any) -> Apply:
-        sizes = [as_size(length) for length in lengths]
-        shape = tuple(known_int(size) for size in sizes)
-        check_sizes(shape, f"{self}: a size")
-        return Apply(self, sizes, [TensorType("uint64", shape)()])
+        sizes = list(map(as_size, lengths))
+        return Apply(self, sizes, [TensorType("uint64", *self.static_shapes(sizes))()])
 
     def perform(self, node: Any, inputs: Any, output_storage: Any) -> None:
         shape = given_lengths(self, inputs, "uint64")
         output_storage[0][0] = np.arange(math.prod(shape), dtype="uint64").reshape(shape)
 
-    def infer_shape(self, fgraph: Any, node: Any, input_shapes: Any) -> list[Any]:
-        return [checked_lengths(self, node.inputs)]
+    def output_shapes(self, shapes: Shapes[S]) -> list[tuple[S, ...]]:
+        return [tuple(lengths_at(shapes, 0))]
 
     def do_constant_folding(self, fgraph: Any, node: Any) -> bool:
         """Keep the array out of compilation: it may be large."""

@@ -14,6 +14,7 @@ from phintys.graph.op import Op
 from phintys.graph.type import Type
 from phintys.graph.variable import Constant, Variable
 from phintys.random.bits.philox import philox
+from phintys.tensor.shape_rules import S, ShapedOp, Shapes
 from phintys.tensor.sizes import as_size
 from phintys.tensor.type import TensorType
 
@@ -238,7 +239,7 @@ def as_state(x: Any) -> Variable:
     raise TypeContractError(msg)
 
 
-class StateWords(StateOp):
+class StateWords(StateOp, ShapedOp):
     """Return the three words of a state as a vector, for native code."""
 
     __props__ = ()
@@ -250,8 +251,8 @@ class StateWords(StateOp):
     def perform(self, node: Any, inputs: Any, output_storage: Any) -> None:
         output_storage[0][0] = inputs[0]
 
-    def infer_shape(self, fgraph: Any, node: Any, input_shapes: Any) -> list[Any]:
-        return [(as_size(WORDS),)]
+    def output_shapes(self, shapes: Shapes[S]) -> list[tuple[S, ...]]:
+        return [(shapes.number(WORDS),)]
 
 
 class StateOfWords(StateOp):

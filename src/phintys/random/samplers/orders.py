@@ -14,8 +14,8 @@ from phintys.random.bits.philox import philox
 from phintys.random.exact.wide import wide_product
 from phintys.tensor import math
 from phintys.tensor.convert import as_tensor_variable
-from phintys.tensor.creation import checked_lengths, given_lengths, zeros_like
-from phintys.tensor.known import known_int
+from phintys.tensor.creation import given_lengths, zeros_like
+from phintys.tensor.shape_rules import KeepsShape, S, ShapedOp, Shapes, lengths_at
 from phintys.tensor.sizes import as_size
 from phintys.tensor.type import TensorType
 
@@ -46,7 +46,7 @@ class _Arranging(Op):
         return [None]
 
 
-class RandomOrder(_Arranging):
+class RandomOrder(_Arranging, KeepsShape):
     """Return random orders, uniform among all, from 64 random bits for each place.
 
     Places are sorted by their bits, along the last axis. They stand in the last digits of the keys
@@ -68,9 +68,6 @@ class RandomOrder(_Arranging):
 
     def perform(self, node: Any, inputs: Any, output_storage: Any) -> None:
         output_storage[0][0] = random_order(inputs[0])
-
-    def infer_shape(self, fgraph: Any, node: Any, input_shapes: Any) -> list[Any]:
-        return [input_shapes[0]]
 
     def flops(self, input_shapes: Any, output_shapes: Any) -> int:
         """Return n log n comparisons for each row."""
@@ -106,7 +103,7 @@ def _settle(order: Any, bits: Any, agree: Any) -> None:
     order[involved] = places[sorted_places]
 
 
-class DistinctIntegers(_Arranging):
+class DistinctIntegers(_Arranging, ShapedOp):
     """Return the first distinct ones among random integers below ``n``.
 
     Each ordered choice has the same probability. Takes 64 random bits for each integer that is
@@ -132,8 +129,8 @@ class DistinctIntegers(_Arranging):
         return math.switch(math.mul(count, cls.MANY) <= n, count, n)
 
     def make_node(self, bits: Any, n: Any, count: Any) -> Apply:
-        bits, n, count = as_tensor_variable(bits), as_size(n), as_size(count)
-        return Apply(self, [bits, n, count], [TensorType("int64", (known_int(count),))()])
+        inputs = [as_tensor_variable(bits), as_size(n), as_size(count)]
+        return Apply(self, inputs, [TensorType("int64", *self.static_shapes(inputs))()])
 
     def perform(self, node: Any, inputs: Any, output_storage: Any) -> None:
         bits, n = inputs[0], int(inputs[1])
@@ -144,8 +141,8 @@ class DistinctIntegers(_Arranging):
         few = count * self.MANY <= n
         output_storage[0][0] = distinct(bits, n) if few else random_order(bits)[:count]
 
-    def infer_shape(self, fgraph: Any, node: Any, input_shapes: Any) -> list[Any]:
-        return [checked_lengths(self, node.inputs[2:])]
+    def output_shapes(self, shapes: Shapes[S]) -> list[tuple[S, ...]]:
+        return [tuple(lengths_at(shapes, 2))]
 
 
 def distinct(bits: Any, n: int) -> Any:
@@ -171,12 +168,12 @@ def distinct(bits: Any, n: int) -> Any:
         bits = np.concatenate([bits[kept], _further_words(bits[again], again, attempt)])
 
 
-class FirstPlaces(_Arranging):
+class FirstPlaces(_Arranging, ShapedOp):
     """Return the places of the smallest of a vector of keys, the smallest one first."""
 
     def make_node(self, keys: Any, count: Any) -> Apply:
-        keys, count = as_tensor_variable(keys), as_size(count)
-        return Apply(self, [keys, count], [TensorType("int64", (known_int(count),))()])
+        inputs = [as_tensor_variable(keys), as_size(count)]
+        return Apply(self, inputs, [TensorType("int64", *self.static_shapes(inputs))()])
 
     def connection_pattern(self, node: Any) -> list[list[bool]]:
         return [[True], [False]]
@@ -200,5 +197,5 @@ class FirstPlaces(_Arranging):
             places = np.arange(count)
         output_storage[0][0] = places[np.argsort(keys[places])].astype("int64", copy=False)
 
-    def infer_shape(self, fgraph: Any, node: Any, input_shapes: Any) -> list[Any]:
-        return [checked_lengths(self, node.inputs[1:])]
+    def output_shapes(self, shapes: Shapes[S]) -> list[tuple[S, ...]]:
+        return [tuple(lengths_at(shapes, 1))]

@@ -15,11 +15,10 @@ from phintys.tensor.images.convolutions import (
     ConvByFilters,
     ConvByImages,
 )
-from phintys.tensor.images.geometry import floor_div_sizes
 from phintys.tensor.images.pooling import MaxPool
 from phintys.tensor.reshaping import reshape
 from phintys.tensor.shapes import sizes_of
-from phintys.tensor.sizes import multiply_sizes
+from phintys.tensor.sizes import floor_div_sizes, multiply_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

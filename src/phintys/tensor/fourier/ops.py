@@ -19,15 +19,13 @@ from phintys._base.errors import DtypeError, OpContractError, ShapeError
 from phintys._base.late import LateModule
 from phintys.graph.apply import Apply
 from phintys.graph.null_type import disconnected_type
-from phintys.graph.op import Op
 from phintys.tensor import math
 from phintys.tensor._rules import fit_gradient, is_missing
 from phintys.tensor.convert import as_tensor_variable, constant
 from phintys.tensor.dim_shuffle import dimshuffle
-from phintys.tensor.known import known_int
 from phintys.tensor.ranges import arange
+from phintys.tensor.shape_rules import Misfit, S, ShapedOp, Shapes
 from phintys.tensor.shapes import sizes_of
-from phintys.tensor.size_check import with_check
 from phintys.tensor.sizes import as_size, fold
 from phintys.tensor.type import TensorType
 
@@ -36,7 +34,6 @@ if TYPE_CHECKING:
 
     import scipy.fft as scipy_fft
 
-    from phintys.graph.fgraph import FunctionGraph
 else:
     scipy_fft = LateModule("scipy.fft")
 
@@ -47,7 +44,12 @@ _COMPUTED = {"float16": "float32", "float32": "float32", "complex64": "complex64
 _HINT = "n=, or s=, sets the number of points, and adds zeros where there are fewer."
 
 
-class _Transform(Op):
+_EMPTY = Misfit("empty", "{0} points")
+_HALF = Misfit("half", "{0} elements, not {1}")
+_POINTS = Misfit("points", "{0} points")
+
+
+class _Transform(ShapedOp):
     """Base class of the transforms.
 
     Parameters
@@ -80,24 +82,28 @@ class _Transform(Op):
             raise ShapeError(msg)
         wide = "complex128" if x.type.numpy_dtype.kind == "c" else "float64"
         dtype = _COMPUTED.get(x.dtype, wide)
-        self._check(x, x.type.shape)
         return x if x.dtype == dtype else math.cast(x, dtype)
 
-    def _check(self, x: Any, shape: Sequence[int | None]) -> None:
-        empty = [axis for axis in self.axes if shape[axis] == 0]
-        if empty:
-            msg = (
-                f"{self}: {x} of shape {tuple(shape)} has no points to transform along axis "
-                f"{empty[0]}. {_HINT}"
-            )
-            raise ShapeError(msg)
-
-    def _checked(self, sizes: Sequence[Any], given: Sequence[Any]) -> tuple[Any, ...]:
-        """Return sizes, with checks that there are points to transform."""
-        found = tuple(sizes)
+    def output_shapes(self, shapes: Shapes[S]) -> list[tuple[S, ...]]:
+        """Return the shape of the input, which has points to transform along each axis."""
+        sizes = list(shapes.shapes[0])
         for axis in self.axes:
-            found = with_check(found, "at least", given[axis], 1, f"{self}: a number of points")
-        return found
+            sizes[axis] = shapes.at_least(sizes[axis], 1, _EMPTY._replace(dim=axis))
+        return [tuple(sizes)]
+
+    def misfit_subject(self, misfit: Misfit, shapes: Shapes[Any]) -> str:
+        """Name the numbers of points."""
+        if misfit is _HALF:
+            return f"{self}: the number of elements, and half that of points"
+        return f"{self}: a number of points"
+
+    def misfit_error(self, misfit: Misfit, shapes: Shapes[Any]) -> ShapeError:
+        """Show the shape."""
+        x, shape = shapes.inputs[0], shapes.shapes[0]
+        return ShapeError(
+            f"{self}: {x} of shape {tuple(shape)} has no points to transform along axis "
+            f"{misfit.dim}. {_HINT}"
+        )
 
     def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> list[Any]:
         """Transform the direction."""
@@ -150,22 +156,16 @@ class FFT(_Transform):
     def make_node(self, x: Any) -> Apply:
         """Apply to real or complex numbers."""
         x = self._input(x)
-        return Apply(self, [x], [TensorType(_complex(x.dtype), x.type.shape)()])
+        return Apply(self, [x], [TensorType(_complex(x.dtype), *self.static_shapes([x]))()])
 
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
     ) -> None:
         """Transform with SciPy."""
         (x,) = inputs
-        self._check(node.inputs[0], x.shape)
+        self.shapes_of_results(node.inputs, [x.shape])
         function = scipy_fft.ifftn if self.inverse else scipy_fft.fftn
         output_storage[0][0] = function(x, axes=self.axes, norm=self.norm)
-
-    def infer_shape(
-        self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
-    ) -> list[Any]:
-        """Return the shape of the input."""
-        return [self._checked(input_shapes[0], input_shapes[0])]
 
     def L_op(
         self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
@@ -197,26 +197,21 @@ class RFFT(_Transform):
                 "pt.fft.fft, pt.fft.fft2 or pt.fft.fftn."
             )
             raise DtypeError(msg)
-        shape = list(x.type.shape)
-        points = shape[self.axes[-1]]
-        shape[self.axes[-1]] = None if points is None else points // 2 + 1
-        return Apply(self, [x], [TensorType(_complex(x.dtype), shape)()])
+        return Apply(self, [x], [TensorType(_complex(x.dtype), *self.static_shapes([x]))()])
 
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
     ) -> None:
         """Transform with SciPy."""
         (x,) = inputs
-        self._check(node.inputs[0], x.shape)
+        self.shapes_of_results(node.inputs, [x.shape])
         output_storage[0][0] = scipy_fft.rfftn(x, axes=self.axes, norm=self.norm)
 
-    def infer_shape(
-        self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
-    ) -> list[Any]:
+    def output_shapes(self, shapes: Shapes[S]) -> list[tuple[S, ...]]:
         """Return the shape of the input, with one axis halved."""
-        sizes = list(input_shapes[0])
-        sizes[self.axes[-1]] = sizes[self.axes[-1]] // 2 + 1
-        return [self._checked(sizes, input_shapes[0])]
+        sizes = list(super().output_shapes(shapes)[0])
+        sizes[self.axes[-1]] = shapes.add(shapes.floor_div(sizes[self.axes[-1]], 2), 1)
+        return [tuple(sizes)]
 
     def L_op(
         self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
@@ -245,46 +240,38 @@ class IRFFT(_Transform):
         """Apply to a transform, and a number of points."""
         x = self._input(x)
         x = math.cast(x, _complex(x.dtype))
-        points = as_size(points, f"{self}: the number of points")
-        shape: list[Any] = list(x.type.shape)
-        known = known_int(points)
-        if known is not None:
-            self._check_half(x, shape, known)
-        shape[self.axes[-1]] = known
-        return Apply(self, [x, points], [TensorType(_real(x.dtype), shape)()])
+        inputs = [x, as_size(points, f"{self}: the number of points")]
+        return Apply(self, inputs, [TensorType(_real(x.dtype), *self.static_shapes(inputs))()])
 
-    def _check_half(self, x: Any, shape: Sequence[Any], points: int) -> None:
-        if points < 1:
-            msg = f"{self}: the number of points is at least 1, got {points}."
-            raise ShapeError(msg)
-        if shape[self.axes[-1]] not in {None, points // 2 + 1}:
-            msg = (
-                f"{self}: the transform of {points} real numbers has {points // 2 + 1} elements, "
-                f"got {x} of shape {tuple(shape)}."
-            )
-            raise ShapeError(msg)
+    def output_shapes(self, shapes: Shapes[S]) -> list[tuple[S, ...]]:
+        """Return the shape of the input, with the number of points along one axis."""
+        sizes = list(super().output_shapes(shapes)[0])
+        points = shapes.at_least(shapes.value(1), 1, _POINTS)
+        half = shapes.add(shapes.floor_div(points, 2), 1)
+        shapes.equal(sizes[self.axes[-1]], half, _HALF)
+        sizes[self.axes[-1]] = points
+        return [tuple(sizes)]
+
+    def misfit_error(self, misfit: Misfit, shapes: Shapes[Any]) -> ShapeError:
+        """Show the number of points, or the shape."""
+        if misfit is not _POINTS and misfit is not _HALF:
+            return super().misfit_error(misfit, shapes)
+        points = shapes.value(1)
+        if misfit is _POINTS:
+            return ShapeError(f"{self}: the number of points must be at least 1, got {points}.")
+        return ShapeError(
+            f"{self}: the transform of {points} real numbers has {points // 2 + 1} elements, got "
+            f"{shapes.inputs[0]} of shape {tuple(shapes.shapes[0])}."
+        )
 
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
     ) -> None:
         """Transform with SciPy."""
         x, points = inputs[0], int(inputs[1])
-        self._check(node.inputs[0], x.shape)
-        self._check_half(node.inputs[0], x.shape, points)
+        self.shapes_of_results(node.inputs, [x.shape, ()], [x, points])
         sizes = [*(x.shape[axis] for axis in self.axes[:-1]), points]
         output_storage[0][0] = scipy_fft.irfftn(x, s=sizes, axes=self.axes, norm=self.norm)
-
-    def infer_shape(
-        self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
-    ) -> list[Any]:
-        """Return the shape of the input, with the number of points along one axis."""
-        sizes, points = list(input_shapes[0]), fold(node.inputs[1])
-        sizes[self.axes[-1]] = points
-        found = self._checked(sizes, input_shapes[0])
-        found = with_check(found, "at least", points, 1, f"{self}: a number of points")
-        half = input_shapes[0][self.axes[-1]]
-        subject = f"{self}: the number of elements, and half that of points"
-        return [with_check(found, "equal", half, points // 2 + 1, subject)]
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """The number of points has no derivative."""

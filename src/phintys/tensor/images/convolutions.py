@@ -20,7 +20,6 @@ import numpy as np
 from phintys._base.errors import ArgumentError, ShapeError
 from phintys.graph.apply import Apply
 from phintys.graph.null_type import disconnected_type
-from phintys.graph.op import Op
 from phintys.tensor import math
 from phintys.tensor._rules import add_all, conjugate, is_discrete, is_missing, zero_gradient
 from phintys.tensor.convert import as_tensor_variable
@@ -28,22 +27,18 @@ from phintys.tensor.creation import given_lengths
 from phintys.tensor.images.geometry import (
     count_of,
     extent_of,
-    floor_div_sizes,
     pads_of,
     per_axis,
     per_axis_padding,
     room_of,
 )
-from phintys.tensor.known import known_int
+from phintys.tensor.shape_rules import ExactShapes, Misfit, S, ShapedOp, Shapes
 from phintys.tensor.shapes import sizes_of
-from phintys.tensor.size_check import with_check
-from phintys.tensor.sizes import as_size, fold, multiply_sizes
+from phintys.tensor.sizes import as_size
 from phintys.tensor.type import TensorType, promote
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from phintys.graph.fgraph import FunctionGraph
 
     Shape = Sequence[Any]
 
@@ -54,7 +49,23 @@ _NAMES = ("images", "filters", "gradient")
 _AXES = ("images, channels", "filters, channels of a group", "images, filters")
 
 
-class _Part(Op):
+_CHANNELS = Misfit("channels", "{0} channels of images and {1} of filters")
+_CHANNELS_LEFT = Misfit("groups of channels", "{0} channels, of which {1} are in equal groups")
+_FILTERS_LEFT = Misfit("groups", "{0} filters, of which {1} are in equal groups")
+_EMPTY = Misfit("empty", "filters without elements")
+_ROOM, _GRADIENT = "room", "gradient"
+
+_SUBJECTS = {
+    _CHANNELS.kind: "the number of channels",
+    _FILTERS_LEFT.kind: "the number of filters of all groups",
+    _EMPTY.kind: "the size of filters",
+    _ROOM: "the room for filters on padded images",
+    _GRADIENT: "a size of the gradient",
+}
+"""What misfits are about."""
+
+
+class _Part(ShapedOp):
     """Base class of the three: computes one of the arrays from the other two.
 
     Parameters
@@ -121,122 +132,91 @@ class _Part(Op):
         dtype = promote(*(x.dtype for x in operands))
         operands = [x if x.dtype == dtype else math.cast(x, dtype) for x in operands]
         sizes = [as_size(length, "A spatial size") for length in lengths]
-        known = self._shape([x.type.shape for x in operands], [known_int(size) for size in sizes])
-        return Apply(self, operands + sizes, [TensorType(dtype, known)()])
+        inputs = [*operands, *sizes]
+        return Apply(self, inputs, [TensorType(dtype, *self.static_shapes(inputs))()])
 
-    def _shape(self, given: Sequence[Shape], lengths: Shape) -> tuple[Any, ...]:
-        """Return the computed shape, after checks of all sizes that are known.
+    def _arrays(self, shapes: Shapes[Any]) -> tuple[Any, Any, Any]:
+        """Return the sizes of images, filters, and a result that is given or ``None``."""
+        first, second = shapes.shapes[:2]
+        lengths = [shapes.value(at) for at in range(2, len(shapes.inputs))]
+        if self.computes == RESULT:
+            return first, second, None
+        if self.computes == IMAGES:
+            channels = shapes.multiply(first[1], self.groups)
+            return (second[0], channels, *lengths), first, second
+        return first, (second[1], shapes.floor_div(first[1], self.groups), *lengths), second
 
-        Unknown sizes are ``None``.
-        """
-        shapes = images, filters, result = self._shapes(given, lengths)
-        self._check_groups(images, filters)
-        self._check_fit(images, filters)
-        wanted = self._result_shape(images, filters)
-        if any(
-            None not in pair and pair[0] != pair[1] for pair in zip(result, wanted, strict=True)
-        ):
-            msg = (
-                f"{self}: the gradient has the shape {_text(result)}, but {_text(wanted)} follows "
-                f"from images of shape {_text(images)} and filters of shape {_text(filters)}."
+    def _extents(self, shapes: Shapes[Any], filters: Sequence[Any]) -> list[Any]:
+        """Return how far filters reach along each spatial axis."""
+        pairs = zip(filters[2:], self.dilation, strict=True)
+        return [extent_of(length, dilation, shapes) for length, dilation in pairs]
+
+    def output_shapes(self, shapes: Shapes[S]) -> list[tuple[S, ...]]:
+        """Return the sizes of the array that is computed, after checks that all fit."""
+        images, filters, given = self._arrays(shapes)
+        shapes.equal(images[1], shapes.multiply(filters[1], self.groups), _CHANNELS)
+        if self.groups > 1:
+            channels, number = (
+                shapes.multiply(shapes.floor_div(size, self.groups), self.groups)
+                for size in (images[1], filters[0])
             )
-            raise ShapeError(msg)
-        return tuple(shapes[self.computes])
+            # The first check implies this one, unless the channels of filters are unknown.
+            shapes.agreed((images[1], channels), _CHANNELS_LEFT)
+            shapes.equal(filters[0], number, _FILTERS_LEFT)
+        counts: list[S] = []
+        axes = zip(images[2:], self._extents(shapes, filters), self.padding, strict=True)
+        for axis, (length, extent, padding) in enumerate(axes):
+            shapes.at_least(filters[2 + axis], 1, _EMPTY)
+            room = room_of(length, padding, extent, shapes)
+            shapes.at_least(room, 0, Misfit(_ROOM, "filters are larger than padded images", axis))
+            counts.append(shapes.add(shapes.floor_div(room, self.stride[axis]), 1))
+        result = (images[0], filters[0], *counts)
+        for dim, pair in enumerate(zip(given or (), result, strict=False)):
+            shapes.equal(*pair, Misfit.in_dimension(_GRADIENT, dim))
+        return [tuple((images, filters, result)[self.computes])]
 
-    def _check_fit(self, images: Shape, filters: Shape) -> None:
-        """Check that filters have elements, and fit on images."""
-        for axis, length in enumerate(filters[2:]):
-            if length is not None and length < 1:
-                msg = f"{self}: filters have the shape {_text(filters)}, without elements."
-                raise ShapeError(msg)
-            room = self._known(axis, images, filters, room_of)
-            if room is not None and room < 0:
-                msg = (
-                    f"{self}: filters of shape {_text(filters)} do not fit on images of shape "
-                    f"{_text(images)} along spatial axis {axis}: {-room} elements are missing. Use "
-                    "smaller filters, or more padding."
-                )
-                raise ShapeError(msg)
+    def misfit_subject(self, misfit: Misfit, shapes: Shapes[Any]) -> str:
+        """Name what must fit."""
+        return f"{self}: {_SUBJECTS[misfit.kind]}"
 
-    def _check_groups(self, images: Shape, filters: Shape) -> None:
-        """Check that there are as many channels as filters are for, in equal groups."""
+    def misfit_error(self, misfit: Misfit, shapes: Shapes[Any]) -> ShapeError:
+        """Show the shapes, and what to change."""
+        images, filters, given = self._arrays(shapes)
+        return ShapeError(f"{self}: {self._wrong(misfit, shapes, images, filters, given)}")
+
+    def _wrong(
+        self, misfit: Misfit, shapes: Shapes[Any], images: Shape, filters: Shape, given: Shape
+    ) -> str:
         groups = self.groups
-        channels, inner = images[1], filters[1]
-        if None not in {channels, inner} and channels != inner * groups:
+        if misfit is _CHANNELS:
             in_groups = f" in each of {groups} groups" if groups > 1 else ""
-            msg = (
-                f"{self}: images of shape {_text(images)} have {channels} channels, and filters of "
-                f"shape {_text(filters)} are for {inner}{in_groups}. The axes are (images, "
+            return (
+                f"images of shape {_text(images)} have {images[1]} channels, and filters of shape "
+                f"{_text(filters)} are for {filters[1]}{in_groups}. The axes are (images, "
                 "channels, ...) and (filters, channels of a group, ...)."
             )
-            raise ShapeError(msg)
-        for number, what in ((channels, "channels"), (filters[0], "filters")):
-            if number is not None and number % groups:
-                msg = f"{self}: {number} {what} cannot be divided into {groups} equal groups."
-                raise ShapeError(msg)
-
-    def _shapes(self, given: Sequence[Shape], lengths: Shape) -> list[Shape]:
-        """Return the shapes of images, filters and result; unknown sizes are ``None``."""
-        if self.computes == RESULT:
-            images, filters = given
-            return [images, filters, self._result_shape(images, filters)]
-        if self.computes == IMAGES:
-            filters, result = given
-            channels = None if filters[1] is None else filters[1] * self.groups
-            return [(result[0], channels, *lengths), filters, result]
-        images, result = given
-        inner = None if images[1] is None else images[1] // self.groups
-        return [images, (result[1], inner, *lengths), result]
-
-    def _result_shape(self, images: Shape, filters: Shape) -> tuple[int | None, ...]:
-        counts = [
-            self._known(axis, images, filters, count_of, stride)
-            for axis, stride in enumerate(self.stride)
-        ]
-        return images[0], filters[0], *counts
-
-    def _known(self, axis: int, images: Shape, filters: Shape, rule: Any, *more: int) -> int | None:
-        """Apply a rule of the geometry to an axis, if its sizes are known."""
-        length, inner = images[2 + axis], filters[2 + axis]
-        if length is None or inner is None:
-            return None
-        return rule(length, self.padding[axis], extent_of(inner, self.dilation[axis]), *more)
-
-    def infer_shape(
-        self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
-    ) -> list[Any]:
-        """Return the sizes, with the checks of :meth:`perform`."""
-        first, second, *_ = input_shapes
-        lengths = tuple(fold(size) for size in node.inputs[2:])
-        if self.computes == RESULT:
-            images, filters, given = first, second, None
-        elif self.computes == IMAGES:
-            filters, given = first, second
-            images = (given[0], multiply_sizes((filters[1], self.groups)), *lengths)
-        else:
-            images, given = first, second
-            filters = (given[1], floor_div_sizes(images[1], self.groups), *lengths)
-        checks: list[tuple[Any, ...]] = []
-        counts: list[Any] = []
-        axes = zip(images[2:], filters[2:], self.padding, self.dilation, self.stride, strict=True)
-        for length, inner, padding, dilation, stride in axes:
-            extent = extent_of(inner, dilation)
-            counts.append(count_of(length, padding, extent, stride))
-            room = room_of(length, padding, extent)
-            checks.append(("at least", inner, 1, "the size of filters"))
-            checks.append(("at least", room, 0, "the room for filters on padded images"))
-        result = (images[0], filters[0], *counts)
-        if given is not None:
-            pairs = zip(given, result, strict=True)
-            checks += [("equal", *pair, "a size of the gradient") for pair in pairs]
-        channels = multiply_sizes((filters[1], self.groups))
-        checks.append(("equal", images[1], channels, "the number of channels"))
-        whole = multiply_sizes((floor_div_sizes(filters[0], self.groups), self.groups))
-        checks.append(("equal", filters[0], whole, "the number of filters of all groups"))
-        sizes = (images, filters, result)[self.computes]
-        for relation, a, b, subject in checks:
-            sizes = with_check(sizes, relation, a, b, f"{self}: {subject}")
-        return [sizes]
+        if misfit is _CHANNELS_LEFT or misfit is _FILTERS_LEFT:
+            number, what = images[1], "channels"
+            if misfit is _FILTERS_LEFT:
+                number, what = filters[0], "filters"
+            return f"{number} {what} cannot be divided into {groups} equal groups."
+        if misfit is _EMPTY:
+            return f"filters have the shape {_text(filters)}, without elements."
+        extents = self._extents(shapes, filters)
+        axes = list(zip(images[2:], self.padding, extents, strict=True))
+        if misfit.kind == _ROOM:
+            return (
+                f"filters of shape {_text(filters)} do not fit on images of shape {_text(images)} "
+                f"along spatial axis {misfit.dim}: {-room_of(*axes[misfit.dim], shapes)} elements "
+                "are missing. Use smaller filters, or more padding."
+            )
+        strides = zip(axes, self.stride, strict=True)
+        counts = [count_of(*axis, stride, shapes) for axis, stride in strides]
+        return (
+            f"the gradient has the shape {_text(given)}, but "
+            f"{_text((images[0], filters[0], *counts))} follows from images of shape "
+            f"{_text(images)} and filters of shape {_text(filters)}."
+        )
 
     # ---- values --------------------------------------------------------------------------------
 
@@ -245,14 +225,11 @@ class _Part(Op):
     ) -> None:
         """Check the shapes, and compute with NumPy, group by group."""
         first, second, *lengths = inputs
-        lengths = [int(length) for length in lengths]
-        shape = self._shape([first.shape, second.shape], lengths)
-        shapes = self._shapes([first.shape, second.shape], lengths)
+        given = [x.shape for x in inputs]
+        shapes = ExactShapes(self, node.inputs, given, [first, second, *map(int, lengths)])
+        (shape,) = self.output_shapes(shapes)
         out = np.zeros(given_lengths(self, shape, first.dtype), first.dtype)
-        extents = [
-            extent_of(length, dilation)
-            for length, dilation in zip(shapes[FILTERS][2:], self.dilation, strict=True)
-        ]
+        extents = self._extents(shapes, self._arrays(shapes)[1])
         pads = [pads_of(*pair) for pair in zip(self.padding, extents, strict=True)]
         if out.size:  # otherwise there may be any number of groups
             self._compute(first, second, out, extents, pads)

@@ -1,6 +1,7 @@
 """How windows lie on images: strides, padding, and the number of their places.
 
-Sizes are ints where known, and symbolic otherwise, as everywhere in shapes.
+Sizes are of any kind, with the arithmetic on them; by default ints where known, and symbolic
+otherwise.
 """
 
 from __future__ import annotations
@@ -8,12 +9,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import ArgumentError
-from phintys.tensor import math
-from phintys.tensor.sizes import add_sizes, multiply_sizes, subtract_sizes
+from phintys.tensor.symbolic_shapes import PlainArithmetic
 
 if TYPE_CHECKING:
+    from phintys.tensor.shape_rules import Arithmetic
+
     Padding = str | tuple[int, int]
     """How an axis is padded: a rule, or the elements before and behind it."""
+
+PLAIN = PlainArithmetic()
 
 RULES = ("valid", "half", "full")
 """No padding; half of a filter on both sides; all of it but one element."""
@@ -94,32 +98,27 @@ def _padding(one: Any, given: Any) -> Padding:
     return before, behind
 
 
-def floor_div_sizes(a: Any, b: Any) -> Any:
-    """a // b"""
-    if isinstance(a, int) and isinstance(b, int):
-        return a // b
-    return a if isinstance(b, int) and b == 1 else math.floor_div(a, b)
-
-
-def extent_of(length: Any, dilation: int) -> Any:
+def extent_of(length: Any, dilation: int, on: Arithmetic[Any] = PLAIN) -> Any:
     """Return how far a filter reaches whose elements are some distance apart."""
-    return add_sizes(multiply_sizes((subtract_sizes(length, 1), dilation)), 1)
+    return on.add(on.multiply(on.subtract(length, 1), dilation), 1)
 
 
-def pads_of(padding: Padding, extent: Any) -> tuple[Any, Any]:
+def pads_of(padding: Padding, extent: Any, on: Arithmetic[Any] = PLAIN) -> tuple[Any, Any]:
     """Return the elements before and behind an axis, for a filter that reaches so far."""
     if not isinstance(padding, str):
         return padding
-    both = floor_div_sizes(extent, 2) if padding == "half" else subtract_sizes(extent, 1)
+    both = on.floor_div(extent, 2) if padding == "half" else on.subtract(extent, 1)
     return both, both
 
 
-def room_of(length: Any, padding: Padding, extent: Any) -> Any:
+def room_of(length: Any, padding: Padding, extent: Any, on: Arithmetic[Any] = PLAIN) -> Any:
     """Return the places of a filter on an axis, minus 1: negative if it does not fit."""
-    before, behind = pads_of(padding, extent)
-    return subtract_sizes(add_sizes(length, add_sizes(before, behind)), extent)
+    before, behind = pads_of(padding, extent, on)
+    return on.subtract(on.add(length, on.add(before, behind)), extent)
 
 
-def count_of(length: Any, padding: Padding, extent: Any, stride: int) -> Any:
+def count_of(
+    length: Any, padding: Padding, extent: Any, stride: int, on: Arithmetic[Any] = PLAIN
+) -> Any:
     """Return the number of places of a filter on an axis."""
-    return add_sizes(floor_div_sizes(room_of(length, padding, extent), stride), 1)
+    return on.add(on.floor_div(room_of(length, padding, extent, on), stride), 1)

@@ -11,43 +11,43 @@ import numpy as np
 from phintys._base.errors import ArgumentError, DtypeError, ShapeError
 from phintys.graph.apply import Apply
 from phintys.graph.null_type import disconnected_type
-from phintys.graph.op import Op
 from phintys.tensor._rules import is_discrete, is_missing, zero_gradient
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.creation import zeros
 from phintys.tensor.dim_shuffle import expand_dims
-from phintys.tensor.images.geometry import count_of, per_axis, room_of
+from phintys.tensor.images.geometry import PLAIN, count_of, per_axis
 from phintys.tensor.indexing import inc_subtensor
 from phintys.tensor.ranges import arange
 from phintys.tensor.reshaping import reshape
+from phintys.tensor.shape_rules import Arithmetic, Misfit, S, ShapedOp, Shapes
 from phintys.tensor.shapes import sizes_of
-from phintys.tensor.size_check import with_check
 from phintys.tensor.sizes import (
-    add_sizes,
-    ceil_div_sizes,
-    clip_size,
     multiply_sizes,
-    subtract_sizes,
 )
 from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from phintys.graph.fgraph import FunctionGraph
 
-
-def pooled_size(length: Any, window: int, stride: int, padding: int, partial: bool) -> Any:
+def pooled_size(
+    length: Any,
+    window: int,
+    stride: int,
+    padding: int,
+    partial: bool,
+    on: Arithmetic[Any] = PLAIN,
+) -> Any:
     """Return the number of windows on an axis; of partial ones, as many as reach its end."""
     if not partial:
-        return count_of(length, (padding, padding), window, stride)
+        return count_of(length, (padding, padding), window, stride, on)
     if stride >= window:
-        return ceil_div_sizes(length, stride)
-    more = ceil_div_sizes(subtract_sizes(length, window), stride)
-    return add_sizes(clip_size(more, 0, None), 1)
+        return on.floor_div(on.add(length, stride - 1), stride)
+    more = on.floor_div(on.add(length, stride - 1 - window), stride)
+    return on.add(on.greatest(more, 0), 1)
 
 
-class MaxPool(Op):
+class MaxPool(ShapedOp):
     """Return the largest elements under windows, and their places.
 
     The places are numbers of elements of an image in C order, int64: of the first one of equal
@@ -118,58 +118,46 @@ class MaxPool(Op):
         if x.type.numpy_dtype.kind == "c":
             msg = f"Complex numbers have no order: {self} got {x} of dtype {x.dtype}."
             raise DtypeError(msg)
-        shape = self._shape(x.type.shape)
+        shape = self.static_shapes([x])[0]
         return Apply(self, [x], [TensorType(x.dtype, shape)(), TensorType("int64", shape)()])
 
-    def _shape(self, shape: Sequence[int | None]) -> tuple[int | None, ...]:
-        """Return the shape of the results; check sizes that are known."""
-        lead = len(shape) - self.ndim
-        counts: list[int | None] = []
-        for length, facts in zip(shape[lead:], self._axes, strict=True):
-            if length is None:
-                counts.append(None)
-                continue
-            window, _, padding, partial = facts
-            room = room_of(length, (padding, padding), window)
-            if length < 1 or (room < 0 and not partial):
-                hint = "" if length < 1 else " Use smaller windows, padding, or partial windows."
-                msg = (
-                    f"{self}: windows of {self.window} elements do not fit on images of shape "
-                    f"{tuple(shape[lead:])}.{hint}"
-                )
-                raise ShapeError(msg)
-            counts.append(pooled_size(length, *facts))
-        return (*shape[:lead], *counts)
-
-    def infer_shape(
-        self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
-    ) -> list[Any]:
-        """Return the numbers of windows, with the checks of :meth:`perform`."""
-        (given,) = input_shapes
+    def output_shapes(self, shapes: Shapes[S]) -> list[tuple[S, ...]]:
+        """Return the numbers of windows, of which one must fit."""
+        (given,) = shapes.shapes
         lead = len(given) - self.ndim
-        counts = [
-            pooled_size(length, *facts)
-            for length, facts in zip(given[lead:], self._axes, strict=True)
-        ]
+        counts: list[S] = []
+        for dim, (window, stride, padding, partial) in enumerate(self._axes, lead):
+            least = 1 if partial else max(window - 2 * padding, 1)
+            misfit = Misfit("size", f"dimension {dim}: less than {least}", dim)
+            length = shapes.at_least(given[dim], least, misfit)
+            counts.append(pooled_size(length, window, stride, padding, partial, shapes))
         sizes = (*given[:lead], *counts)
-        for length, (window, _, padding, partial) in zip(given[lead:], self._axes, strict=True):
-            subject = f"{self}: the size of images"
-            sizes = with_check(sizes, "at least", length, 1, subject)
-            if not partial:
-                sizes = with_check(sizes, "at least", length, window - 2 * padding, subject)
         return [sizes, sizes]
+
+    def misfit_subject(self, misfit: Misfit, shapes: Shapes[Any]) -> str:
+        """Name the sizes."""
+        return f"{self}: the size of images"
+
+    def misfit_error(self, misfit: Misfit, shapes: Shapes[Any]) -> ShapeError:
+        """Show the shape, and what to change."""
+        shape = shapes.shapes[0]
+        remedy = " Use smaller windows, padding, or partial windows."
+        return ShapeError(
+            f"{self}: windows of {self.window} elements do not fit on images of shape "
+            f"{tuple(shape[len(shape) - self.ndim :])}.{remedy if shape[misfit.dim] else ''}"
+        )
 
     def perform(
         self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
     ) -> None:
         """Compare the elements of all windows at once, one place in the window after the other."""
         (x,) = inputs
-        shape = self._shape(x.shape)
+        shape = self.shapes_of_results(node.inputs, [x.shape])[0]
         lead = x.ndim - self.ndim
-        values = np.zeros(shape, x.dtype)  # pyright: ignore[reportArgumentType, reportCallIssue]
-        places = np.full(shape, -1, np.int64)  # pyright: ignore[reportArgumentType, reportCallIssue]
+        values = np.zeros(shape, x.dtype)
+        places = np.full(shape, -1, np.int64)
         starts = [
-            np.arange(count) * stride - padding  # pyright: ignore[reportArgumentType, reportCallIssue]
+            np.arange(count) * stride - padding
             for count, (_, stride, padding, _) in zip(shape[lead:], self._axes, strict=True)
         ]
         for element in product(*map(range, self.window)):

@@ -49,18 +49,18 @@ from phintys.tensor.indexing.template import (
 )
 from phintys.tensor.ranges import arange
 from phintys.tensor.reshaping import reshape
+from phintys.tensor.shape_rules import TakesShape
 from phintys.tensor.shapes import shape_tuple, sizes_of
 from phintys.tensor.sizes import multiply_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.op import Roles
     from phintys.tensor.indexing.template import Template
 
 
-class _Update(Op):
+class _Update(TakesShape):
     """Base class of the two Ops that write to an index."""
 
     idx_list: Template
@@ -129,11 +129,6 @@ class _Update(Op):
         if there.type.broadcastable != y.type.broadcastable:  # pyright: ignore[reportAttributeAccessIssue]
             return None
         return [y], [there], lambda values: self(x, *values, *indices)
-
-    def infer_shape(
-        self, fgraph: FunctionGraph | None, node: Any, input_shapes: Sequence[Any]
-    ) -> list[Any]:
-        return [input_shapes[0]]
 
     def connection_pattern(self, node: Any) -> list[list[bool]]:
         """The elements come from the two arrays; the indices only say where they are written."""

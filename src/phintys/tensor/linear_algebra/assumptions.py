@@ -13,9 +13,9 @@ import numpy as np
 
 from phintys._base.errors import ArgumentError, DebugModeError
 from phintys.graph.apply import Apply
-from phintys.graph.op import Op
 from phintys.tensor._rules import is_missing
 from phintys.tensor.linear_algebra.matrix_op import as_matrices
+from phintys.tensor.shape_rules import KeepsShape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -134,7 +134,7 @@ def _closed(names: set[str], is_real: bool) -> set[str]:
             return found
 
 
-class Assume(Op):
+class Assume(KeepsShape):
     """Return matrices unchanged, of which something is known.
 
     Parameters
@@ -203,12 +203,6 @@ class Assume(Op):
     def do_constant_folding(self, fgraph: FunctionGraph | None, node: Apply) -> bool:
         """Return ``False``: what is known would be lost."""
         return False
-
-    def infer_shape(
-        self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
-    ) -> list[Any]:
-        """Return the shape of the input."""
-        return [input_shapes[0]]
 
     def L_op(
         self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]

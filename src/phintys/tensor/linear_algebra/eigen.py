@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from phintys.graph.decomposing import Decomposing
 from phintys.tensor import math
 from phintys.tensor.diagonals import diagonal, eye, tril
 from phintys.tensor.dim_shuffle import expand_dims
@@ -50,7 +49,7 @@ def reciprocals_beside_diagonal(x: Any) -> Any:
     return math.switch(eye(sizes_of(x)[-1], dtype="bool"), 0, found)
 
 
-class Eigh(Decomposing, FailingMatrixOp):
+class Eigh(FailingMatrixOp):
     """Return the eigenvalues of Hermitian matrices, which ascend, and eigenvectors as columns.
 
     The elements above the diagonal of the matrices are not read.
@@ -66,6 +65,7 @@ class Eigh(Decomposing, FailingMatrixOp):
     __props__: ClassVar[tuple[str, ...]] = ("on_error",)
     signature = "(n,n)->(n),(n,n)"
     called = "eigh"
+    is_decomposition = True
     real_outputs = (0,)
 
     def compute(self, *matrices: Any) -> Sequence[Any]:

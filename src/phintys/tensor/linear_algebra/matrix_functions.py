@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from phintys._base.late import LateModule
-from phintys.tensor.linear_algebra.analytic import AnalyticMatrixOp
+from phintys.tensor.creation import zeros_like
+from phintys.tensor.joining import concatenate
 from phintys.tensor.linear_algebra.matrix_op import (
     FailingMatrixOp,
     MatrixError,
+    MatrixOp,
     OnError,
     adjoint,
     as_matrices,
 )
 from phintys.tensor.linear_algebra.sylvester import solve_sylvester
+from phintys.tensor.shapes import sizes_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -32,6 +36,35 @@ NEAR, NODES = 0.25, 8
 """Distance from the identity at which as many nodes are enough for double precision."""
 
 MOST_HALVINGS = 64
+
+
+class AnalyticMatrixOp(MatrixOp):
+    """An Op that computes an analytic function ``f`` of square matrices.
+
+    Its derivative at A in a direction E is a block of the same function of a matrix twice as large
+    (N. J. Higham, *Functions of Matrices*, SIAM 2008, theorem 3.6).
+    """
+
+    signature = "(n,n)->(n,n)"
+
+    def adjoint_rule(
+        self, inputs: Sequence[Any], outputs: Sequence[Any], gradients: Sequence[Any]
+    ) -> list[Any]:
+        """Differentiate in the direction of the gradient at ``A^H``."""
+        return [self._derivative(adjoint(inputs[0]), gradients[0])]
+
+    def tangent_rule(
+        self, inputs: Sequence[Any], outputs: Sequence[Any], tangents: Sequence[Any]
+    ) -> list[Any]:
+        """Differentiate in a direction."""
+        return [self._derivative(inputs[0], tangents[0])]
+
+    def _derivative(self, a: Any, direction: Any) -> Any:
+        """Return the block at the upper right of ``f([[A, E], [0, A]])``."""
+        above = concatenate([a, direction], axis=-1)
+        below = concatenate([zeros_like(a), a], axis=-1)
+        n = sizes_of(a)[-1]
+        return self(concatenate([above, below], axis=-2))[..., :n, n:]
 
 
 def _function(f: Callable[[Any], Any], a: Any, what: str) -> Any:

@@ -14,7 +14,6 @@ from phintys._base.late import LateModule
 from phintys._base.origin import current_origin
 from phintys.graph.apply import Apply
 from phintys.graph.null_type import disconnected_type
-from phintys.graph.op import Op
 from phintys.tensor import math
 from phintys.tensor._rules import conjugate, is_missing, zero_gradient
 from phintys.tensor.convert import as_tensor_variable
@@ -22,14 +21,12 @@ from phintys.tensor.creation import sum_to
 from phintys.tensor.diagonals import eye, tril
 from phintys.tensor.dim_shuffle import dimshuffle, matrix_transpose
 from phintys.tensor.hints import broadcast_hint
+from phintys.tensor.shape_rules import ExactShapes, Misfit, S, ShapedOp, Shapes
 from phintys.tensor.shapes import sizes_of
-from phintys.tensor.size_check import with_check
 from phintys.tensor.type import TensorType, promote
 
 if TYPE_CHECKING:
     from scipy.linalg import lapack
-
-    from phintys.graph.fgraph import FunctionGraph
 else:
     lapack = LateModule("scipy.linalg.lapack")
 
@@ -65,10 +62,13 @@ def parse_signature(signature: str) -> tuple[Dims, Dims]:
     return dims(given), dims(made)
 
 
-def _least(a: Any, b: Any) -> Any:
-    if isinstance(a, int) and isinstance(b, int):
-        return min(a, b)
-    return None if a is None or b is None else math.minimum(a, b)
+_STACKS = "stacks"
+
+
+@lru_cache(maxsize=256)
+def _core(name: str) -> Misfit:
+    """Return the misfit of the sizes of a core dimension; its name stands for the detail."""
+    return Misfit("core", name)
 
 
 # ---- helpers of rules ----------------------------------------------------------------------------
@@ -143,7 +143,7 @@ def check_choice(value: Any, choices: Sequence[str], what: str) -> None:
 # ---- Ops -----------------------------------------------------------------------------------------
 
 
-class MatrixOp(Op):
+class MatrixOp(ShapedOp):
     """An Op with a core signature, which is applied to each item of a stack.
 
     Subclasses state :attr:`signature` and define :meth:`compute` for one item, in NumPy or SciPy,
@@ -197,7 +197,7 @@ class MatrixOp(Op):
 
     def make_node(self, *inputs: Any) -> Apply:
         """Apply to stacks of matrices, which are cast to a common dtype."""
-        core, made = self.dims()
+        core = self.dims()[0]
         operands: list[Any] = [as_tensor_variable(x) for x in inputs]
         if len(operands) != len(core):
             msg = f"{self.name_for_users()} takes {len(core)} inputs, got {len(operands)}."
@@ -215,15 +215,14 @@ class MatrixOp(Op):
             if at not in self.integer_inputs and x.dtype != dtype:
                 x = math.cast(x, dtype)
             operands[at] = x
-        sizes = self._static_sizes(operands)
-        leading = self._static_batch(operands)
+        shapes = self.static_shapes(operands)
         real = np.dtype(dtype).type(0).real.dtype.name
         outputs: list[Any] = []
-        for at, names in enumerate(made):
+        for at, shape in enumerate(shapes):
             its = self.integer_outputs.get(at) or (real if at in self.real_outputs else dtype)
             if at in self.complex_outputs:
                 its = np.result_type(dtype, np.complex64).name
-            outputs.append(TensorType(its, (*leading, *(sizes[name] for name in names)))())
+            outputs.append(TensorType(its, shape)())
         return Apply(self, operands, outputs)
 
     def _rank_message(self, operand: Any, names: Sequence[str]) -> str:
@@ -232,20 +231,6 @@ class MatrixOp(Op):
             f"{self.name_for_users()} takes {kind} or a stack of them, got {operand} of type "
             f"{operand.type}. Its signature is {self.signature}."
         )
-
-    def _static_sizes(self, operands: Sequence[Any]) -> dict[str, int | None]:
-        """Return the known sizes of core dimensions."""
-        sizes: dict[str, int | None] = dict(self.fixed_sizes())
-        for operand, names in zip(operands, self.dims()[0], strict=True):
-            own = operand.type.shape[operand.ndim - len(names) :]
-            for name, size in zip(names, own, strict=True):
-                known = sizes.get(name)
-                if None not in {known, size} and known != size:
-                    raise self.misfit(operands, [x.type.shape for x in operands], name)
-                sizes[name] = size if known is None else known
-        for name, (a, b) in self.least.items():
-            sizes[name] = _least(sizes[a], sizes[b])
-        return sizes
 
     def misfit(
         self,
@@ -266,19 +251,6 @@ class MatrixOp(Op):
             f"signature {self.signature} must have the same size.{lines}"
         )
 
-    def _static_batch(self, operands: Sequence[Any]) -> tuple[int | None, ...]:
-        """Return the known sizes of the leading dimensions."""
-        core = self.dims()[0]
-        leading: list[int | None] = []
-        for dim in range(operands[0].ndim - len(core[0])):
-            sizes = [x.type.shape[dim] for x in operands]
-            others = [size for size in sizes if size != 1]
-            known = {size for size in others if size is not None}
-            if len(known) > 1:
-                raise self._batches_misfit(operands, [x.type.shape for x in operands], dim)
-            leading.append(1 if not others else next(iter(known), None))
-        return tuple(leading)
-
     def _batches_misfit(
         self, operands: Sequence[Any], shapes: Sequence[Any], dim: int, node: Apply | None = None
     ) -> ShapeError:
@@ -292,38 +264,49 @@ class MatrixOp(Op):
 
     # ---- shapes
 
-    def infer_shape(
-        self, fgraph: FunctionGraph | None, node: Apply, input_shapes: Sequence[Any]
-    ) -> list[Any]:
+    def output_shapes(self, shapes: Shapes[S]) -> list[tuple[S, ...]]:
         """Return the sizes by the signature; those that must be equal are checked."""
-        core, made = self.dims()
-        operands: list[Any] = list(node.inputs)
-        sizes: dict[str, Any] = dict(self.fixed_sizes())
-        pairs: list[tuple[Any, Any]] = []
-        for names, shape in zip(core, input_shapes, strict=True):
+        sizes = self.core_sizes(shapes)
+        leading = self.leading_sizes(shapes)
+        return [(*leading, *(sizes[name] for name in names)) for names in self.dims()[1]]
+
+    def core_sizes(self, shapes: Shapes[S]) -> dict[str, S]:
+        """Return the sizes of the core dimensions, by name."""
+        sizes = {name: shapes.number(size) for name, size in self.fixed_sizes().items()}
+        for shape, names in zip(shapes.shapes, self.dims()[0], strict=True):
             for name, size in zip(names, shape[len(shape) - len(names) :], strict=True):
                 if name in sizes:
-                    pairs.append((sizes[name], size))
-                sizes.setdefault(name, size)
-        leading: list[Any] = []
-        for dim in range(operands[0].ndim - len(core[0])):
+                    size = shapes.equal(sizes[name], size, _core(name))
+                sizes[name] = size
+        for name, (a, b) in self.least.items():
+            sizes[name] = shapes.least(sizes[a], sizes[b])
+        return sizes
+
+    def leading_sizes(self, shapes: Shapes[S]) -> list[S]:
+        """Return the sizes of the dimensions of a stack, to which those of size 1 broadcast."""
+        leading: list[S] = []
+        for dim in range(shapes.inputs[0].ndim - len(self.dims()[0][0])):
+            misfit = Misfit.in_dimension(_STACKS, dim)
             wide = [
                 shape[dim]
-                for x, shape in zip(operands, input_shapes, strict=True)
-                if x.type.shape[dim] != 1
+                for at, shape in enumerate(shapes.shapes)
+                if not shapes.broadcasts(at, dim)
             ]
-            leading.append(wide[0] if wide else input_shapes[0][dim])
-            pairs += [(wide[0], other) for other in wide[1:]]
-        for name, (a, b) in self.least.items():
-            sizes[name] = _least(sizes[a], sizes[b])
-        what = f"{self.name_for_users(node)}: two sizes"
-        shapes: list[Any] = []
-        for names in made:
-            shape: tuple[Any, ...] = (*leading, *(sizes[name] for name in names))
-            for one, other in pairs:
-                shape = with_check(shape, "equal", one, other, what)
-            shapes.append(shape)
-        return shapes
+            size = wide[0] if wide else shapes.number(1)
+            for other in wide[1:]:
+                size = shapes.equal(size, other, misfit)
+            leading.append(size)
+        return leading
+
+    def misfit_subject(self, misfit: Misfit, shapes: Shapes[Any]) -> str:
+        """Name the function that the user called."""
+        return f"{self.name_for_users(shapes.node)}: two sizes"
+
+    def misfit_error(self, misfit: Misfit, shapes: Shapes[Any]) -> ShapeError:
+        """Show the operands."""
+        if misfit.kind == _STACKS:
+            return self._batches_misfit(shapes.inputs, shapes.shapes, misfit.dim, shapes.node)
+        return self.misfit(shapes.inputs, shapes.shapes, misfit.detail, shapes.node)
 
     # ---- values
 
@@ -366,29 +349,11 @@ class MatrixOp(Op):
             cell[0] = result
 
     def _run_time_sizes(self, node: Apply, inputs: Sequence[Any]) -> dict[str, int]:
-        sizes = dict(self.fixed_sizes())
-        for x, names in zip(inputs, self.dims()[0], strict=True):
-            for name, size in zip(names, x.shape[x.ndim - len(names) :], strict=True):
-                if sizes.setdefault(name, size) != size:
-                    raise self.misfit(node.inputs, [one.shape for one in inputs], name, node)
-        for name, (a, b) in self.least.items():
-            sizes[name] = min(sizes[a], sizes[b])
-        return sizes
+        return self.core_sizes(ExactShapes(self, node.inputs, [x.shape for x in inputs], node=node))
 
     def _run_time_batch(self, node: Apply, inputs: Sequence[Any]) -> tuple[int, ...]:
-        core = self.dims()[0]
-        variables: list[Any] = list(node.inputs)
-        leading: list[int] = []
-        for dim in range(inputs[0].ndim - len(core[0])):
-            wide = {
-                x.shape[dim]
-                for x, variable in zip(inputs, variables, strict=True)
-                if variable.type.shape[dim] != 1
-            }
-            if len(wide) > 1:
-                raise self._batches_misfit(variables, [x.shape for x in inputs], dim, node)
-            leading.append(wide.pop() if wide else 1)
-        return tuple(leading)
+        shapes = ExactShapes(self, node.inputs, [x.shape for x in inputs], node=node)
+        return tuple(self.leading_sizes(shapes))
 
     # ---- derivatives
 

@@ -13,8 +13,8 @@ from phintys.tensor.creation import zeros_like
 from phintys.tensor.diagonals import eye
 from phintys.tensor.dim_shuffle import expand_dims
 from phintys.tensor.joining import concatenate
-from phintys.tensor.linear_algebra.analytic import AnalyticMatrixOp
 from phintys.tensor.linear_algebra.exponentials import exponential
+from phintys.tensor.linear_algebra.matrix_functions import AnalyticMatrixOp
 from phintys.tensor.linear_algebra.matrix_op import MatrixOp, adjoint, as_matrices
 from phintys.tensor.linear_algebra.solving import inv
 from phintys.tensor.products import dot, matmul

@@ -9,7 +9,6 @@ import numpy as np
 
 from phintys._base.errors import MethodNotDefinedError
 from phintys._base.origin import in_steps
-from phintys.graph.decomposing import Decomposing
 from phintys.tensor import math
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.diagonals import diagonal, eye
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from phintys.tensor.variable import TensorVariable
 
 
-class SVD(Decomposing, FailingMatrixOp):
+class SVD(FailingMatrixOp):
     """Return ``U``, ``S`` and ``V^H`` of ``A = U diag(S) V^H``; the singular values descend.
 
     Parameters
@@ -54,6 +53,7 @@ class SVD(Decomposing, FailingMatrixOp):
 
     __props__: ClassVar[tuple[str, ...]] = ("full_matrices", "on_error")
     called = "svd"
+    is_decomposition = True
     least: ClassVar[dict[str, tuple[str, str]]] = {"k": ("m", "n")}
     real_outputs = (1,)
 

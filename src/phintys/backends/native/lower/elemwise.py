@@ -8,10 +8,10 @@ import numpy as np
 
 from phintys.backends.native.assembler.scalar_ops import can_emit
 from phintys.backends.native.expressions import Conversion, Expression, Literal, Load, Operation
-from phintys.backends.native.failures import Failure
 from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.integers import apply_to_sizes
 from phintys.backends.native.lower.lowering import Lowering, NotLowered
+from phintys.backends.native.lower.shape_rules import NativeShapes
 from phintys.backends.native.lower.view import View
 from phintys.graph.apply import Apply
 from phintys.scalar.composite import Composite
@@ -28,11 +28,12 @@ if TYPE_CHECKING:
 @lowers(Elemwise)
 def lower_elemwise(op: Elemwise, node: Apply, lowering: Lowering) -> None:
     """``out[i, j] = op(x[i, j], y[0, j])``: one statement for each scalar op."""
-    views = [lowering.view(variable) for variable in node.inputs]
+    shapes = NativeShapes(node, lowering)
+    views = shapes.views
     check_scalar_op(op.scalar_op, [view.array.dtype for view in views])
     if not views[0].sizes and _lower_size(op, node, views, lowering):
         return
-    lengths = broadcast_lengths(node, [view.sizes for view in views], lowering)
+    lengths = op.output_shapes(shapes)[0]
     views = [view.broadcast(lengths, lowering.sizes) for view in views]
     loops = lowering.loops(lengths)
     operands = [lowering.load(view, loops) for view in views]
@@ -116,31 +117,6 @@ def _in_dtype(operand: Expression, dtype: np.dtype[Any]) -> Expression:
     return operand if operand.dtype == dtype else Conversion(operand, dtype)
 
 
-def broadcast_lengths(
-    node: Apply, operands: Sequence[Sequence[Size]], lowering: Lowering
-) -> list[Size]:
-    """Return the lengths of the result; operands whose lengths may differ are checked.
-
-    A dimension broadcasts where its *static* size is 1, whatever else is known of sizes.
-    """
-    lengths: list[Size] = []
-    ndim = len(operands[0])
-    for axis in range(ndim):
-        chosen: Size | None = None
-        for variable, sizes in zip(node.inputs, operands, strict=True):
-            if cast("Any", variable.type).shape[axis] == 1:
-                continue
-            if chosen is None:
-                chosen = sizes[axis]
-                continue
-            failure = Failure(node, "broadcast", f"dimension {axis}: {{0}} and {{1}}")
-            lowering.require_equal(chosen, sizes[axis], failure)
-        lengths.append(
-            lowering.sizes.fixed(1) if chosen is None else lowering.sizes.canonical(chosen)
-        )
-    return lengths
-
-
 def check_scalar_op(op: ScalarOp, dtypes: Sequence[np.dtype[Any]]) -> None:
     """Raise :class:`NotLowered` for a scalar op that cannot be emitted."""
     if isinstance(op, Composite):
@@ -160,9 +136,7 @@ def check_scalar_op(op: ScalarOp, dtypes: Sequence[np.dtype[Any]]) -> None:
 @lowers(DimShuffle)
 def lower_dimshuffle(op: DimShuffle, node: Apply, lowering: Lowering) -> None:
     """``out[j, 0, i] = x[i, j]``: a view of the same memory."""
-    view = lowering.view(node.inputs[0])
-    for axis in op.drop:
-        failure = Failure(node, "drop", f"dimension {axis}")
-        lowering.require_equal(view.sizes[axis], lowering.sizes.fixed(1), failure)
+    shapes = NativeShapes(node, lowering)
+    op.output_shapes(shapes)
     order = [None if entry == "x" else int(entry) for entry in op.new_order]
-    lowering.bind(node.outputs[0], view.rearranged(order, lowering.sizes), is_part=True)
+    lowering.bind(node.outputs[0], shapes.views[0].rearranged(order, lowering.sizes), is_part=True)

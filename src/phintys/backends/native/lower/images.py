@@ -1,4 +1,4 @@
-"""Lowering of convolutions of images, and of the largest elements under windows."""
+"""Lowering of convolutions, and of the largest elements under windows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from phintys.backends.native.limits import (
 )
 from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.lowering import Lowering, NotLowered
+from phintys.backends.native.lower.shape_rules import NativeShapes
 from phintys.backends.native.lower.view import AxisMap, View
+from phintys.backends.native.routines.convolution import CONVOLVE
 from phintys.backends.native.routines.image_panels import panel_width
 from phintys.backends.native.routines.images import (
     FILTERS_OF_IMAGES,
@@ -25,6 +27,7 @@ from phintys.backends.native.routines.images import (
 )
 from phintys.backends.native.steps.call import LibraryCall, Routine
 from phintys.graph.apply import Apply
+from phintys.tensor.convolution import Convolve
 from phintys.tensor.images.convolutions import Conv, ConvByFilters, ConvByImages
 from phintys.tensor.images.pooling import MaxPool
 
@@ -326,3 +329,24 @@ def _windows(op: MaxPool, axis: int, length: Size, node: Apply, lowering: Loweri
     room = sizes.add(length, sizes.fixed(2 * pad - size + (step - 1 if op.partial else 0)))
     more = sizes.arithmetic("floordiv", room, stride)
     return sizes.add(sizes.arithmetic("max", more, zero) if op.partial else more, one)
+
+
+@lowers(Convolve)
+def lower_convolve(op: Convolve, node: Apply, lowering: Lowering) -> None:
+    """A call, with both vectors in memory order."""
+    views = [lowering.view(variable) for variable in node.inputs]
+    dtype = views[0].array.dtype
+    if dtype.kind in "bc" or dtype.name == "float16":
+        msg = f"no native convolution of {dtype}"
+        raise NotLowered(msg)
+    sizes = lowering.sizes
+    zero = sizes.fixed(0)
+    n, m = (sizes.canonical(view.sizes[0]) for view in views)
+    for size in (n, m):
+        is_filled = sizes.arithmetic("lt", zero, size)
+        lowering.require(is_filled, Failure(node, "empty", "a vector without elements"))
+    inputs = tuple(lowering.contiguous(view, node).array for view in views)
+    (lengths,) = op.output_shapes(NativeShapes(node, lowering))
+    target, _ = lowering.compute(node.outputs[0], lengths)
+    call = LibraryCall(CONVOLVE, inputs, (target.array,), {"n": n, "m": m}, node)
+    lowering.steps.append(call)

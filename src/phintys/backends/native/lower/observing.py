@@ -1,4 +1,4 @@
-"""Lowering of user-defined checks; Ops that print or stop are left to Python."""
+"""Lowering of Ops that return their inputs; those that print or stop are left to Python."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.lowering import Lowering
 from phintys.backends.native.lower.reduce import reduce_into
 from phintys.backends.native.lower.view import View
+from phintys.backends.native.steps.check import FenceStep
+from phintys.control.fences import Fence
 from phintys.graph.apply import Apply
 from phintys.tensor.linear_algebra.assumptions import Assume
 from phintys.tensor.observing import CheckAndRaise
@@ -46,3 +48,13 @@ def lower_with_sharding(op: WithSharding, node: Apply, lowering: Lowering) -> No
 def lower_assume(op: Assume, node: Apply, lowering: Lowering) -> None:
     """``out = x``."""
     lowering.bind_same(node.outputs[0], node.inputs[0])
+
+
+@lowers(Fence)
+def lower_fence(op: Fence, node: Apply, lowering: Lowering) -> None:
+    """``fence; out = value``."""
+    tensors = [variable for variable in node.inputs if variable.type.holds_arrays]
+    arrays = [lowering.view(variable).array for variable in tensors]
+    lowering.steps.append(FenceStep(tuple(dict.fromkeys(arrays))))
+    for variable, output in zip(node.inputs, node.outputs, strict=False):
+        lowering.bind_same(output, variable)

@@ -22,6 +22,7 @@ from phintys.backends.native.expressions import (
     SizeValue,
 )
 from phintys.backends.native.lower.families import lowers
+from phintys.backends.native.lower.shape_rules import NativeShapes
 from phintys.random.bits.random_bits import Positions, RandomBits
 from phintys.random.bits.states import (
     TO_FOLD,
@@ -52,7 +53,7 @@ _UINT64 = np.dtype("uint64")
 def lower_random_bits(op: RandomBits, node: Apply, lowering: Lowering) -> None:
     """``bits[i, j] = random_word(i * m + j, key, low, high)``."""
     state = _words(node.inputs[0], lowering)
-    lengths = [lowering.size_of(length) for length in node.inputs[1:]]
+    (lengths,) = op.output_shapes(NativeShapes(node, lowering))
     target, loops = lowering.compute(node.outputs[0], lengths)
     at = Conversion(_position(loops, lengths, lowering), _UINT64)
     row = {"uint64": random_word, "uint32": random_half, "uint16": random_quarter}[op.dtype]
@@ -63,7 +64,7 @@ def lower_random_bits(op: RandomBits, node: Apply, lowering: Lowering) -> None:
 @lowers(Positions)
 def lower_positions(op: Positions, node: Apply, lowering: Lowering) -> None:
     """``positions[i, j] = i * m + j``."""
-    lengths = [lowering.size_of(length) for length in node.inputs]
+    (lengths,) = op.output_shapes(NativeShapes(node, lowering))
     target, loops = lowering.compute(node.outputs[0], lengths)
     lowering.store(
         target, Conversion(_position(loops, lengths, lowering), _UINT64), loops, nodes=(node,)

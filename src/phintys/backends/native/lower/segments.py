@@ -9,6 +9,7 @@ from phintys.backends.native.expressions import Conversion, Index, IndexCheck, L
 from phintys.backends.native.failures import Failure
 from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.lowering import Lowering
+from phintys.backends.native.lower.shape_rules import NativeShapes
 from phintys.graph.apply import Apply
 from phintys.tensor.segments import SegmentReduce
 
@@ -21,12 +22,12 @@ _OPS = {"max": "maximum", "min": "minimum", "prod": "mul"}
 def lower_segment_reduce(op: SegmentReduce, node: Apply, lowering: Lowering) -> None:
     """``out[:] = start``; then ``out[ids[i], j] = max(out[ids[i], j], data[i, j])``, in order."""
     sizes = lowering.sizes
-    data, ids = (lowering.view(variable) for variable in node.inputs[:2])
-    count = lowering.size_of(node.inputs[2])
-    lowering.require_length(count, Failure(node, "length", "{0} segments"))
+    shapes = NativeShapes(node, lowering)
+    (lengths,) = op.output_shapes(shapes)
+    data, ids = shapes.views[:2]
     failure = Failure(node, "rows", "{0} numbers of segments for {1} rows")
     lowering.require_equal(ids.sizes[0], data.sizes[0], failure)
-    target, loops = lowering.compute(node.outputs[0], [count, *data.sizes[1:]])
+    target, loops = lowering.compute(node.outputs[0], lengths)
     dtype = target.array.dtype
     start = Literal(op.value_without_rows(dtype), dtype)
     lowering.store(target, start, loops, nodes=(node,))
@@ -37,7 +38,7 @@ def lower_segment_reduce(op: SegmentReduce, node: Apply, lowering: Lowering) -> 
     detail = "number {0} is out of range for {1} segments"
     failure = Failure(node, "index", detail, IndexingError, "{op}: {detail}.")
     places = [Index() if loop is None else Index(((loop, sizes.fixed(1)),)) for loop in loops]
-    places[0] = Index((), None, IndexCheck(number, count, failure))
+    places[0] = Index((), None, IndexCheck(number, lengths[0], failure))
     lowering.store(
         target,
         lowering.load(data, loops),

@@ -9,6 +9,7 @@ from phintys.backends.native.failures import Failure, OwnFailure
 from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.integers import when
 from phintys.backends.native.lower.lowering import Lowering, NotLowered
+from phintys.backends.native.lower.shape_rules import NativeShapes
 from phintys.backends.native.lower.slices import position_in
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.sizes import is_length
@@ -75,13 +76,10 @@ def lower_size_check(op: SizeCheck, node: Apply, lowering: Lowering) -> None:
 @lowers(SpecifyShape)
 def lower_specify_shape(op: SpecifyShape, node: Apply, lowering: Lowering) -> None:
     """The same memory, after checks."""
-    view = lowering.view(node.inputs[0])
-    dims = [dim for dim, checked in enumerate(op.checked) if checked]
-    wanted = [lowering.size_of(variable) for variable in node.inputs[1:]]
-    for dim, size in zip(dims, wanted, strict=True):
-        failure = Failure(node, "specify", f"dimension {dim}")
-        lowering.require_equal(view.sizes[dim], size, failure)
-    lengths = tuple(lowering.sizes.canonical(size) for size in view.sizes)
+    shapes = NativeShapes(node, lowering)
+    (sizes,) = op.output_shapes(shapes)
+    view = shapes.views[0]
+    lengths = tuple(map(lowering.sizes.canonical, sizes))
     lowering.bind(node.outputs[0], View(view.array, view.maps, lengths))
 
 

@@ -3,7 +3,6 @@
 from phintys.bridge.pytensor.families import (
     control,
     elementwise,
-    fourier,
     graph_ops,
     indexing,
     linear_algebra,
@@ -28,7 +27,6 @@ FAMILIES = (
     ordering,
     linear_algebra,
     solving,
-    fourier,
     control,
     graph_ops,
     loops,

@@ -1,0 +1,127 @@
+"""Shape rules of Ops, in sizes that are symbolic: what ``infer_shape`` returns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from phintys.tensor.convert import constant
+from phintys.tensor.shape_rules import Arithmetic, Misfit, ShapedOp, Shapes
+from phintys.tensor.shapes import is_length, vector_elements
+from phintys.tensor.size_check import with_check
+from phintys.tensor.sizes import (
+    add_sizes,
+    as_size,
+    clip_size,
+    floor_div_sizes,
+    fold,
+    multiply_sizes,
+    subtract_sizes,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from phintys.graph.apply import Apply
+
+
+class PlainArithmetic(Arithmetic[Any]):
+    """Arithmetic on sizes that are ints or symbolic."""
+
+    def add(self, a: Any, b: Any) -> Any:
+        return add_sizes(fold(a), fold(b))
+
+    def subtract(self, a: Any, b: Any) -> Any:
+        return subtract_sizes(fold(a), fold(b))
+
+    def multiply(self, a: Any, b: Any) -> Any:
+        return multiply_sizes((fold(a), fold(b)))
+
+    def floor_div(self, a: Any, b: int) -> Any:
+        return floor_div_sizes(fold(a), b)
+
+    def least(self, a: Any, b: Any) -> Any:
+        return clip_size(fold(a), None, fold(b))
+
+    def greatest(self, a: Any, b: Any) -> Any:
+        return clip_size(fold(a), fold(b), None)
+
+
+class SymbolicShapes(PlainArithmetic, Shapes[Any]):
+    """Sizes that are ints or symbolic.
+
+    Checks become part of the sizes that a rule returns: see :meth:`infer`.
+
+    Parameters
+    ----------
+    op
+        The Op with the rule.
+    node
+        The node.
+    shapes
+        The symbolic sizes of its inputs.
+    """
+
+    def __init__(self, op: ShapedOp, node: Apply, shapes: Sequence[Any]) -> None:
+        self._op = op
+        self.node: Apply = node
+        self.inputs: Sequence[Any] = node.inputs
+        self.shapes = shapes
+        self._checks: list[tuple[Any, Any, Any, str]] = []
+
+    def number(self, value: int) -> Any:
+        return value
+
+    def value(self, position: int) -> Any:
+        return self.inputs[position]
+
+    def entries(self, position: int, count: int) -> Sequence[Any]:
+        vector = self.inputs[position]
+        if vector.type.shape[0] is None:
+            return [as_size(vector[at]) for at in range(count)]
+        return [as_size(entry) for entry in vector_elements(vector)]
+
+    def equal(self, a: Any, b: Any, misfit: Misfit) -> Any:
+        self._checks.append(("equal", a, b, self._op.misfit_subject(misfit, self)))
+        return a
+
+    def agreed(self, sizes: Sequence[Any], misfit: Misfit) -> Any:
+        return sizes[0]
+
+    def at_least(self, size: Any, least: int, misfit: Misfit) -> Any:
+        is_checked = any(
+            relation == "at least" and one is size and bound == least
+            for relation, one, bound, _ in self._checks
+        )
+        if not is_checked and (least > 0 or not is_length(size)):
+            subject = self._op.misfit_subject(misfit, self)
+            self._checks.append(("at least", size, least, subject))
+        return size
+
+    def total(self, lengths: Sequence[Any]) -> Any:
+        total: Any = 0
+        for size in lengths:
+            total = add_sizes(total, fold(size))
+        return total
+
+    def infer(self, found: Sequence[Any]) -> list[Any]:
+        """Return the shapes that a rule has returned, with the checks; known sizes are constants.
+
+        Parameters
+        ----------
+        found
+            The sizes of each output.
+        """
+        shapes: list[Any] = []
+        for sizes, output in zip(found, self.node.outputs, strict=True):
+            if sizes is None:  # of a Type without a shape
+                shapes.append(None)
+                continue
+            static = getattr(output.type, "shape", None) or (None,) * len(sizes)
+            shape = tuple(
+                as_size(size) if known is None else constant(known)
+                for size, known in zip(sizes, static, strict=True)
+            )
+            for relation, a, b, subject in self._checks:
+                shape = with_check(shape, relation, a, b, subject)
+            shapes.append(shape)
+        return shapes
