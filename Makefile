@@ -16,7 +16,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo check durations test export-tests test-all test-seeds test-optimized test-lowest test-wheel stress \
-        reference pytensor-tests bridge-tests browser-tests jax-tests bridge-page array-api fuzz quality debug lint stubs index site distributions \
+        reference pytensor-tests bridge-tests browser-tests jax-tests bridge-page array-api fuzz quality debug lint stubs index site notebook-tests distributions \
         types bench peers clean
 
 help: ## show this list
@@ -174,6 +174,9 @@ distributions: $(READY) ## write docs/distributions.md, the table of all distrib
 
 site: .venv-site/.ready ## build the site into build/site/html (three minutes of one core)
 	.venv-site/bin/python -m tools.site $(SITE)
+
+notebook-tests: .venv-site/.ready ## run the notebooks of the gallery, and commands for notebooks
+	.venv-site/bin/python -m pytest -rs -m 'stress or not stress' tests/tools/site/test_notebooks.py
 
 types: $(READY) ## check types with basedpyright
 	$(BIN)/basedpyright
