@@ -17,7 +17,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 .PHONY: help setup demo check durations test export-tests test-all test-seeds test-optimized test-lowest test-wheel stress \
         reference pytensor-tests bridge-tests browser-tests jax-tests bridge-page array-api fuzz quality debug lint stubs index site notebook-tests distributions \
-        types bench peers clean
+        types bench clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -181,16 +181,8 @@ notebook-tests: .venv-site/.ready ## run the notebooks of the gallery, and comma
 types: $(READY) ## check types with basedpyright
 	$(BIN)/basedpyright
 
-bench: $(READY) ## run the benchmarks, and write benchmarks/RESULTS.md
-	$(BIN)/python benchmarks/run.py
-	$(BIN)/python -m benchmarks.suite.run
-	$(BIN)/python -m benchmarks.suite.busy
-	$(BIN)/python -m benchmarks.suite.beside
-
-peers: $(PEERS) ## compare with other compilers (installs them first)
-	$(BIN)/python -m benchmarks.suite.run
-	$(BIN)/python -m benchmarks.suite.busy
-	$(BIN)/python -m benchmarks.suite.beside
+bench: $(PEERS) ## measure all beside PyTensor and JAX (hours), or as much as BENCH="--minutes 15" allows
+	$(BIN)/python -m benchmarks $(BENCH)
 
 clean: ## remove .venv, caches and build artifacts
 	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis
