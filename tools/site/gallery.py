@@ -18,7 +18,7 @@ def programs() -> list[Path]:
 
 
 def missing(program: Path) -> str:
-    """Return what a program needs that is not installed, or an empty text.
+    """Return the names of packages that a program needs and that are not installed, or "".
 
     The packages that it imports are read off its text, which is not run.
     """
