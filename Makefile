@@ -16,8 +16,8 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo check durations test export-tests test-all test-seeds test-optimized test-lowest test-wheel stress \
-        reference pytensor-tests bridge-tests browser-tests jax-tests bridge-page array-api fuzz quality debug lint stubs index site distributions \
-        types bench peers clean
+        reference pytensor-tests bridge-tests browser-tests jax-tests bridge-page array-api fuzz quality debug lint stubs index site notebook-tests distributions \
+        types bench clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -176,20 +176,14 @@ distributions: $(READY) ## write docs/distributions.md, the table of all distrib
 site: .venv-site/.ready ## build the site into build/site/html (three minutes of one core)
 	.venv-site/bin/python -m tools.site $(SITE)
 
+notebook-tests: .venv-site/.ready ## run the notebooks of the gallery, and commands for notebooks
+	.venv-site/bin/python -m pytest -rs -m 'stress or not stress' tests/tools/site/test_notebooks.py
+
 types: $(READY) ## check types with basedpyright
 	$(BIN)/basedpyright --threads
 
-bench: $(READY) ## run the benchmarks, and write benchmarks/RESULTS.md
-	$(BIN)/python benchmarks/run.py
-	$(BIN)/python -m benchmarks.suite.run
-	$(BIN)/python -m benchmarks.suite.busy
-	$(BIN)/python -m benchmarks.suite.beside
-
-peers: $(PEERS) ## compare with other compilers (installs them first)
-	$(BIN)/python -m benchmarks.suite.run
-	$(BIN)/python -m benchmarks.suite.busy
-	$(BIN)/python -m benchmarks.suite.beside
-	$(BIN)/python -m benchmarks.suite.mode_jax
+bench: $(PEERS) ## measure all beside PyTensor and JAX (hours), or as much as BENCH="--minutes 15" allows
+	$(BIN)/python -m benchmarks $(BENCH)
 
 clean: ## remove .venv, caches and build artifacts
 	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis

@@ -5,9 +5,9 @@ near values that are dangerous to the expression as it is written, against mpmat
 not counted as one. Both sides compute the rewritten graph node by node in NumPy and SciPy, so that
 the error is that of the form alone.
 
-Run ``python benchmarks/rewriting.py``; the table goes into ``benchmarks/RESULTS.md`` through
-``benchmarks/run.py``. PyTensor is run by this interpreter, or by the one that the environment
-variable ``PYTENSOR_PYTHON`` names; without it there is no column for it.
+``python -m benchmarks.run rewriting`` writes the table into ``benchmarks/data``. PyTensor is run by
+this interpreter, or by the one that the environment variable ``PYTENSOR_PYTHON`` names; without it
+there is no column for it.
 """
 # Peers need not be installed.
 # pyright: reportMissingImports=false

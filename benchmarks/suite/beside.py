@@ -1,14 +1,14 @@
 """Measure programs whose kernels are worth sharing beside processes that keep the cores busy.
 
 python -m benchmarks.suite.beside [--only TEXT] [--variants A;B] [--beside 0;2;4]
-    [--milliseconds MILLISECONDS] [--rounds ROUNDS] [--write FILE]
+    [--milliseconds MILLISECONDS] [--rounds ROUNDS] [--write NAME]
 
 A row starts a process for each framework, which compiles and warms up. Then these call their
 program in turn, for some milliseconds each, so that whatever else runs disturbs all of them alike:
 first beside no busy process, then beside two, and four. "Phintys alone" uses no other thread:
 no call should take longer. Figures are of all calls together: the median, the mean, the 99th
 percentile, and the processors' time of a call. If all programs are measured, and nothing else is
-asked for, the tables become the chapter "Beside busy processes" of benchmarks/RESULTS.md.
+asked for, the data file is ``busy_machine``.
 """
 
 from __future__ import annotations
@@ -23,19 +23,17 @@ import sys
 import tempfile
 import time
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmarks.suite.busy import Figures, table
-from benchmarks.suite.results import ROOT, search_path, versions, write_chapter
+from benchmarks.suite.busy import Figures, by_figure, table
+from benchmarks.suite.results import ROOT, machine, save, search_path
 from benchmarks.suite.workloads import BESIDE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-CHAPTER = "## Beside busy processes"
 VARIANTS = {
     "Phintys": ("phintys", ""),
     "Phintys alone": ("phintys", "num_threads=1"),
@@ -172,7 +170,7 @@ def main() -> None:
     parser.add_argument("--beside", default="", help="only these numbers, separated by ';'")
     parser.add_argument("--milliseconds", type=float, default=MILLISECONDS, help="of a turn")
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="turns of each program")
-    parser.add_argument("--write", type=Path, help="a Markdown file for the tables")
+    parser.add_argument("--write", help="the name of the data file")
     options = parser.parse_args()
     if options.work:
         work(*options.work)
@@ -198,16 +196,15 @@ def main() -> None:
                     shown = " ".join(f"{key} {figures[key] * 1e6:9.1f}" for key in FIGURES)
                     print(f"{name:<34} {count} {variant:<14} {shown} us", flush=True)
 
-    lines = [CHAPTER, "", versions(), ""]
+    lines = [machine(), ""]
     lines += ["Columns: the framework, and how many busy processes run beside it.", ""]
     for key, title in FIGURES.items():
         lines += table(title, key, counts, results)
-    text = "\n".join(lines)
-    print(text)
-    if options.write:
-        options.write.write_text(text, encoding="utf-8")
-    elif not (options.only or wanted or options.beside):
-        write_chapter(CHAPTER, text)
+    print("\n".join(lines))
+    some = options.only or wanted or options.beside
+    name = options.write or ("" if some else "busy_machine")
+    if name:
+        save(name, by_figure(tuple(FIGURES), counts, results))
 
 
 if __name__ == "__main__":

@@ -1,13 +1,13 @@
 """Measure programs in 1, 2 and 4 processes at once, as samplers run chains.
 
 python -m benchmarks.suite.busy [--only TEXT] [--variants A;B] [--processes 1;4]
-    [--seconds SECONDS] [--write FILE]
+    [--seconds SECONDS] [--write NAME]
 
 All processes compile and warm up, since some code is compiled again in the background, then wait
 for each other, then call for some seconds. Figures are of all their calls together: the median, the
 99th percentile, the calls in a second, and the processors' time of a call, which depends least on
-what else runs. If all programs are measured, and nothing else is asked for, the tables become the
-chapter "Several processes at once" of benchmarks/RESULTS.md.
+what else runs. If all programs are measured, and nothing else is asked for, the data file is
+``processes``.
 """
 
 from __future__ import annotations
@@ -21,18 +21,16 @@ import sys
 import tempfile
 import time
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmarks.suite.results import ROOT, search_path, seconds_text, versions, write_chapter
+from benchmarks.suite.results import ROOT, Results, machine, save, search_path, seconds_text
 from benchmarks.suite.workloads import SIDE_BY_SIDE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-CHAPTER = "## Several processes at once"
 VARIANTS = {"Phintys": "phintys", "JAX": "jax", "PyTensor": "pytensor", "NumPy": "numpy"}
 PROCESSES = (1, 2, 4)
 SECONDS = 3.0
@@ -149,6 +147,25 @@ def table(
     return [*lines, ""]
 
 
+def by_figure(
+    keys: Sequence[str],
+    counts: Sequence[int],
+    results: dict[str, dict[str, list[Figures | None]]],
+) -> Results:
+    """Return the same as a table of ``benchmarks/data``: columns are frameworks with numbers."""
+    return {
+        key: {
+            name: {
+                f"{variant}, {count}": [] if figures is None else [figures[key]]
+                for variant, cells in row.items()
+                for count, figures in zip(counts, cells, strict=True)
+            }
+            for name, row in results.items()
+        }
+        for key in keys
+    }
+
+
 def main() -> None:
     """Run all variants that are installed on all programs."""
     parser = argparse.ArgumentParser(description="Measure several processes at once.")
@@ -157,7 +174,7 @@ def main() -> None:
     parser.add_argument("--variants", default="", help="only these columns, separated by ';'")
     parser.add_argument("--processes", default="", help="only these numbers, separated by ';'")
     parser.add_argument("--seconds", type=float, default=SECONDS, help="how long each is called")
-    parser.add_argument("--write", type=Path, help="a Markdown file for the tables")
+    parser.add_argument("--write", help="the name of the data file")
     options = parser.parse_args()
     if options.work:
         framework, name = options.work
@@ -190,17 +207,16 @@ def main() -> None:
                 sys.stdout.write(f"{name:<34} {variant:<10} {count} {shown}\n")
                 sys.stdout.flush()
 
-    lines = [CHAPTER, "", versions(), "", "Columns: the framework, and how many processes.", ""]
+    lines = [machine(), "", "Columns: the framework, and how many processes.", ""]
     lines += table("Median of a call", "p50", counts, results)
     lines += table("99th percentile", "p99", counts, results)
     lines += table("Calls in a second, of all processes", "rate", counts, results)
     lines += table("Processors' time of a call", "busy", counts, results)
-    text = "\n".join(lines)
-    sys.stdout.write(text)
-    if options.write:
-        options.write.write_text(text, encoding="utf-8")
-    elif not (options.only or wanted or options.processes):
-        write_chapter(CHAPTER, text)
+    sys.stdout.write("\n".join(lines))
+    some = options.only or wanted or options.processes
+    name = options.write or ("" if some else "processes")
+    if name:
+        save(name, by_figure(("p50", "p99", "rate", "busy"), counts, results))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Compare functions in mode jax with hand-written JAX, in turn in one run.
 
-python -m benchmarks.suite.mode_jax [--only TEXT] [--seconds SECONDS] [--write FILE]
+python -m benchmarks.suite.mode_jax [--only TEXT] [--seconds SECONDS]
 
 All figures are the best of calls, or of compilations, in turn. A row has
 
@@ -14,7 +14,7 @@ All figures are the best of calls, or of compilations, in turn. A row has
 - the largest error beside the function by hand, relative to the largest element of each result; for
   draws, which JAX makes by another algorithm, beside the native backend.
 
-If all programs are measured, the table becomes a chapter of benchmarks/RESULTS.md.
+If all programs are measured, seconds and MiB become the data file ``mode_jax``.
 """
 
 # The peers need not be installed.
@@ -23,10 +23,8 @@ If all programs are measured, the table becomes a chapter of benchmarks/RESULTS.
 from __future__ import annotations
 
 import argparse
-import sys
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -35,12 +33,12 @@ import numpy as np
 import phintys
 from benchmarks.suite.in_turn import best_in_turn
 from benchmarks.suite.jax_programs import PROGRAMS, Program
-from benchmarks.suite.results import versions, write_chapter
+from benchmarks.suite.results import Results, machine, save
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-CHAPTER = "## Mode jax beside hand-written JAX"
+NAMES = ("JAX", "Phintys, mode jax")
 SECONDS = 2.5
 COMPILATIONS = 3
 REPEATED = 3
@@ -136,8 +134,10 @@ def _alternated(functions: dict[str, Callable[..., Any]], arrays: Any) -> dict[s
     return best
 
 
-def measure(program: Program, seconds: float, compilations: _Compilations) -> list[str]:
-    """Return the cells of a row."""
+def measure(
+    program: Program, seconds: float, compilations: _Compilations
+) -> tuple[list[str], dict[str, tuple[float, float]]]:
+    """Return the cells of a row, and pairs of figures: by hand, ours."""
     import jax
 
     start = perf_counter()
@@ -164,7 +164,13 @@ def measure(program: Program, seconds: float, compilations: _Compilations) -> li
         else:
             expected = phintys.function(program.inputs, program.outputs)(*arrays)
     errors = map(_relative_error, f(*arrays), expected)
-    return [
+    figures = {
+        "call": (best["hand"], best["ours"]),
+        "call with NumPy": (best["hand, NumPy"], best["ours, NumPy"]),
+        "compile": (hand.seconds, ours.seconds),
+        "memory": (hand.memory / 2**20, ours.memory / 2**20),
+    }
+    cells = [
         f"{best['hand'] * 1e6:.0f}, {best['ours'] * 1e6:.0f}",
         f"{best['ours'] / best['hand']:.2f}",
         f"{(best['ours, NumPy'] - best['hand, NumPy']) * 1e6:+.0f}",
@@ -177,6 +183,7 @@ def measure(program: Program, seconds: float, compilations: _Compilations) -> li
         f"{again}",
         f"{max(errors):.0e}",
     ]
+    return cells, figures
 
 
 def main() -> None:
@@ -184,25 +191,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Compare mode jax with hand-written JAX.")
     parser.add_argument("--only", default="", help="only programs whose name contains this")
     parser.add_argument("--seconds", type=float, default=SECONDS, help="of calls of each kind")
-    parser.add_argument("--write", type=Path, help="a Markdown file for the table")
     options = parser.parse_args()
 
     compilations = _Compilations()
-    lines = [CHAPTER, "", versions(), "", "Pairs are: by hand, ours.", ""]
-    lines += [f"| | {' | '.join(COLUMNS)} |", "|---" * (len(COLUMNS) + 1) + "|"]
-    sys.stdout.write("\n".join(lines) + "\n")
+    lines = [machine(), "", "Pairs are: by hand, ours.", "", f"| | {' | '.join(COLUMNS)} |"]
+    print(*lines, "|---" * (len(COLUMNS) + 1) + "|", sep="\n")
+    results: Results = {}
     for name, make in PROGRAMS.items():
         if options.only not in name:
             continue
-        cells = measure(make(np.random.default_rng(0)), options.seconds, compilations)
-        lines.append(f"| {name} | {' | '.join(cells)} |")
-        sys.stdout.write(f"{lines[-1]}\n")
-        sys.stdout.flush()
-    text = "\n".join([*lines, ""])
-    if options.write:
-        options.write.write_text(text, encoding="utf-8")
-    elif not options.only:
-        write_chapter(CHAPTER, text)
+        cells, figures = measure(make(np.random.default_rng(0)), options.seconds, compilations)
+        print(f"| {name} | {' | '.join(cells)} |", flush=True)
+        for figure, pair in figures.items():
+            columns = {column: [value] for column, value in zip(NAMES, pair, strict=True)}
+            results.setdefault(figure, {})[name] = columns
+    if not options.only:
+        save("mode_jax", results)
 
 
 if __name__ == "__main__":

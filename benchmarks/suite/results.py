@@ -1,14 +1,25 @@
-"""What the tables of benchmarks/RESULTS.md have in common."""
+"""Data files of what was measured, and the machine on which it was.
+
+A file of ``benchmarks/data`` begins with a line about the machine. Tables are CSV, with a row for
+each figure, program and column; a row has a value from each process that measured it. Seconds, MiB,
+and calls in a second are the units.
+"""
 
 from __future__ import annotations
 
+import csv
 import os
 import platform
+import re
+from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-RESULTS = ROOT / "benchmarks" / "RESULTS.md"
+DATA = ROOT / "benchmarks" / "data"
+
+Results = dict[str, dict[str, dict[str, list[float]]]]
+"""Figure -> program -> column -> values."""
 
 
 def seconds_text(seconds: float | None) -> str:
@@ -21,15 +32,26 @@ def seconds_text(seconds: float | None) -> str:
     return "–"
 
 
-def versions() -> str:
-    """Return the versions of all packages that take part."""
-    parts = [f"Python {platform.python_version()}"]
+def processor() -> str:
+    """Return the processor's name, as far as it can be found."""
+    try:
+        found = re.search(r"model name\s*:\s*(.*)", Path("/proc/cpuinfo").read_text("utf-8"))
+    except OSError:
+        found = None
+    return found[1] if found else platform.processor() or platform.machine()
+
+
+def machine() -> str:
+    """Return a line on when, where and with what this was measured."""
+    today = datetime.now(UTC).date().isoformat()
+    parts = [today, processor(), f"{os.cpu_count()} logical processors"]
+    parts.append(f"Python {platform.python_version()}")
     for name in ("phintys", "numpy", "scipy", "llvmlite", "pytensor", "numba", "jax"):
         try:
             parts.append(f"{name} {version(name)}")
         except PackageNotFoundError:
             continue
-    return ", ".join(parts) + f"; {os.cpu_count()} cores, {platform.machine()}"
+    return ", ".join(parts)
 
 
 def search_path() -> str:
@@ -38,8 +60,28 @@ def search_path() -> str:
     return os.pathsep.join(filter(None, [str(ROOT), str(ROOT / "src"), given]))
 
 
-def write_chapter(chapter: str, text: str) -> None:
-    """Put the tables in the place of those that are in the file with all results."""
-    before, _, rest = RESULTS.read_text("utf-8").partition(f"{chapter}\n")
-    _, mark, after = rest.partition("\n## ")
-    RESULTS.write_text(f"{before.rstrip()}\n\n{text.rstrip()}\n{mark}{after}", "utf-8")
+def save(name: str, results: Results) -> None:
+    """Write a table to ``benchmarks/data``."""
+    DATA.mkdir(exist_ok=True)
+    with (DATA / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
+        file.write(f"# {machine()}\n")
+        rows = csv.writer(file, lineterminator="\n")
+        rows.writerow(["figure", "program", "column", "values"])
+        for figure, programs in results.items():
+            for program, columns in programs.items():
+                for column, values in columns.items():
+                    if values:
+                        text = " ".join(f"{value:.4g}" for value in values)
+                        rows.writerow([figure, program, column, text])
+
+
+def load(name: str) -> tuple[str, Results]:
+    """Return the line on the machine, and a table, from ``benchmarks/data``."""
+    with (DATA / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+        measured_on = file.readline().removeprefix("#").strip()
+        results: Results = {}
+        for row in csv.DictReader(file):
+            programs = results.setdefault(row["figure"], {})
+            columns = programs.setdefault(row["program"], {})
+            columns[row["column"]] = [float(value) for value in row["values"].split()]
+    return measured_on, results

@@ -1,11 +1,11 @@
 """Run the suite and write the table.
 
 python -m benchmarks.suite.run [--only TEXT] [--variants A;B] [--timeout SECONDS] [--times N]
-                               [--write FILE]
+                               [--minutes M] [--write NAME]
 
-With ``--times`` each figure is the least of N processes: the times of an import and of a first
-result differ by half from one process to the next. Without ``--only`` and ``--write`` the table
-becomes the chapter "Peers" of benchmarks/RESULTS.md.
+Each figure is measured in N processes: the times of an import and of a first result differ by half
+from one process to the next. Tables show the least of them, and the data file has all. No process
+begins after ``--minutes``. Without ``--only`` the data file is ``peers``.
 """
 
 from __future__ import annotations
@@ -17,11 +17,19 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
+from collections.abc import Iterator
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
-from benchmarks.suite.results import ROOT, search_path, seconds_text, versions, write_chapter
+from benchmarks.suite.results import (
+    ROOT,
+    Results,
+    machine,
+    save,
+    search_path,
+    seconds_text,
+)
 from benchmarks.suite.workloads import WORKLOADS
 
 TIMEOUT = 300
@@ -40,7 +48,6 @@ VARIANTS: dict[str, tuple[str, dict[str, str], list[str], bool]] = {
 }
 PEERS = ("PyTensor", "PyTensor C", "JAX", "JAX, device arrays")
 
-CHAPTER = "## Peers"
 # title of the table: the figure that it shows
 FIGURES = {
     "Time of a call": "call",
@@ -89,21 +96,51 @@ def measure(variant: str, workload: str, timeout: float = TIMEOUT) -> Figures | 
     return figures
 
 
+def jobs(variants: list[str], workloads: list[str], times: int) -> Iterator[tuple[str, str]]:
+    """Return what is measured, in order: rounds, in each of which the slow PyTensor comes last."""
+    for _ in range(times):
+        for slow in (False, True):
+            for workload in workloads:
+                for variant in variants:
+                    if variant.startswith("PyTensor") == slow:
+                        yield workload, variant
+
+
 def measured(
-    variants: list[str], workload: str, timeout: float, times: int
-) -> dict[str, Figures | None]:
-    """Return the least figures of several processes of each variant, which take turns."""
-    row = {variant: measure(variant, workload, timeout) for variant in variants}
-    for _ in range(times - 1):
-        for variant, figures in row.items():
-            if figures is None or figures["start"] > LONGEST_REPEATED:
-                continue
-            again = measure(variant, workload, timeout)
-            if again:
-                row[variant] = figures | {
-                    key: min(figures[key], again[key]) for key in FIGURES.values()
-                }
-    return row
+    variants: list[str], workloads: list[str], timeout: float, times: int, minutes: float
+) -> dict[str, dict[str, list[Figures]]]:
+    """Return the figures of each process, by program and variant."""
+    end = time.monotonic() + 60 * minutes
+    results = {workload: {variant: [] for variant in variants} for workload in workloads}
+    tried: set[tuple[str, str]] = set()
+    for workload, variant in jobs(variants, workloads, times):
+        left = end - time.monotonic()
+        row: list[Figures] = results[workload][variant]
+        again = (workload, variant) in tried
+        if left <= 0 or (again and (not row or row[0]["start"] > LONGEST_REPEATED)):
+            continue
+        tried.add((workload, variant))
+        figures = measure(variant, workload, min(timeout, left))
+        call = first = "failed"
+        if figures:
+            row.append(figures)
+            call, first = seconds_text(figures["call"]), seconds_text(figures["first"])
+        sys.stdout.write(f"{workload:<42} {variant:<22} {call:>10} {first:>10}\n")
+        sys.stdout.flush()
+    return results
+
+
+def by_figure(results: dict[str, dict[str, list[Figures]]]) -> Results:
+    """Return the same as a table of ``benchmarks/data``."""
+    return {
+        key: {
+            workload: {
+                variant: [figures[key] for figures in found] for variant, found in row.items()
+            }
+            for workload, row in results.items()
+        }
+        for key in FIGURES.values()
+    }
 
 
 def geometric_mean(values: list[float]) -> float:
@@ -111,16 +148,14 @@ def geometric_mean(values: list[float]) -> float:
     return math.exp(sum(map(math.log, values)) / len(values)) if values else math.nan
 
 
-def table(title: str, key: str, results: dict[str, dict[str, Figures | None]]) -> list[str]:
+def table(title: str, key: str, results: Results) -> list[str]:
     """Return a table of one figure, with the ratio to the best peer."""
-    variants = list(next(iter(results.values())))
+    variants = list(next(iter(results[key].values())))
     lines = [f"### {title}", "", f"| | {' | '.join(variants)} | Phintys / best peer |"]
     lines.append("|---" * (len(variants) + 2) + "|")
     ratios = []
-    for workload, row in results.items():
-        values: dict[str, float | None] = {
-            name: figures[key] if figures else None for name, figures in row.items()
-        }
+    for workload, row in results[key].items():
+        values = {name: min(found, default=None) for name, found in row.items()}
         best = min(filter(None, (values.get(name) for name in PEERS)), default=None)
         ours = values.get("Phintys")
         ratio = ours / best if ours and best else None
@@ -136,11 +171,11 @@ def table(title: str, key: str, results: dict[str, dict[str, Figures | None]]) -
     return lines
 
 
-def disagreements(results: dict[str, dict[str, Figures | None]]) -> list[str]:
+def disagreements(results: dict[str, dict[str, list[Figures]]]) -> list[str]:
     """Return the programs of which the frameworks compute different results."""
     found = []
     for workload, row in results.items():
-        checks = {name: figures["check"] for name, figures in row.items() if figures}
+        checks = {name: figures[0]["check"] for name, figures in row.items() if figures}
         ours = checks.get("Phintys")
         for name, theirs in checks.items():
             if ours and not all(
@@ -158,7 +193,8 @@ def main() -> None:
     parser.add_argument("--variants", default="", help="only these columns, separated by ';'")
     parser.add_argument("--timeout", type=float, default=TIMEOUT, help="seconds for a program")
     parser.add_argument("--times", type=int, default=1, help="processes for each figure")
-    parser.add_argument("--write", type=Path, help="a Markdown file for the tables")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="when to stop")
+    parser.add_argument("--write", help="the name of the data file")
     options = parser.parse_args()
 
     wanted = [name.strip() for name in options.variants.split(";") if name.strip()]
@@ -174,26 +210,17 @@ def main() -> None:
         )
     if not variants:
         parser.error(f"none of the columns is installed; there are: {'; '.join(VARIANTS)}")
-    results: dict[str, dict[str, Figures | None]] = {}
-    for workload in chosen:
-        results[workload] = measured(variants, workload, options.timeout, options.times)
-        for variant, figures in results[workload].items():
-            call = seconds_text(figures["call"]) if figures else "failed"
-            first = seconds_text(figures["first"]) if figures else ""
-            sys.stdout.write(f"{workload:<42} {variant:<22} {call:>10} {first:>10}\n")
-            sys.stdout.flush()
-
-    lines = [CHAPTER, "", versions(), ""]
+    results = measured(variants, chosen, options.timeout, options.times, options.minutes)
+    figures = by_figure(results)
+    lines = [machine(), ""]
     for title, key in FIGURES.items():
-        lines += table(title, key, results)
+        lines += table(title, key, figures)
     wrong = disagreements(results)
     lines += ["Results agree." if not wrong else "Results that differ:", *wrong, ""]
-    text = "\n".join(lines)
-    sys.stdout.write(text)
-    if options.write:
-        options.write.write_text(text, encoding="utf-8")
-    elif not options.only:
-        write_chapter(CHAPTER, text)
+    sys.stdout.write("\n".join(lines))
+    name = options.write or ("" if options.only else "peers")
+    if name:
+        save(name, figures)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 import matplotlib as mpl
 
 import phintys
+from tools.site.gallery import missing, programs
 
 mpl.use("Agg")
 ROOT = Path(__file__).parents[2]
@@ -32,7 +33,8 @@ toc_object_entries_show_parents = "hide"
 sphinx_gallery_conf = {
     "examples_dirs": [str(ROOT / "examples" / "gallery")],
     "gallery_dirs": ["gallery"],
-    "filename_pattern": r"/plot_",
+    # A program whose packages are not installed is shown, and not run.
+    "filename_pattern": "|".join(rf"/{path.stem}\.py" for path in programs() if not missing(path)),
     "abort_on_example_error": True,
     "download_all_examples": False,
     "show_memory": False,

@@ -2,11 +2,9 @@
 A convolutional network
 =======================
 
-Two layers of filters and one of weights read handwritten digits. The filters of the first layer,
-below, are what it has learned to look for.
+Two layers of filters and one of weights read digits, which are somewhere in noisy images. The
+filters of the first layer, below, are what it has learned to look for.
 """
-
-from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -15,12 +13,14 @@ import phintys
 import phintys.tensor as pt
 from phintys.contrib import adam
 
-HERE = Path(globals().get("__file__", "plot_convolutional.py")).resolve().parent
-table = np.loadtxt(HERE.parent / "data" / "digits.csv.gz", delimiter=",")
-images, labels = table[:, :-1].reshape(-1, 1, 8, 8) / 16, table[:, -1].astype(int)
 source = np.random.default_rng(0)
-order = source.permutation(len(images))
-seen, held_out = order[:1200], order[1200:]
+ROWS = "75557 26227 71747 71717 55711 74717 74757 71111 75757 75717"  # three pixels in each figure
+digits = np.array([[[int(row) >> k & 1 for k in (2, 1, 0)] for row in d] for d in ROWS.split()])
+labels, images = source.integers(0, 10, 1800), 0.15 * source.normal(size=(1800, 1, 8, 8))
+for image, number in zip(images, labels, strict=True):
+    y, x = source.integers(0, (4, 6))
+    image[0, y : y + 5, x : x + 3] += digits[number]
+seen, held_out = np.arange(1200), np.arange(1200, 1800)
 
 
 def weights(*shape):
@@ -43,7 +43,7 @@ cost = -pt.log_softmax(scores, axis=1)[pt.arange(label.size), label].mean()
 
 train = phintys.function([x, label], cost, updates=adam(phintys.grad(cost, params), params, 3e-3))
 read = phintys.function([x], scores.argmax(axis=1))
-for _ in range(12):
+for _ in range(30):
     for batch in np.split(source.permutation(seen), 24):
         train(images[batch], labels[batch])
 
@@ -55,4 +55,4 @@ for axis, one in zip(axes, first.get_value()[:, 0], strict=True):
 fig.suptitle(f"{right:.1%} of the digits that were held out are read")
 plt.show()
 
-assert right > 0.95
+assert right > 0.93

@@ -22,7 +22,8 @@ def main(options: list[str]) -> int:
     write_reference(source)
     return sphinx(
         [
-            *("-W", "--keep-going", "-q", "-j", "auto"),
+            # In one process: the gallery starts JAX, whose threads do not survive a fork.
+            *("-W", "--keep-going", "-q"),
             *("-c", str(DOCS / "site"), "-d", str(BUILD / "doctrees")),
             *options,
             str(source),

@@ -1,0 +1,65 @@
+"""The plots of the pages about speed show the data files, and the pages show all plots."""
+
+import re
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+from benchmarks.plots import PLOTS, picture
+from benchmarks.suite import results
+from benchmarks.suite.run import jobs
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "docs" / name for name in ("numbers_beside.md", "numbers_inside.md")]
+
+
+@pytest.mark.parametrize("plot", PLOTS, ids=lambda plot: plot.path.stem)
+def test_a_plot_shows_its_data(plot):
+    assert plot.path.read_text(encoding="utf-8") == picture(plot), "python -m benchmarks --draw"
+
+
+def test_the_pages_show_all_plots_and_name_all_data_files():
+    text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    assert sorted(re.findall(r"numbers/(\w+)\.svg", text)) == sorted(one.path.stem for one in PLOTS)
+    named = set(re.findall(r"benchmarks/data/([\w.]+)", text))
+    assert named == {path.name for path in results.DATA.iterdir()}
+
+
+def test_data_files_begin_with_the_machine():
+    for path in results.DATA.iterdir():
+        assert re.match(r"# .*Python 3", path.read_text(encoding="utf-8")), path.name
+
+
+def test_tables_are_read_as_they_are_written(tmp_path, monkeypatch):
+    monkeypatch.setattr(results, "DATA", tmp_path)
+    written = {
+        "call": {"a, b": {"Phintys": [1e-6, 2.5e-6], "JAX": []}},
+        "first": {"a, b": {"JAX": [3.0]}},
+    }
+    results.save("some", written)
+    measured_on, read = results.load("some")
+    assert "phintys " in measured_on
+    del written["call"]["a, b"]["JAX"]
+    assert read == written
+
+
+def test_bars_reach_from_the_least_to_the_largest_value(tmp_path, monkeypatch):
+    monkeypatch.setattr(results, "DATA", tmp_path)
+    plot = PLOTS[0]
+    rows = {"<x>": {"Phintys": [1e-6, 1e-3, 4e-6]}, "y": {"JAX": [1e-5]}}
+    results.save(plot.data, {plot.figure: rows})
+    image = ET.fromstring(picture(plot))
+    texts = {element.text for element in image.iter() if element.tag.endswith("text")}
+    assert {"<x>", "y", "Phintys", "JAX"} <= texts
+    bars = [element for element in image.iter() if element.get("stroke-width") == "2"]
+    (marked,) = (element for element in image.iter() if element.get("cy") == "71.5")
+    left, right = re.fullmatch(r"M([\d.]+) [\d.]+H([\d.]+)", bars[0].get("d")).groups()
+    assert len(bars) == 1
+    assert float(left) < float(marked.get("cx")) < float(right)
+
+
+def test_each_round_measures_every_program_and_the_slow_one_last():
+    found = list(jobs(["PyTensor", "Phintys"], ["a", "b"], 2))
+    one = [("a", "Phintys"), ("b", "Phintys"), ("a", "PyTensor"), ("b", "PyTensor")]
+    assert found == one + one
