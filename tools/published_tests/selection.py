@@ -290,7 +290,7 @@ _SPARSE: tuple[Decision, ...] = (
     Decision(
         r"test_hstack_vstack|TestCasting",
         r"DtypeError",
-        "complex numbers are not made real unasked",
+        "complex numbers are made real only where a program says so",
     ),
     Decision(r"TestTrueDot::test_op_sd", r"'format'", "a product with a dense matrix is dense"),
     Decision(r"TestVectorizeSparse", r"", "dense operands may be batches of matrices"),

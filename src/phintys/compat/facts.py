@@ -77,7 +77,7 @@ class FactState(IntFlag):
 
     @classmethod
     def join(cls, left: FactState, right: FactState) -> FactState:
-        """Return what two findings say together."""
+        """Return a finding that says what two say."""
         return cls(int(left) | int(right))
 
 
@@ -163,7 +163,7 @@ def infer_assumption_for_node(
     node: Any,
     input_states: list[FactState],
 ) -> list[FactState]:
-    """Return what the registered rules know of the outputs of a node."""
+    """Return the facts about the outputs of a node that follow by the registered rules."""
     for cls in type(op).__mro__:
         rules = ASSUMPTION_INFER_REGISTRY.get((key, cls))
         if rules is None:
@@ -237,7 +237,7 @@ class AssumptionFeature(Feature):
         return AssumptionFeature()
 
     def get(self, var: Any, key: AssumptionKey) -> FactState:
-        """Return what is known.
+        """Return the known facts.
 
         Raises
         ------

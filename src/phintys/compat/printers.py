@@ -105,7 +105,7 @@ class Printer(CorePrinter):
         raise NotImplementedError(msg)
 
     def template(self, variable: Variable) -> Template:
-        """Return what ``process`` writes, with places for inputs."""
+        """Return the text that ``process`` writes, with places for inputs."""
         return _template(self, variable)
 
 
@@ -128,7 +128,7 @@ class _Adapted(CorePrinter):
         self.printer = printer
 
     def template(self, variable: Variable) -> Template:
-        """Return what ``process`` writes, with places for inputs."""
+        """Return the text that ``process`` writes, with places for inputs."""
         return _template(self.printer, variable)
 
 

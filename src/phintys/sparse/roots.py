@@ -21,6 +21,7 @@ from phintys.sparse.parts import keys
 from phintys.sparse.products import check_pattern
 from phintys.sparse.type import INDEX
 from phintys.tensor.convert import as_tensor_variable
+from phintys.tensor.shape_rules import S, ShapedOp, Shapes
 from phintys.tensor.type import TensorType
 
 
@@ -63,7 +64,7 @@ class RootFactor(Op):
         return [disconnected_type(), of_data, disconnected_type(), disconnected_type()]
 
 
-class RootFactorGradient(Op):
+class RootFactorGradient(ShapedOp):
     """``(gradient, *outputs of RootFactor, indices, indptr)``: the gradient at the entries of A.
 
     The steps of the factorization are differentiated from the last column on. Elements (i, j) and
@@ -75,7 +76,12 @@ class RootFactorGradient(Op):
     def make_node(self, *inputs: Any) -> Apply:
         """Build a node."""
         variables = [as_tensor_variable(v) for v in inputs]
-        return Apply(self, variables, [TensorType(variables[1].dtype, (None,))()])
+        (shape,) = self.static_shapes(variables)
+        return Apply(self, variables, [TensorType(variables[1].dtype, shape)()])
+
+    def output_shapes(self, shapes: Shapes[S]) -> list[tuple[S, ...]]:
+        """Return the number of entries."""
+        return [(shapes.shapes[5][0],)]
 
     def perform(self, node: Apply, inputs: Any, output_storage: Any) -> None:
         """Go through the columns with NumPy."""
@@ -107,7 +113,3 @@ class RootFactorGradient(Op):
         at = lower_key(order[indices].astype("int64"), order[columns].astype("int64"))
         halves = np.where(indices == columns, 1, 0.5).astype(found.dtype)
         output_storage[0][0] = found[places_in_factor(self, at, present)] * halves
-
-    def infer_shape(self, fgraph: Any, node: Apply, input_shapes: Any) -> list[Any]:
-        """Return the number of entries."""
-        return [input_shapes[5]]
