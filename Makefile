@@ -180,7 +180,7 @@ notebook-tests: .venv-site/.ready ## run the notebooks of the gallery, and comma
 	.venv-site/bin/python -m pytest -rs -m 'stress or not stress' tests/tools/site/test_notebooks.py
 
 types: $(READY) ## check types with basedpyright
-	$(BIN)/basedpyright --threads
+	$(BIN)/basedpyright --threads 2
 
 bench: $(PEERS) ## measure all beside PyTensor and JAX (hours), or as much as BENCH="--minutes 15" allows
 	$(BIN)/python -m benchmarks $(BENCH)
