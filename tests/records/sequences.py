@@ -1,5 +1,7 @@
 """Sequences of numbers by formula, windows, and polynomials."""
 
+from itertools import groupby, product
+
 import numpy as np
 from hypothesis import strategies as st
 
@@ -55,6 +57,26 @@ def _of_known_length(draw, smooth):
 def _points(draw, smooth):
     (y,) = arrays_for(draw, FLOATS, [(6,)], smooth)
     return Example((np.linspace(-1, 1, 6), y), {"deg": draw(st.integers(0, 3))})
+
+
+def _to_be_spelled(draw, smooth):
+    time = draw(st.integers(2, 4))
+    (x,) = arrays_for(draw, FLOATS, [(time, 2, 3)], smooth)
+    return Example((x, np.array([[1, -1], [2, 1]]), np.array([draw(st.integers(1, time)), time])))
+
+
+def _by_all_ways(x, labels, lengths):
+    """Return minus the logarithms of the sums over all ways in which steps spell the labels."""
+    scores = x - np.logaddexp.reduce(x, -1, keepdims=True)
+    found = []
+    for row, wanted, n in zip(np.swapaxes(scores, 0, 1), labels, lengths, strict=True):
+        ways = [
+            row[np.arange(n), way].sum()
+            for way in product(range(3), repeat=n)
+            if [one for one, _ in groupby(way) if one] == [one for one in wanted if one >= 0]
+        ]
+        found.append(-np.logaddexp.reduce(ways))
+    return np.array(found)
 
 
 def _cubic(p):
@@ -140,4 +162,5 @@ RECORDS = [
         arguments=POSITIVE,
         shapes=lambda draw: [(4,)],
     ),
+    _record("ctc_loss", pt.ctc_loss, _by_all_ways, draw=_to_be_spelled, differentiable=(0,)),
 ]

@@ -36,7 +36,7 @@ def root(
     use_vectorized_jac: bool = False,
     optimizer_kwargs: Mapping[str, Any] | None = None,
 ) -> tuple[Any, Any]:
-    """Return where equations are zero; see :func:`phintys.control.root`.
+    """Return where equations are zero, by ``phintys.control.solving.optimize.root``.
 
     ``use_vectorized_jac`` has no effect: Jacobians are batched where that is cheaper.
 

@@ -86,7 +86,10 @@ class HeldArray(DeviceValue):
 
     @property
     def array(self) -> Any:
-        """The array of JAX."""
+        """The array of JAX, or the one that a program in another thread replaces it by."""
+        if (expected := self._next) is not None:
+            with expected[2]:
+                pass
         self.settle()
         return self._array
 
@@ -105,17 +108,14 @@ class HeldArray(DeviceValue):
                 self._array = results[0][0][place]
                 self._host = self._next = None
 
-    def wait(self, deleted: Any) -> None:
-        """Wait for the value that replaces an array that was given away.
+    def raise_if_lost(self, deleted: Any) -> None:
+        """Raise if nothing has replaced an array that was given away.
 
         Raises
         ------
         TransferError
             The device has failed while the value was being replaced.
         """
-        if (expected := self._next) is not None:
-            with expected[2]:
-                pass
         if self.array is deleted:
             msg = (
                 "The value of a shared variable was lost, since the device failed during "
@@ -156,7 +156,7 @@ class HeldArray(DeviceValue):
             except DELETED_ERRORS:
                 if not array.is_deleted():
                     raise
-            self.wait(array)
+            self.raise_if_lost(array)  # another thread replaces it
 
 
 def to_host(array: Any) -> np.ndarray[Any, Any]:

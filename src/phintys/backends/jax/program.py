@@ -402,7 +402,7 @@ class JaxProgram:
                 if not replaced:
                     raise
                 for stored, value in replaced:
-                    stored.wait(value)
+                    stored.raise_if_lost(value)
             else:
                 self.transfers.send(values)
                 return results, code, program, values, donated

@@ -97,7 +97,7 @@ def convolve(op: Any, node: Apply, trace: Trace, a: Any, v: Any) -> Any:
 @converts(FFT)
 def fft(op: Any, node: Apply, trace: Trace, x: Any) -> Any:
     """The complex transform and its inverse."""
-    op._check(node.inputs[0], np.shape(x))
+    op.shapes_of_results(node.inputs, [np.shape(x)])  # raises for sizes that do not fit
     function = jnp.fft.ifftn if op.inverse else jnp.fft.fftn
     return function(jnp.asarray(x), axes=op.axes, norm=op.norm).astype(_dtype(node))
 
@@ -105,7 +105,7 @@ def fft(op: Any, node: Apply, trace: Trace, x: Any) -> Any:
 @converts(RFFT)
 def rfft(op: Any, node: Apply, trace: Trace, x: Any) -> Any:
     """The transform of real numbers."""
-    op._check(node.inputs[0], np.shape(x))
+    op.shapes_of_results(node.inputs, [np.shape(x)])
     return jnp.fft.rfftn(jnp.asarray(x), axes=op.axes, norm=op.norm).astype(_dtype(node))
 
 
@@ -114,8 +114,7 @@ def irfft(op: Any, node: Apply, trace: Trace, x: Any, points: Any) -> Any:
     """Its inverse, of a known number of points."""
     (n,) = trace.sizes(node, [points], "the number of points")
     x = jnp.asarray(x)
-    op._check(node.inputs[0], x.shape)
-    op._check_half(node.inputs[0], x.shape, n)
+    op.shapes_of_results(node.inputs, [x.shape, ()], [None, int(n)])
     lengths = [*(x.shape[axis] for axis in op.axes[:-1]), n]
     return jnp.fft.irfftn(x, s=lengths, axes=op.axes, norm=op.norm).astype(_dtype(node))
 
@@ -142,18 +141,25 @@ def _convolved(op: Any, trace: Trace, images: Any, filters: Any, sizes: Sequence
     )
 
 
+def _shape_of_result(
+    op: Any, node: Apply, arrays: Sequence[Any], lengths: Sequence[Any] = ()
+) -> tuple[int, ...]:
+    """Return the shape by the rule of the Op, whose inputs are arrays and then lengths."""
+    values = [*(None for _ in arrays), *map(int, lengths)]
+    return op.shapes_of_results(node.inputs, [array.shape for array in arrays], values)[0]
+
+
 @converts(Conv)
 def conv(op: Any, node: Apply, trace: Trace, images: Any, filters: Any, *lengths: Any) -> Any:
     """Filters over images."""
-    op._shape([images.shape, filters.shape], [])  # raises for sizes that do not fit
+    _shape_of_result(op, node, (images, filters))  # raises for sizes that do not fit
     return _convolved(op, trace, jnp.asarray(images), jnp.asarray(filters), filters.shape[2:])
 
 
 @converts(ConvByImages)
 def conv_by_images(op: Any, node: Apply, trace: Trace, filters: Any, g: Any, *sizes: Any) -> Any:
     """The transpose of a convolution as a function of its images."""
-    lengths = trace.sizes(node, sizes)
-    shape = tuple(int(n) for n in op._shape([filters.shape, g.shape], list(lengths)))
+    shape = _shape_of_result(op, node, (filters, g), trace.sizes(node, sizes))
 
     def of_images(images: Any) -> Any:
         return _convolved(op, trace, images, jnp.asarray(filters), filters.shape[2:])
@@ -164,8 +170,7 @@ def conv_by_images(op: Any, node: Apply, trace: Trace, filters: Any, g: Any, *si
 @converts(ConvByFilters)
 def conv_by_filters(op: Any, node: Apply, trace: Trace, images: Any, g: Any, *sizes: Any) -> Any:
     """The transpose of a convolution as a function of its filters."""
-    lengths = trace.sizes(node, sizes)
-    shape = tuple(int(n) for n in op._shape([images.shape, g.shape], list(lengths)))
+    shape = _shape_of_result(op, node, (images, g), trace.sizes(node, sizes))
 
     def of_filters(filters: Any) -> Any:
         return _convolved(op, trace, jnp.asarray(images), filters, shape[2:])
@@ -179,7 +184,7 @@ def max_pool(op: Any, node: Apply, trace: Trace, x: Any) -> list[Any]:
     x = jnp.asarray(x)
     if x.dtype.kind not in "fiu":
         raise NotConvertedError
-    shape = tuple(int(n) for n in op._shape(x.shape))
+    shape = _shape_of_result(op, node, (x,))
     before = x.ndim - op.ndim
     spatial = x.shape[before:]
     pads = [

@@ -207,10 +207,9 @@ def extract_diag(op: Any, node: Apply, trace: Trace, x: Any) -> Any:
 @makes_large
 def alloc_diag(op: Any, node: Apply, trace: Trace, d: Any, *lengths: Any) -> Any:
     """Zeros beside a diagonal."""
-    rows, columns = trace.sizes(node, lengths)
+    rows, columns = map(int, trace.sizes(node, lengths))
     d = jnp.asarray(d)
-    if min(rows, columns) < 0 or d.shape[-1] != op._length((rows, columns)):
-        raise MisfitError(node)
+    op.shapes_of_results(node.inputs, [d.shape, (), ()], [None, rows, columns])  # raises misfits
     i = np.arange(d.shape[-1])
     zeros = jnp.zeros((*d.shape[:-1], rows, columns), d.dtype)
     return zeros.at[..., i + max(-op.offset, 0), i + max(op.offset, 0)].set(d)
