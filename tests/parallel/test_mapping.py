@@ -2,10 +2,13 @@
 
 import collections
 import functools
+import gc
 import importlib
 import sys
 import threading
+import time
 import types
+import warnings
 
 import numpy as np
 import pytest
@@ -163,6 +166,20 @@ class Stubborn(Exception):
     def __init__(self, one, two):
         super().__init__(f"{one} {two}")
         self.lock = threading.Lock()
+
+
+def test_an_error_leaves_no_warning_of_tasks_that_were_running(where):
+    def fails(number):
+        if number == 0:
+            raise KeyError("the reason")
+        time.sleep(0.2)
+
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        with pytest.raises(KeyError, match="the reason"):
+            parallel.map(fails, range(4), **where)
+        gc.collect()
+    assert not found
 
 
 def test_an_error_shows_the_task_its_inputs_and_the_users_line(where):

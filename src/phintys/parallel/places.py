@@ -7,11 +7,12 @@ the tasks with larger numbers need not be run.
 from __future__ import annotations
 
 import contextvars
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from concurrent import futures
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any, Protocol
 from uuid import uuid4
+from warnings import catch_warnings, simplefilter
 
 from phintys._base.errors import ArgumentError, TaskError
 from phintys.parallel.portable import Portable
@@ -125,6 +126,7 @@ class OnJoblib:
 
         self._portable = portable
         self._waiting = {task.number: task for task in tasks}
+        self._outcomes: Any = iter(())
         if isinstance(backend, Parallel):
             self._parallel = backend
         else:
@@ -156,10 +158,10 @@ class OnJoblib:
         from joblib import delayed
 
         call = delayed(run_elsewhere)
-        outcomes: Any = self._parallel(
-            call(self._portable, task) for task in list(self._waiting.values())
+        self._outcomes = iter(
+            self._parallel(call(self._portable, task) for task in list(self._waiting.values()))
         )
-        for outcome in outcomes:
+        for outcome in self._outcomes:
             self._waiting.pop(outcome.number, None)
             yield outcome
 
@@ -168,6 +170,11 @@ class OnJoblib:
 
     def close(self) -> None:
         self._waiting = {}
+        if isinstance(self._outcomes, Generator):
+            with catch_warnings():
+                # joblib warns of results that nobody wants after an error.
+                simplefilter("ignore", UserWarning)
+                self._outcomes.close()
 
 
 def _itself(portable: Portable) -> Portable:
