@@ -63,6 +63,7 @@ PLOTS = (
     Plot("peers", "start", "From the start of Python to the first result", _ALL),
     Plot("peers", "peak_mib", "Most memory of the process, in MiB", _ALL),
     Plot("beside_jax", "call", "Time of a call", _ALL),
+    Plot("mode_jax", "call", "Time of a call", {"JAX": "JAX", "Phintys, mode jax": "Phintys"}),
     Plot("loops", "call", "Time of a call", _ALL),
     Plot("matrices", "call", "Time of a call", _ALL),
     Plot("einsum", "call", "Time of a call", _ALL),
