@@ -55,6 +55,7 @@ if TYPE_CHECKING:
         optimize,
         parallel,
         random,
+        sparse,
         testing,
         tree,
     )
@@ -142,6 +143,7 @@ __all__ = [
     "scalar",
     "scan",
     "shared",
+    "sparse",
     "subgraph_grad",
     "tensor",
     "testing",

@@ -61,6 +61,7 @@ FACADES: dict[str, dict[str, str]] = {
         "phintys.optimize": "",
         "phintys.parallel": "",
         "phintys.random": "",
+        "phintys.sparse": "",
         "phintys.tensor.batching": "vectorize_graph",
         "phintys.testing": "",
         "phintys.tree": "",
