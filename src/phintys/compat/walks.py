@@ -28,27 +28,11 @@ __all__ = [
 ]
 
 
-def _walk(
-    graphs: Iterable[Variable], blockers: Collection[Variable] | None, step: int
-) -> Iterator[Any]:
-    stop = frozenset(blockers or ())
-    found: set[Any] = set()
-    waiting = list(graphs)
-    while waiting:
-        variable = waiting.pop()
-        if variable in found:
-            continue
-        found.add(variable)
-        yield variable
-        if variable.owner is not None and variable not in stop:
-            waiting.extend(variable.owner.inputs[::step])
-
-
 def ancestors(
     graphs: Iterable[Variable], blockers: Collection[Variable] | None = None
 ) -> Iterator[Any]:
     """Yield ``graphs`` and all variables that they depend on, the first operands first."""
-    return _walk(graphs, blockers, -1)
+    return graph.ancestors(list(graphs)[::-1], blockers)
 
 
 def ancestors_from_last(
@@ -64,7 +48,13 @@ def ancestors_from_last(
     >>> list(ancestors([x + y])), list(ancestors_from_last([x + y]))
     ([Add.0, x, y], [Add.0, y, x])
     """
-    return _walk(graphs, blockers, 1)
+    stop = frozenset(blockers or ())
+
+    def operands(variable: Variable) -> list[Any] | None:
+        node = variable.owner
+        return None if node is None or variable in stop else node.inputs[::-1]
+
+    return graph.walk(list(graphs)[::-1], operands, bfs=False)
 
 
 def graph_inputs(
