@@ -95,8 +95,8 @@ durations: $(READY) ## run all tests, and write how long those of each file take
 	$(BIN)/python -m pytest $(PYTEST) --junitxml=build/durations.xml
 	$(BIN)/python -m tools.check.measuring build/durations.xml
 
-stress: $(READY) ## run the long forms of tests: many signals, forks, threads (several minutes)
-	$(BIN)/python -m pytest -m stress
+stress: $(READY) ## run the long forms of tests: many signals, forks, threads; all cases, all examples
+	PHINTYS_HYPOTHESIS=whole $(BIN)/python -m pytest -m 'stress or hypothesis'
 
 export-tests: $(READY) ## export all programs and records, and compare them with Python (half an hour)
 	@# Files, since pytest drops those that are in a folder among its arguments.

@@ -1,8 +1,8 @@
 """Random cases: the same on every run, or searched for; and tests with a short and a long form.
 
-PHINTYS_HYPOTHESIS names the profile of Hypothesis. "default" and "thorough" derive every example
-from the test's source, so a test that passes once passes until something changes. "search" draws
-anew on each run (``make fuzz``) and prints what to add as a case.
+PHINTYS_HYPOTHESIS names the profile of Hypothesis. "default", "whole" (``make stress``) and
+"thorough" derive every example from the test's source, so a test that passes once passes until
+something changes. "search" draws anew on each run (``make fuzz``) and prints what to add as a case.
 """
 
 import gc
@@ -20,10 +20,11 @@ settings.register_profile(
     "default",
     derandomize=True,
     deadline=None,
-    max_examples=25,
+    max_examples=12,
     # How quickly examples are drawn says how busy the machine is.
     suppress_health_check=[HealthCheck.too_slow],
 )
+settings.register_profile("whole", settings.get_profile("default"), max_examples=25)
 settings.register_profile("thorough", settings.get_profile("default"), max_examples=1000)
 settings.register_profile(
     "search",
@@ -75,14 +76,21 @@ def pytest_collection_finish():
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items):
-    """Leave all but some cases of a test with the marker ``sampled`` to ``make stress``."""
+def pytest_collection_modifyitems(config, items):
+    """Leave all but some cases of a test with the marker ``sampled`` to ``make stress``.
+
+    ``sampled(n, first)`` keeps each n-th case from number ``first`` on, 0 if not given: tests of
+    the same cases keep other ones each. Cases that the command line names all run.
+    """
+    if any("[" in argument for argument in config.args):
+        return
     counts = Counter()
     for item in items:
         sampled = item.get_closest_marker("sampled")
         if sampled is not None:
+            every, first = (*sampled.args, 0)[:2]
             test = item.nodeid.partition("[")[0]
-            if counts[test] % sampled.args[0]:
+            if counts[test] % every != first:
                 item.add_marker("stress")
             counts[test] += 1
 
