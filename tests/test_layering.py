@@ -168,6 +168,13 @@ class Project:
     def modules(self):
         return read_modules(self.root)
 
+    def modules_with(self, *words):
+        """Yield the modules whose text has one of some words: to walk all trees takes seconds."""
+        for module in self.modules.values():
+            text = module.path.read_text(encoding="utf-8")
+            if any(word in text for word in words):
+                yield module
+
     @cached_property
     def imports(self) -> list[tuple[Module, Import]]:
         return [
@@ -255,7 +262,7 @@ class Project:
 
     def hidden_imports(self):
         """``import_module`` serves the façade, ``compat``, ``_base.late``, and late packages."""
-        for module in self.modules.values():
+        for module in self.modules_with("import_module", "__import__"):
             lazy = [
                 node
                 for node in module.tree.body
@@ -280,7 +287,7 @@ class Project:
         """Packages, and modules that users import by name, say in ``__all__`` what they offer."""
         starred = {
             node.module
-            for module in self.modules.values()
+            for module in self.modules_with("import *")
             for node in ast.walk(module.tree)
             if isinstance(node, ast.ImportFrom) and node.names[0].name == "*"
         }
@@ -329,9 +336,11 @@ class Project:
 
     def asserts(self):
         """An ``assert`` tells type checkers what always holds: ``python -O`` leaves it out."""
-        for module in self.modules.values():
+        for module in self.modules_with("assert"):
             for node in ast.walk(module.tree):
-                if isinstance(node, ast.Assert) and not narrows_a_type(node.test):
+                if not isinstance(node, ast.Assert):
+                    continue
+                if node.msg is not None or not narrows_a_type(node.test):
                     message = f"{ast.unparse(node)}: what may fail raises an error of its own"
                     yield Violation(module.path, node.lineno, "asserts", message)
 
@@ -646,6 +655,7 @@ BAD = {
     "private folder": ("private", 1, {"tensor/a.py": "import phintys.graph._secret.x\n"}),
     "size": ("size", 1001, {"graph/a.py": "\n" * 1001}),
     "assert": ("asserts", 2, {"graph/a.py": "def f(x):\n    assert x > 0\n"}),
+    "assert, with a message": ("asserts", 1, {"graph/a.py": "assert x is not None, 'x'\n"}),
     "assert, a call": ("asserts", 1, {"graph/a.py": "assert isinstance(xs.pop(), int)\n"}),
     "assert, with an effect": ("asserts", 1, {"graph/a.py": "assert seen.add(x) is None\n"}),
     "path": ("paths", 3, {"graph/a.py": f"\n\nx = '{path_in('work')}'\n"}),

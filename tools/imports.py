@@ -99,7 +99,7 @@ def walk(
             yield node, in_function, for_types
         inside = in_function or isinstance(node, _FUNCTIONS)
         typed: list[ast.stmt] = []
-        if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
+        if isinstance(node, ast.If) and _is_for_types(node.test):
             typed = node.body
         children = [
             (child, inside, for_types or child in typed)
@@ -107,6 +107,11 @@ def walk(
             if isinstance(child, within)
         ]
         waiting += reversed(children)
+
+
+def _is_for_types(test: ast.expr) -> bool:
+    """Return whether a condition is ``TYPE_CHECKING`` or ``typing.TYPE_CHECKING``."""
+    return "TYPE_CHECKING" in {getattr(test, "id", None), getattr(test, "attr", None)}
 
 
 _STATEMENTS = (ast.stmt, ast.excepthandler, ast.match_case)
