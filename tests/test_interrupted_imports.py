@@ -99,6 +99,6 @@ INTERRUPTED = """
 def test_an_interrupt_before_the_first_result(tmp_path, repeats):
     run(INTERRUPTED, str(tmp_path), "time")  # fills the cache
     took = float(run(INTERRUPTED, str(tmp_path), "time"))
-    count = repeats(5, 100)
+    count = repeats(3, 100)
     delays = [took * (number + 0.5) / count for number in range(count)]
     run(INTERRUPTED, str(tmp_path), *map(str, delays))

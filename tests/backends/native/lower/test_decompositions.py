@@ -136,6 +136,7 @@ QUIET = """
 """
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("mode", ["native", "reference"])
 @pytest.mark.parametrize("dtype", ["float64", "complex64"])
 def test_decompositions_of_what_is_not_finite_print_nothing(mode, dtype, python_command):

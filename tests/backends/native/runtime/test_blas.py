@@ -53,8 +53,8 @@ COLD = """
 @pytest.mark.parametrize(
     "jobs", [["load"] * 4, ["load", "import_linalg"]], ids=["threads", "import"]
 )
-def test_threads_load_blas_together(run_python, jobs):
-    for _ in range(3):
+def test_threads_load_blas_together(run_python, jobs, repeats):
+    for _ in range(repeats(1, 10)):
         assert run_python(COLD, *jobs) == ""
         assert run_python(WITHOUT_WHEEL + textwrap.dedent(COLD), *jobs) == ""
 

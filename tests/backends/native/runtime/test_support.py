@@ -145,6 +145,7 @@ RAISING = (
 ERRORS = ("KeyboardInterrupt", "SystemExit", "Timeout", "RecursionError", "MemoryError")
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     ("what", "error"),
     [("_Services", error) for error in ERRORS] + [("_Threads", "Timeout")],

@@ -1,9 +1,9 @@
 """A program: random graphs and records of Ops for another CPU than this one.
 
-``python targets.py level part`` compiles for a level of x86-64, runs the code and holds the values
-against the reference. ``python targets.py aarch64 part`` only writes the code, and compiles it
-where LLVM knows how. It prints how many graphs there were. A part is a number: records are dealt
-out to sixteen parts, and each has graphs of its own.
+``python targets.py level part parts`` compiles for a level of x86-64, runs the code and compares
+values with the reference. ``python targets.py aarch64 part parts`` only writes the code,
+and compiles it where LLVM knows how. It prints how many records and graphs there were. A part is a
+number: records are dealt out to so many parts, and each has graphs of its own.
 """
 
 import sys
@@ -28,8 +28,7 @@ from phintys.testing.strategies import examples
 from tools import fuzz
 from tools.fuzz.modes import Variant
 
-PARTS = 16
-GRAPHS = 6
+GRAPHS = 96  # of all parts
 OTHERS = [name for name in CHECKS if name not in {"reference", "modes"}]
 HERE = Path(__file__).parent
 
@@ -78,10 +77,11 @@ def check(record, mode, data):
     check_op(record, [data.draw(examples(record))], modes=[mode], skip=OTHERS)
 
 
-def main(name, part):
+def main(name, part, parts):
     target = Target.named(name)
-    chosen = [record for number, record in enumerate(records()) if number % PARTS == part]
-    seeds = range(part * GRAPHS, (part + 1) * GRAPHS)
+    chosen = [record for number, record in enumerate(records()) if number % parts == part]
+    graphs = GRAPHS // parts
+    seeds = range(part * graphs, (part + 1) * graphs)
     if name == "aarch64":
         mode = Mode(OnlyWrites(target), PIPELINES["full"])
         variant = Variant("writes", mode.backend, "full")
@@ -98,4 +98,4 @@ def main(name, part):
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    main(sys.argv[1], int(sys.argv[2]))
+    main(sys.argv[1], *map(int, sys.argv[2:]))

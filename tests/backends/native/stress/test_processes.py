@@ -164,7 +164,7 @@ FORKING_EARLY = """
 
 @posix
 def test_forks_while_another_thread_imports_and_compiles(run, repeats):
-    run(FORKING_EARLY, repeats(5, 60))
+    run(FORKING_EARLY, repeats(3, 60))
 
 
 CORES = (
@@ -271,8 +271,8 @@ EXIT = (
 )
 
 
-def test_the_end_with_busy_daemon_threads(run):
-    for _ in range(3):
+def test_the_end_with_busy_daemon_threads(run, repeats):
+    for _ in range(repeats(1, 10)):
         assert run(EXIT) == "end\n"
 
 
