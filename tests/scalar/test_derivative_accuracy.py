@@ -24,7 +24,7 @@ def _default_mode():
         yield
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("dtype", LIMITS)
 @pytest.mark.parametrize("slope", SLOPES, ids=IDS)
 def test_errors_of_derivatives_are_within_their_limits(slope, dtype, repeats):
@@ -80,6 +80,7 @@ def third_derivative(function):
     return differences(differences(function, 0, 1), 0, 2)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", THIRD)
 def test_third_derivatives_have_their_digits(name):
     exact, points = THIRD[name]

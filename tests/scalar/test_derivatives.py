@@ -97,6 +97,7 @@ def test_most_rows_are_smooth():
     assert ("lt", "float64") not in SMOOTH
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("name", "dtype"), SMOOTH)
 def test_push_forward_against_differences(name, dtype, evaluate):
     row = SCALAR_OPS[name]
@@ -114,6 +115,7 @@ def test_push_forward_against_differences(name, dtype, evaluate):
         assert abs(value - expected) < 1e-9 * scale, (point, v, value, expected)
 
 
+@pytest.mark.sampled(2, 1)
 @pytest.mark.parametrize(("name", "dtype"), SMOOTH)
 def test_pullback_is_the_adjoint_of_the_push_forward(name, dtype, evaluate):
     row = SCALAR_OPS[name]
@@ -233,7 +235,7 @@ MIXED = [
 ]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(4)
 @rows
 def test_dtypes_of_gradients(name):
     row, domain = SCALAR_OPS[name], DOMAINS[name]
@@ -268,6 +270,7 @@ def test_dtypes_of_gradients(name):
         assert tangent.type is (ps.float32 if discrete else out.type)
 
 
+@pytest.mark.sampled(3, 1)
 @rows
 def test_integers_have_the_gradient_of_the_floats_that_they_are(name, evaluate):
     row, domain = SCALAR_OPS[name], DOMAINS[name]

@@ -85,6 +85,7 @@ def _points(name):
             yield point
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", ROWS)
 def test_derivative_is_its_limit(name):
     xs = [pt.dvector() for _ in DOMAINS[name].intervals]

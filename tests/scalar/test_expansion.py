@@ -80,6 +80,7 @@ def test_sinc_of_special_values():
     np.testing.assert_array_equal(slope, [0, np.nan, np.nan])
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("row", [ps.sinc, logit, lean], ids=str)
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "int8", "bool"])
 def test_native_code_and_derivatives_are_those_of_the_function(row, dtype):

@@ -123,6 +123,7 @@ def dtype_expected(name, dtypes):
         return None
 
 
+@pytest.mark.sampled(3, 2)
 @rows
 def test_dtypes_are_those_of_the_reference(name):
     row = SCALAR_OPS[name]
@@ -164,6 +165,7 @@ def test_values(name, evaluate):
             np.testing.assert_allclose(number, result[place], rtol=EPS.get(dtype.name, 1e-14))
 
 
+@pytest.mark.sampled(3, 1)
 @rows
 def test_kernels(name):
     """Kernels work on arrays of any layout, broadcast, and write into what they are given."""
