@@ -42,7 +42,7 @@ def _quantile_slope(kappa, size, cosine):
     return -np.sin(angle) * above / np.exp(log_density(angle) - most)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("kappa", "size"), CASES)
 def test_slopes_of_quantiles(kappa, size):
     r = random.rng("r")

@@ -125,6 +125,7 @@ def test_all_distributions_are_tested():
     assert set(BY_NAME) >= univariate - NOT_BY_RECORDS
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", BY_NAME)
 def test_answers_are_those_of_scipy(answers, name):
     record = BY_NAME[name]
@@ -206,6 +207,7 @@ def drawn():
     return {name: pair for name, *pair in zip(draws, *made, strict=True)}
 
 
+@pytest.mark.sampled(2, 1)
 @pytest.mark.parametrize("name", BY_NAME)
 def test_native_draws_are_those_of_the_reference(drawn, name):
     native, reference = drawn[name]

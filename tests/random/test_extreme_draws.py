@@ -120,10 +120,10 @@ def check(names):
     return wrong
 
 
-PARTS = 6
+PARTS = 8
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("part", range(PARTS))
 def test_draws_end_in_the_support_with_the_same_bits(part):
     program = (
@@ -156,6 +156,7 @@ def test_certain_numbers(name, mode):
 INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", INTEGERS)
 def test_integers_beyond_a_dtype_become_its_ends(dtype):
     r = random.rng("r")

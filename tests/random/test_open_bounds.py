@@ -77,7 +77,7 @@ def check(f, rng, bounds, numbers):
         assert abs(found - expected) < 1e-4 * (1 + abs(expected)), (point, numbers, bounds)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("name", CONTINUOUS | DISCRETE)
 def test_bounds_of_run_time(name, form, repeats):
@@ -88,7 +88,7 @@ def test_bounds_of_run_time(name, form, repeats):
         check(f, rng, *draw_bounds(rng, name in DISCRETE))
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5, 1)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("name", CONTINUOUS | DISCRETE)
 def test_known_bounds(name, form, repeats):

@@ -148,7 +148,7 @@ def assert_close(name, question, found, exact, condition, at):
     assert error <= bound * size + 1e-305, (name, question, at, found, mp.nstr(exact, 17))
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", EXACT)
 def test_answers_have_their_digits(name):
     of_values, of_probabilities, support = asked(name)
@@ -264,6 +264,7 @@ MIXED = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", MIXED)
 def test_logarithms_of_composed_distributions(name):
     distribution = MIXED[name]
@@ -294,7 +295,7 @@ def test_logarithms_of_composed_distributions_do_not_underflow():
 WEIGHTS = {"cdf": 1.0, "sf": -2.5, "logcdf": 0.3, "logsf": -0.7, "icdf": 0.2, "isf": 0.9}
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("record", CONTINUOUS, ids=lambda record: record.method)
 def test_derivatives_of_answers(record):
     """Of all answers together, against finite differences, in the body and in both tails."""

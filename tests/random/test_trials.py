@@ -25,6 +25,7 @@ def _further(count):
     return (words >> np.uint64(11)).astype("float64") * 2.0**-53
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("mode", [None, "FAST_COMPILE"])
 @pytest.mark.parametrize("p", [0.0, 1e-5, 0.3, 0.5, 1 - 1e-5, 1.0])
 def test_all_digits_of_the_probability_count(mode, p):
