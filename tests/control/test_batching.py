@@ -27,6 +27,7 @@ SIDES = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("mode", ["native", "reference"])
 @pytest.mark.parametrize("count", [0, 2])
 @pytest.mark.parametrize("sides", list(SIDES))

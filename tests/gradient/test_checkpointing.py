@@ -48,7 +48,9 @@ def plain(function):
 # ---- values and derivatives ----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    "mode", ["native", "reference", pytest.param("debug", marks=pytest.mark.stress)]
+)
 def test_values_and_derivatives_are_the_same(mode):
     x, y = pt.dvectors("x", "y")
 

@@ -36,9 +36,9 @@ def test_a_long_chain(repeats):
 
 def test_a_wide_sum():
     x = pt.dscalar("x")
-    y = pt.add(*(x * float(i) for i in range(10_000)))
+    y = pt.add(*(x * float(i) for i in range(4_000)))
     gradient = grad(y, x)
-    assert len(gradient.owner.inputs) == 10_000, "one sum over all ways, not a chain of sums"
+    assert len(gradient.owner.inputs) == 4_000, "one sum over all ways, not a chain of sums"
 
 
 def test_a_ladder():

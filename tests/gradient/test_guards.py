@@ -103,6 +103,7 @@ def _composite():
     return pt.Elemwise(phintys.scalar.Composite([s], [phintys.scalar.sqrt(s) * 2]))
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", EXPRESSIONS)
 def test_gradient(name, mode):

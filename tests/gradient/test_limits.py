@@ -164,6 +164,7 @@ def _check(f, values, expected):
         np.testing.assert_allclose(f(np.array(values, float)), expected, rtol=1e-10, atol=1e-15)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", EXPRESSIONS)
 def test_gradient(name, mode):
@@ -173,6 +174,7 @@ def test_gradient(name, mode):
     _check(f, values, expected)
 
 
+@pytest.mark.sampled(5, 2)
 @pytest.mark.parametrize("twice_in_reverse", [False, True])
 @pytest.mark.parametrize("name", EXPRESSIONS)
 def test_forward(name, twice_in_reverse):
@@ -220,6 +222,7 @@ SECOND = {
 }
 
 
+@pytest.mark.sampled(5, 1)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", SECOND)
 def test_second_derivative(name, mode):
@@ -342,6 +345,7 @@ SELECTED = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("select", SELECTED)
 def test_what_cancels_does_so_through_selected_and_joined_elements(select):
     x, v = pt.dvectors("x", "v")

@@ -85,6 +85,7 @@ def check(cost, x, matrices, directions):
             assert abs((reverse.conj() * d).sum().real - forward) < 1e-8 * scale
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", ["float64", "complex128"])
 @pytest.mark.parametrize("name", OF_EIGENVECTORS)
 def test_functions_of_hermitian_matrices(name, dtype):
@@ -98,7 +99,7 @@ def test_functions_of_hermitian_matrices(name, dtype):
     check(cost, x, matrices, directions)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("dtype", ["float64", "complex128"])
 @pytest.mark.parametrize("name", OF_SINGULAR_VECTORS)
 @pytest.mark.parametrize("shape", [(3, 3), (4, 3), (3, 4)])

@@ -226,6 +226,7 @@ OVERRIDES = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("inline", INLINE)
 @pytest.mark.parametrize("name", OVERRIDES)
 def test_gradients_are_overridden(name, inline):

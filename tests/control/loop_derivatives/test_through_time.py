@@ -166,7 +166,9 @@ def recurrent(n, x, h, w):
     return Scan(step, arguments)(n, x, h, w, return_list=True)
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    "mode", ["native", "reference", pytest.param("debug", marks=pytest.mark.stress)]
+)
 def test_gradients_are_those_of_finite_differences(mode):
     rng = np.random.default_rng(3)
     given = rng.normal(size=(4, 3)), rng.normal(size=(2, 3)), rng.normal(size=(3, 3))
@@ -610,6 +612,7 @@ def test_derivatives_of_all_kinds_agree(mode):
     np.testing.assert_allclose(hessian, rows, rtol=1e-6, atol=1e-8)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("index", [(), ..., slice(None), (slice(None), slice(None)), (..., None)])
 def test_gradients_for_all_rows_however_they_are_indexed(index, mode):
@@ -661,6 +664,7 @@ def test_numbers_of_steps_and_shapes_have_no_gradient():
         phintys.grad(last, x)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("whole", [slice(None), ..., ()])
 def test_gradients_through_an_index_of_all_rows(whole, mode):

@@ -151,7 +151,7 @@ def program(number):
 
 @pytest.mark.parametrize("part", range(4))
 def test_native_code_and_the_reference_agree(part, repeats):
-    count = repeats(10, 500)
+    count = repeats(5, 500)
     for number in range(part * count, part * count + count):
         inputs, outputs, values = program(number)
         native, reference = (

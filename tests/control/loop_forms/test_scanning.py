@@ -31,6 +31,7 @@ def check(inputs, outputs, given, expected, mode, updates=None):
         np.testing.assert_allclose(one, other, rtol=1e-10)
 
 
+@pytest.mark.sampled(5)
 @every_mode
 @pytest.mark.parametrize("backwards", [False, True])
 @pytest.mark.parametrize("taps", [[0], [-1], [2], [0, -2], [1, 3], [-1, 0, 2], [-9, 4]])
@@ -51,6 +52,7 @@ def test_sequences_with_taps(taps, backwards, mode):
     check([x, y], found, [V, V[:4]], expected, mode)
 
 
+@pytest.mark.sampled(2)
 @every_mode
 @pytest.mark.parametrize("taps", [[-1], [-2], [-1, -2], [-3, -1, -2]])
 def test_states_with_taps(taps, mode):
@@ -372,6 +374,7 @@ def test_folds_of_nothing_are_the_initial_value(mode):
     check([x], [total], [np.zeros(0)], [3.0], mode)
 
 
+@pytest.mark.sampled(4)
 @every_mode
 @pytest.mark.parametrize("every", [1, 3, 4])
 def test_loops_of_blocks(every, mode):
@@ -395,6 +398,7 @@ def test_loops_of_blocks(every, mode):
         assert count.get_value() == n
 
 
+@pytest.mark.sampled(5)
 @every_mode
 @pytest.mark.parametrize("checkpoint", [None, False, 1, 2])
 def test_what_gradients_keep_does_not_change_them(checkpoint, mode):

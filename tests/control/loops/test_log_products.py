@@ -183,6 +183,7 @@ def test_other_sums_stay(step):
     assert not is_changed(step)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("axes", [(0,), (1,), (2,), (0, 2), (0, 1, 2)])
 @pytest.mark.parametrize("own", [1, 3, 6])
 def test_terms_with_any_axes_have_the_values_of_numpy(axes, own):

@@ -49,6 +49,7 @@ def every_kind(has_until=False):
     return variables, op(*variables), values
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("has_until", [False, True])
 def test_a_step_reads_what_earlier_steps_computed(mode, has_until):

@@ -49,6 +49,7 @@ def both(record, dense, x, value):
     return matrix, np.reshape(whole, matrix.shape)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("direction", [None, "forward", "reverse"])
 @pytest.mark.parametrize("name", JACOBIANS)
 def test_a_jacobian_has_the_values_of_the_dense_one(name, direction):
