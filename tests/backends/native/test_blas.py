@@ -45,6 +45,7 @@ def called(routine, values, out_shape, make_options):
     return result
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("b_transposed", [False, True])
 @pytest.mark.parametrize("a_transposed", [False, True])
@@ -97,6 +98,7 @@ def test_gemm_of_slices_in_batches():
     np.testing.assert_allclose(got, wanted, rtol=1e-12)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("transposed", [False, True])
 @pytest.mark.parametrize("shape", [(3, 4), (1, 1), (50, 3), (0, 3), (4, 0)])

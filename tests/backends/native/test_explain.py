@@ -214,6 +214,7 @@ def test_the_page_shows_one_of_them():
     assert f"```console\n{goldens()['softmax']}\n```" in PAGE.read_text(encoding="utf-8")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("case", CASES)
 def test_code_is_the_same_each_time(case):
     # Nothing may depend on where objects lie in memory: code is found on disk by its text.

@@ -46,7 +46,7 @@ def growth(make, length):
     return (third[0] - second[0]) / (second[0] - first[0]), third[1] / second[1]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", FAMILIES)
 def test_the_work_doubles_with_the_length(name, repeats):
     length = repeats(3, 60)
@@ -64,6 +64,7 @@ def test_the_work_of_long_programs_doubles_with_the_length(name):
     assert text < MOST
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ["sets", "increments", "shifts"])
 def test_the_work_of_long_chains_doubles_with_the_length(name):
     assert growth(FAMILIES[name], 40)[0] < MOST

@@ -94,6 +94,7 @@ def target(request):
     return request.param
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("n", LENGTHS)
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int8", "bool", "complex64", "float16"])
 def test_gather_of_elements(n, dtype, target):
@@ -176,6 +177,7 @@ def test_gather_with_two_indices_and_an_expression(n):
     np.testing.assert_allclose(got, np.exp(values[r, -c]), rtol=1e-15)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("n", LENGTHS)
 @pytest.mark.parametrize("dtype", ["float64", "bool", "complex128", "int16"])
 def test_scatter_writes_the_last_of_equal_indices(n, dtype, target):
@@ -196,6 +198,7 @@ def test_scatter_writes_the_last_of_equal_indices(n, dtype, target):
     np.testing.assert_array_equal(got, wanted)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("n", LENGTHS)
 @pytest.mark.parametrize("dtype", ["float64", "float16", "complex64", "int8"])
 def test_scatter_adds_in_order(n, dtype, target):
@@ -606,6 +609,7 @@ def all_statements(step):
     return [s for nest in step.nests for s in nest.statements]
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("reducer", ["argmax", "argmin", "maximum", "add", "mul", "or_"])
 @pytest.mark.parametrize("dtype", ["bool", "int8", "float64"])
 @pytest.mark.parametrize("lengths", [(1, 1), (9, 1), (1, 9), (0, 1)])

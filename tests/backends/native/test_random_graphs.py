@@ -173,7 +173,7 @@ def native(inputs, outputs, values):
     compile_program(program)(*values)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("pipeline", ["none", "full"])
 @pytest.mark.parametrize("most_statements", [None, 1, 4])
 @pytest.mark.parametrize("start", [0, 1000])

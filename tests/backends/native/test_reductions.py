@@ -59,6 +59,7 @@ def softmaxes(dtype):
     return [x], outputs + [pt.logsumexp(x, axis=axis) for axis in (0, 1)]
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
@@ -67,6 +68,7 @@ def test_rows_columns_and_everything(shape, dtype, target, compare):
     compare(*totals(dtype, not values.size), [values], target=target)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("shape", [shape for shape in SHAPES if all(shape)])
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
@@ -96,6 +98,7 @@ def test_several_axes(shape, axis, compare):
     compare([x], outputs, [values])
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("n", [10, 1000, 100_000])
 @pytest.mark.parametrize("rows", [1, 2, 5, "a tenth", "all"])
 def test_sums_do_not_depend_on_how_work_is_shared(n, rows):

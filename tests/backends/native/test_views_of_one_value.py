@@ -103,7 +103,7 @@ def values_of_updates(first, mode, given):
     return [*f(), *f(), *(state.get_value() for state in updates)]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("first", list(VIEWS))
 @pytest.mark.parametrize("use", list(USES))
 def test_native_programs_agree_with_the_reference(use, first):
@@ -117,7 +117,7 @@ def test_native_programs_agree_with_the_reference(use, first):
             np.testing.assert_allclose(got, right, rtol=1e-9, atol=1e-9, err_msg=name)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(7, 5)
 @pytest.mark.parametrize("first", list(VIEWS))
 def test_shared_values_are_read_through_both_views_before_they_are_overwritten(first):
     given = np.random.default_rng(0).normal(size=(ROWS, COLUMNS))

@@ -94,10 +94,10 @@ def test_no_nodes():
     assert results[1] == 5.0
 
 
-def test_a_long_chain():
+def test_a_long_chain(repeats):
     x = vector("x")
     y = x
-    for _ in range(20_000):
+    for _ in range(repeats(10_000, 100_000)):
         y = neg(y)
     np.testing.assert_array_equal(link([x], [y])([np.ones(2)])[0], np.ones(2))
 

@@ -61,6 +61,7 @@ def check(source, wanted, target=None):
         assert np.array_equal(np.signbit(function(x)[~np.isnan(expected)]), np.signbit(finite))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("source", DTYPES)
 def test_all_pairs(source):
     for wanted in DTYPES:

@@ -46,6 +46,7 @@ def integers(dtype, n):
     return (np.arange(1, n + 1) * factor).astype(dtype)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("lanes", [1, 4, 8, 32])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_copies(dtype, lanes):

@@ -155,7 +155,7 @@ def kernel_of(row, dtypes, out):
     return Elementwise(compute, dtypes, out)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", sorted(SCALAR_OPS))
 def test_every_row(name):
     row = SCALAR_OPS[name]

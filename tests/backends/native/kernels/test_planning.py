@@ -79,6 +79,7 @@ def test_rows_that_are_reduced_along_two_short_axes_are_computed_side_by_side():
     assert len(rows_side_by_side(*nearest())) == 1
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("columns", [1, 2, 12, 13, 40])
 @pytest.mark.parametrize("centres", [1, 2, 12, 13, 40])

@@ -26,6 +26,7 @@ def drawn(f, seed=7):
     return draw, after.bit_generator.state
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("method", "dtype"), DRAWS)
 @pytest.mark.parametrize("size", [None, (0,), (2, 3)])
 def test_functions_of_numpy(method, dtype, size):

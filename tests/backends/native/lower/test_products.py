@@ -264,6 +264,7 @@ def test_a_chain_of_products_in_one_memory():
     np.testing.assert_allclose(weights.get_value(), start - 2 * x @ y + y @ x)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
 @pytest.mark.parametrize(
     ("m", "k", "n"),

@@ -36,6 +36,7 @@ def variables(n, batch, dtype="float64"):
     return [a, b], [(x @ x.mT + np.eye(n)).astype(dtype), right]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("batch", [(), (9,), (2, 0)])
 @pytest.mark.parametrize("n", [1, 3, 4])
 @pytest.mark.parametrize("name", HOW)

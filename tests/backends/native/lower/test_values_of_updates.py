@@ -81,6 +81,7 @@ CASES += [
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("change", "values"),
     [(c, f) for c, f, _ in CASES],

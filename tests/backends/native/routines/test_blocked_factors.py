@@ -23,6 +23,7 @@ def compiled(build, dtype="float64"):
     return phintys.function([x], build(x), mode="native")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("n", SIZES)
 def test_factors_and_inverses(n, dtype):

@@ -42,7 +42,7 @@ def test_callers_and_the_library_agree_on_how_functions_are_called(target):
     assert ("intel_ocl_bicc" in defined[0]) == target.has_avx512
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("name", sorted(FLOAT_FUNCTIONS))
 def test_outlined_and_inline_code_give_the_same_bits(name):
     function = FLOAT_FUNCTIONS[name]

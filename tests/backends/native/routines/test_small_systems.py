@@ -112,6 +112,7 @@ def test_lu_factors_are_those_of_lapack(dtype, n):
             np.testing.assert_allclose(columns.T, factors, rtol=1e-3, atol=TOLERANCE[dtype] * 10)
 
 
+@pytest.mark.sampled(3)
 @DTYPES
 @pytest.mark.parametrize("is_unit", [0, 1])
 @pytest.mark.parametrize("is_lower", [0, 1])

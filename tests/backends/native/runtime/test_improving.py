@@ -78,7 +78,7 @@ GRAPHS = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", GRAPHS)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_better_code_gives_the_same_bits(name, dtype):

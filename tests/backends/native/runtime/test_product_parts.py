@@ -58,7 +58,7 @@ SHAPES = [
 ]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_parts_of_products_have_the_same_bits(rng, shape, dtype):

@@ -192,7 +192,7 @@ def functions_that_name_several_kinds(source, names):
         tested = {
             name.id
             for call in ast.walk(function)
-            if isinstance(call, ast.Call) and ast.unparse(call.func) == "isinstance"
+            if isinstance(call, ast.Call) and getattr(call.func, "id", None) == "isinstance"
             for name in ast.walk(call.args[1])
             if isinstance(name, ast.Name)
         }

@@ -241,8 +241,8 @@ STEPS = (
 @pytest.mark.parametrize(
     "kinds",
     [
-        ["rows", "stack", "scatter"],
-        pytest.param(["transposed", "strided", "vectors"], marks=pytest.mark.stress),
+        ["rows", "scatter"],
+        pytest.param(["stack", "transposed", "strided", "vectors"], marks=pytest.mark.stress),
         pytest.param(["product", "complex", "inner axis"], marks=pytest.mark.stress),
         pytest.param(["write", "gather", "cumulated", "mask"], marks=pytest.mark.stress),
     ],

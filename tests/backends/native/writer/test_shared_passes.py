@@ -361,7 +361,7 @@ def program(number):
 
 @pytest.mark.parametrize("part", range(2))
 def test_random_maps(part, repeats):
-    count = repeats(5, 500)
+    count = repeats(3, 500)
     for number in range(part * count, part * count + count):
         inputs, outputs, values = program(number)
         check(inputs, outputs, values)

@@ -59,7 +59,7 @@ def test_every_function_has_a_record():
     assert set(FLOAT_FUNCTIONS) == set(RECORDS) | PLAIN | ITERATED | DENSITIES | SCIPY
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", RECORDS)
 def test_errors_are_at_most_2_ulp(name, dtype):
@@ -85,7 +85,7 @@ def special_values(dtype):
     return np.concatenate([numbers, -numbers])
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(5, 2)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("name", sorted(set(RECORDS) | PLAIN))
 def test_special_values(name, dtype):
