@@ -25,6 +25,7 @@ print(*(float(value) for value in f(1, 2, 3)))
 """
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("package", "options", "expected"),
     [

@@ -352,6 +352,7 @@ print(theano.function([], T.ones(2)).maker.mode.backend.name)
 """
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("flags", "expected"),
     [
@@ -373,6 +374,7 @@ def test_flags_from_the_environment(tmp_path, flags, expected):
     assert done.stdout.split("\n")[:2] == expected.rsplit(" ", 1), done.stderr
 
 
+@pytest.mark.sampled(2, 1)
 @pytest.mark.parametrize(
     ("flags", "message"),
     [

@@ -54,6 +54,7 @@ _PADS = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("case", list(CASES))
 def test_unshared_convolutions_and_their_gradients(case):
     options = CASES[case]

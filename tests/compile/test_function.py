@@ -111,7 +111,7 @@ def test_nodes_of_a_function_have_the_users_line(ops, double):
 def test_a_long_chain(ops, double, repeats):
     x = double("x")
     y = x
-    for _ in range(repeats(20_000, 100_000)):
+    for _ in range(repeats(10_000, 100_000)):
         y = ops.neg(y)
     assert function([], y, givens={x: 4.0}, mode="reference")() == 4.0
 

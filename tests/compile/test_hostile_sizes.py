@@ -28,10 +28,10 @@ def in_another_process(*arguments):
     )
 
 
-@pytest.mark.sampled(2)
-@pytest.mark.parametrize("part", range(2))
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("part", range(4))
 def test_native_code_takes_and_refuses_the_lengths_that_the_reference_backend_does(part):
-    done = in_another_process(PROGRAM, part, 2, 4)  # all: run it without arguments
+    done = in_another_process(PROGRAM, part, 4, 4)  # all: run it without arguments
     assert (done.returncode, done.stdout) == (0, ""), done.stdout + done.stderr[-2000:]
 
 

@@ -346,6 +346,7 @@ def test_what_is_accepted_is_right_in_all_modes(program, mutable, data):
 PLAIN = [Mode(name, PIPELINES["none"]) for name in ("reference", "native")]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("mode", [*MODES, *PLAIN], ids=str)
 @pytest.mark.parametrize("within", [inner_ops.overwriting, inner_ops.twice, inner_ops.rows])
 def test_an_inner_graph_overwrites_copies(mode, within):

@@ -152,6 +152,7 @@ def test_what_was_overwritten_is_not_read_by_what_lies_there(mode):
         np.testing.assert_array_equal(result, np.sort(VALUE))
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", IDENTITIES)
 def test_an_argument_that_is_read_no_more_is_not_lent_to_what_is_overwritten(mode, name):
     x, n, one = pt.dvector("x"), pt.lscalar("n"), pt.lscalar("one")

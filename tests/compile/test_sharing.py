@@ -57,6 +57,7 @@ def compiled(make, mode, borrow=False, both=False):
     return phintys.function(inputs, outputs, mode=mode, accept_inplace=True)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("borrow", [False, True])
 @pytest.mark.parametrize("program", list(PROGRAMS))

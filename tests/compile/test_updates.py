@@ -491,6 +491,7 @@ DENSE = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", DENSE)
 @pytest.mark.parametrize("returned", ["nothing", "old values", "new values"])
 def test_updates_are_the_same_in_both_backends(name, returned):

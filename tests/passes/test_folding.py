@@ -338,7 +338,7 @@ def test_compute_constants_leaves_the_node():
 
 
 def test_a_long_chain_of_constants_folds(repeats):
-    number = repeats(20_000, 100_000)
+    number = repeats(10_000, 100_000)
     value = anything(0)
     op = Call(lambda a: a + 1)
     for _ in range(number):

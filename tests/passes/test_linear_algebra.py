@@ -78,6 +78,7 @@ def test_triangular_factors_are_not_factorized(build):
     assert "getrf" not in found
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("columns", [None, 1, 2])
 @pytest.mark.parametrize("scale", [-1.0, 0.3, None])
 def test_the_gradient_of_a_normal_density_is_an_inverse_and_an_outer_product(columns, scale):

@@ -54,7 +54,7 @@ def checked(monkeypatch):
     return run
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", RULES)
 def test_what_is_left_out_would_find_nothing(checked, name):
     for dtype in DTYPES:

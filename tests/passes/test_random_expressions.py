@@ -111,6 +111,7 @@ def agree(before, after, rtol):
     return bool((distance <= rtol * np.maximum(1, np.abs(before[finite]))).all())
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("batch", range(BATCHES))
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_values_stay(evaluate, batch):

@@ -117,6 +117,7 @@ def test_every_rule_states_its_equation():
     assert [name for name, rule in RULES.items() if not rule.equation] == []
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", RULES)
 def test_rule(evaluate, name):
     rule = RULES[name]
@@ -166,6 +167,7 @@ def changes_sign_of_zero(evaluate, rule, expression):
     return False
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", [name for name, rule in RULES.items() if keeps_extremes(rule)])
 def test_signs_of_zeros(evaluate, name):
     """Rules that change the sign of a zero are marked, and only these."""

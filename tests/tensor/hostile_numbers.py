@@ -144,11 +144,11 @@ def props_of(op):
     return values if any(list(places(value)) for value in values) else []
 
 
-def walk():
-    """Yield what is wrong."""
+def walk(every):
+    """Yield what is wrong, for each of so many records."""
     ops = {}
     calls = 0
-    for record in RECORDS:
+    for record in RECORDS[::every]:
         takes_params = record.params is not None or record.draw is not None
         if not takes_params and not any(isinstance(op, type) for op in record.ops):
             continue
@@ -187,6 +187,6 @@ if __name__ == "__main__":
     signal.signal(signal.SIGALRM, is_late)
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (used + BYTES, used + BYTES))
-    found = list(walk())
+    found = list(walk(int(sys.argv[1])))
     sys.stdout.write("\n".join([*found, ""]))
     sys.exit(bool(found))

@@ -89,6 +89,7 @@ CALLS = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("mode", ["native", "reference"])
 @pytest.mark.parametrize("name", CALLS)
 def test_a_call_gives_what_numpy_gives(name, mode):

@@ -11,6 +11,7 @@ COEFFICIENTS = {"bool": [1, 0, 1, 1]}
 PLACES = {"bool": [1, 0], "uint64": [2**20 + 1, 2**40 + 3]}
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("mode", ["native", "reference"])
 @pytest.mark.parametrize(("of_p", "of_x"), list(itertools.product(INTEGERS, repeat=2)))
 def test_polyval_of_integers_is_exact(of_p, of_x, mode):

@@ -209,6 +209,7 @@ def _random(shape, dtype, seed):
     return value[..., 0] + 1j * value[..., 1] if dtype == "complex128" else value[..., 0]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("build", "x_shape", "y_shape"), PAIRS)
 @pytest.mark.parametrize(
     "dtypes", [("float64",) * 2, ("complex128",) * 2, ("float64", "complex128")]

@@ -78,6 +78,7 @@ def _with_scalars(ours, numpys):
             )
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("cases", [_of_arrays, _with_scalars])
 @pytest.mark.parametrize("name", FUNCTIONS.split())
 def test_a_function_promotes_as_numpys(name, cases):

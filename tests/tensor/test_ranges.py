@@ -190,6 +190,7 @@ AROUND = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("mode", ["native", "reference"])
 @pytest.mark.parametrize("step", [None, *STEPS])
 def test_bounds_whose_difference_is_out_of_range(mode, step):

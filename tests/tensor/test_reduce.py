@@ -213,6 +213,7 @@ def test_derivatives(build, axis, check_derivatives):
     )
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("axis", AXES)
 @pytest.mark.parametrize("zeros", WITH_ZEROS)
 def test_derivatives_of_prod(zeros, axis, check_derivatives):

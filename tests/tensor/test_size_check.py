@@ -64,6 +64,7 @@ def _call(case, build, mode):
     return function(inputs, build(value), mode=mode, on_unused_input="ignore")(*arguments)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("build", [_last_size, pt.zeros_like], ids=["size", "zeros_like"])
 @pytest.mark.parametrize("case", REMAIN.values(), ids=REMAIN)

@@ -165,6 +165,7 @@ def test_tiny_terms_are_kept(evaluate):
 # ---- derivatives ---------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("axis", [None, 0, 1, (0, 1)])
 @pytest.mark.parametrize("name", CASES)
 def test_derivatives(name, axis, check_derivatives):

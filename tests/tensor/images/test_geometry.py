@@ -40,6 +40,7 @@ def test_options_are_known_when_the_graph_is_built():
         per_axis(pt.lscalar("n"), 2, "The stride")
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("length", [5, 6])
 @pytest.mark.parametrize("size", [1, 2, 3])
 @pytest.mark.parametrize("dilation", [1, 2])

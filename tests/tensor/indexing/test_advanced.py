@@ -166,6 +166,7 @@ DERIVATIVES = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", DERIVATIVES)
 @pytest.mark.parametrize("dtype", ["float64", "complex128"])
 def test_derivatives(name, dtype, check_derivatives):

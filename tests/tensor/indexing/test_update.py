@@ -166,6 +166,7 @@ PARTS = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", PARTS)
 @pytest.mark.parametrize("sets", [True, False])
 @pytest.mark.parametrize("ignores", [True, False])

@@ -58,6 +58,7 @@ def verify(function, values):
     )
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", COMPOSED)
 def test_gradients(name):
     verify(*COMPOSED[name])

@@ -30,6 +30,7 @@ def golub_and_pereyra(a, direction):
     return change - p @ direction @ p
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("mode", ["native", "reference"])
 @pytest.mark.parametrize("rcond", [None, 1e-8])
 @pytest.mark.parametrize("name", REPEATED)

@@ -16,6 +16,7 @@ def numpy_norm(value, order, keepdims):
     return np.linalg.norm(value, order, (-2, -1), keepdims)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("mode", ["native", "reference"])
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("keepdims", [False, True])

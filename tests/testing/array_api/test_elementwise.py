@@ -108,11 +108,13 @@ def _check(name, arrays, mode):
         _assert_same(name, found, wanted)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("name", "dtype"), _cases(OF_ONE))
 def test_a_function_of_one_array(name, dtype, mode):
     _check(name, [_numbers(dtype)], mode)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("name", "dtype"), _cases(OF_TWO))
 def test_a_function_of_two_arrays(name, dtype, mode):
     _check(name, _pairs(name, dtype), mode)

@@ -125,6 +125,7 @@ def _assert_same(found, wanted):
         assert found == wanted or found is wanted is None or np.isnan(found) == np.isnan(wanted)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_a_program_of_the_standard_has_numpys_results(program, mode):
     try:
