@@ -26,7 +26,7 @@ def test_values(record, data):
     check_op(record, [example], modes=["native"], skip=OTHERS)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @_budget(FRACTION_OF_EXPRESSIONS)
 @given(data=st.data())
 def test_values_of_expressions(expression, data):
