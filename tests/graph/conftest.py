@@ -148,10 +148,10 @@ def toys():
 @pytest.fixture(scope="session")
 def deep():
     """A depth at which anything recursive fails."""
-    return 2_500
+    return 1_500
 
 
-@pytest.fixture(scope="session", params=[20_000, pytest.param(100_000, marks=pytest.mark.stress)])
+@pytest.fixture(scope="session", params=[10_000, pytest.param(100_000, marks=pytest.mark.stress)])
 def long(request):
     """The length of a chain that works everywhere; ``make stress`` has the one that is promised.
 

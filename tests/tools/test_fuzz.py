@@ -27,10 +27,10 @@ def test_examples():
     assert not outcome.failed
 
 
-@pytest.mark.sampled(2)
-@pytest.mark.parametrize("start", range(0, 100, 20))
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("start", range(0, 100, 10))
 def test_native_code_agrees_with_the_reference(start):
-    for seed in range(start, start + 20):
+    for seed in range(start, start + 10):
         found = check_seed(seed)
         assert found is None, str(found)
 

@@ -11,10 +11,10 @@ from tools.fuzz import check_seed, draw, views
 from tools.fuzz.kinds import VIEWS
 
 
-@pytest.mark.sampled(2)
-@pytest.mark.parametrize("start", range(0, 40, 20))
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("start", range(0, 40, 10))
 def test_views_of_one_value_are_read_before_it_is_overwritten(start):
-    for seed in range(start, start + 20):
+    for seed in range(start, start + 10):
         found = check_seed(seed, VIEWS)
         assert found is None, str(found)
 
