@@ -15,7 +15,7 @@ from phintys.tensor.creation import Alloc
 from phintys.tensor.dim_shuffle import DimShuffle
 from phintys.tensor.elemwise import Elemwise, elemwise
 from phintys.tensor.indexing.basic import Subtensor
-from phintys.tensor.indexing.template import SCALAR, Slice, layout
+from phintys.tensor.indexing.template import Slice
 from phintys.tensor.shape_rules import KeepsShape, ShapedOp, SizeSources
 from phintys.tensor.shapes import Shape, ShapeI, SpecifyShape
 from phintys.tensor.size_check import unchecked_size
@@ -245,13 +245,8 @@ def _source_of_size(variable: Any, dim: int) -> Any:
     op = node.op
     if isinstance(op, Alloc):
         return node.inputs[1 + dim]
-    if isinstance(op, Subtensor):
-        if not all(isinstance(one, Slice) and one.step is not SCALAR for one in op.idx_list):
-            return None
-        place: Any = layout(op.idx_list, node.inputs[0].type.ndim)[dim]
-        entry = _WHOLE[0] if place.position < 0 else op.idx_list[place.position]
-        return (node.inputs[0], place.dim) if entry in _WHOLE else None
-    raises = not (isinstance(op, KeepsShape) or op.raises_only_for_shapes)
+    # The errors of a Subtensor are all in its rule: indices, and steps that could be 0.
+    raises = not (isinstance(op, KeepsShape | Subtensor) or op.raises_only_for_shapes)
     if raises or not isinstance(op, ShapedOp):
         return None
     sources = SizeSources(node.inputs)
