@@ -168,7 +168,6 @@ set_constant_reader(uniform_value)
 
 
 _MANTISSA = {"float16": 11, "float32": 24, "float64": 53, "complex64": 24, "complex128": 53}
-_REAL_PART = {"complex64": "float32", "complex128": "float64"}
 
 
 def holds_exactly(dtype: str, other: str) -> bool:

@@ -236,8 +236,7 @@ class StaticShapes(Shapes["int | None"]):
     def sliced(self, size: int | None, start: Any, stop: Any, step: Any) -> int | None:
         if start is None and stop is None and step in {None, 1, -1}:
             return size
-        is_known = all(isinstance(bound, int | None) for bound in (start, stop, step))
-        if size is not None and is_known:
+        if size is not None and all(isinstance(bound, int | None) for bound in (start, stop, step)):
             return len(range(*slice(start, stop, step).indices(size)))
         if step not in {None, 1} or not isinstance(stop, int):
             return None

@@ -14,7 +14,7 @@ from phintys.tensor._operators import operators
 from phintys.tensor._rules import is_discrete, is_missing, zero_gradient
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.dim_shuffle import DimShuffle, SelectsElements
-from phintys.tensor.indexing.basic import IndexingOp, as_scalar_index, selected_sizes
+from phintys.tensor.indexing.basic import IndexingOp, as_scalar_index
 from phintys.tensor.indexing.template import (
     ARRAY,
     Mask,
@@ -77,7 +77,7 @@ class AdvancedSubtensor(SelectsElements, IndexingOp):
         return Apply(self, [x, *indices], [TensorType(x.dtype, shape)()])
 
     def output_shapes(self, shapes: Shapes[S]) -> list[tuple[S, ...]]:
-        return [selected_sizes(shapes, self.idx_list)]
+        return [self.selected_sizes(shapes)]
 
     def perform(
         self, node: Any, inputs: Sequence[Any], output_storage: Sequence[list[Any]]

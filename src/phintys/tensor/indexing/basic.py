@@ -26,6 +26,7 @@ from phintys.tensor.indexing.template import (
     explain,
     fill,
     input_kinds,
+    is_advanced,
     layout,
     mask_misfit,
     numpy_index,
@@ -51,7 +52,20 @@ class IndexingOp(ShapedOp):
     def static_selection(self, x: Any, indices: Sequence[Any]) -> tuple[int | None, ...]:
         """Return the static shape of what is selected; raise for statically known errors."""
         check_rank(self, x, self.idx_list)
-        return selected_sizes(StaticShapes(self, [x, *indices]), self.idx_list)
+        return self.selected_sizes(StaticShapes(self, [x, *indices]))
+
+    def selected_sizes(self, shapes: Shapes[S]) -> tuple[S, ...]:
+        """Return the sizes of what is selected from the first input by those that follow."""
+        if is_advanced(self.idx_list):
+            return _sizes_by_arrays(shapes, self.idx_list)
+        sizes, kept = shapes.shapes[0], list[S]()
+        indices = map(shapes.index, range(1, len(shapes.inputs)))
+        for dim, index in enumerate(fill(self.idx_list, indices)):
+            if isinstance(index, Slice):
+                kept.append(shapes.sliced(sizes[dim], *index))
+            else:
+                shapes.check_index(index, sizes[dim], Misfit.in_dimension(INDEX, dim))
+        return (*kept, *sizes[len(self.idx_list) :])
 
     def misfit_subject(self, misfit: Misfit, shapes: Shapes[Any]) -> str:
         """Name the axis."""
@@ -107,7 +121,7 @@ class Subtensor(SelectsElements, IndexingOp):
         return Apply(self, [x, *indices], [TensorType(x.dtype, shape)()])
 
     def output_shapes(self, shapes: Shapes[S]) -> list[tuple[S, ...]]:
-        return [selected_sizes(shapes, self.idx_list)]
+        return [self.selected_sizes(shapes)]
 
     def perform(
         self, node: Any, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
@@ -197,8 +211,8 @@ INDEX, MASK, ARRAYS = "index", "mask", "index arrays"
 """The kinds of misfits."""
 
 
-def selected_sizes(shapes: Shapes[S], template: Template) -> tuple[S, ...]:
-    """Return the sizes of what a template selects from the first input, by the following inputs."""
+def _sizes_by_arrays(shapes: Shapes[S], template: Template) -> tuple[S, ...]:
+    """Return the sizes of what a template with arrays selects from the first input."""
     sizes = shapes.shapes[0]
     lengths = list(sizes)
     for dim, entry, index in _covering(shapes, template):

@@ -17,6 +17,7 @@ where they belong. An entry is one of
 from __future__ import annotations
 
 from enum import Enum
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -170,9 +171,10 @@ def fill(template: Template, values: Iterable[Any]) -> Iterator[Any]:
             yield entry
 
 
-def input_kinds(template: Template) -> list[Any]:
+@lru_cache(maxsize=256)
+def input_kinds(template: Template) -> tuple[Any, ...]:
     """Return, for each index input, the template entry that it belongs to."""
-    return [entry for entry in template for _ in range(count_inputs((entry,)))]
+    return tuple([entry for entry in template for _ in range(count_inputs((entry,)))])
 
 
 def roles_of_indices(template: Template) -> list[str]:
@@ -236,7 +238,8 @@ class Placed(Enum):
     ADVANCED = 1  # all dimensions of the broadcast index arrays
 
 
-def layout(template: Template, ndim: int) -> list[Kept | Placed]:
+@lru_cache(maxsize=256)
+def layout(template: Template, ndim: int) -> tuple[Kept | Placed, ...]:
     """Return where the dimensions of the result come from, in order, by NumPy's rules.
 
     The dimensions of index arrays replace the arrays if these are adjacent, and else come first.
@@ -265,7 +268,7 @@ def layout(template: Template, ndim: int) -> list[Kept | Placed]:
     result.extend(Kept(rest, -1) for rest in range(dim, ndim))
     if place is not None:
         result.insert(0 if apart else place, Placed.ADVANCED)
-    return result
+    return tuple(result)
 
 
 def slice_length(size: Any, bounds: Slice) -> Any:

@@ -30,7 +30,6 @@ from phintys.tensor.indexing.basic import (
     Subtensor,
     as_scalars,
     check_basic,
-    selected_sizes,
 )
 from phintys.tensor.indexing.template import (
     NEWAXIS,
@@ -350,7 +349,7 @@ class AdvancedIncSubtensor(_Update):
             if y.ndim:
                 inputs, values = [node.inputs[0], *node.inputs[2:]], [x, *indices]
                 given = [value.shape for value in values]
-                wanted = selected_sizes(ExactShapes(self, inputs, given, values), self.idx_list)
+                wanted = self.selected_sizes(ExactShapes(self, inputs, given, values))
                 self._check_value(node, y, wanted)
                 # NumPy 2.4's add.at reads past the end of a vector that is to be broadcast.
                 y = np.broadcast_to(y, wanted)
