@@ -67,8 +67,8 @@ _STACKS = "stacks"
 
 @lru_cache(maxsize=256)
 def _core(name: str) -> Misfit:
-    """Return the misfit of the sizes of a core dimension; its name stands for the detail."""
-    return Misfit("core", name)
+    """Return the misfit of the sizes of a core dimension, which is the kind."""
+    return Misfit(name, "{0} and {1}")
 
 
 # ---- helpers of rules ----------------------------------------------------------------------------
@@ -306,7 +306,7 @@ class MatrixOp(ShapedOp):
         """Show the operands."""
         if misfit.kind == _STACKS:
             return self._batches_misfit(shapes.inputs, shapes.shapes, misfit.dim, shapes.node)
-        return self.misfit(shapes.inputs, shapes.shapes, misfit.detail, shapes.node)
+        return self.misfit(shapes.inputs, shapes.shapes, misfit.kind, shapes.node)
 
     # ---- values
 
