@@ -15,7 +15,7 @@ from phintys.tensor.creation import Alloc
 from phintys.tensor.dim_shuffle import DimShuffle
 from phintys.tensor.elemwise import Elemwise, elemwise
 from phintys.tensor.indexing.basic import Subtensor
-from phintys.tensor.indexing.template import SCALAR, Slice, layout
+from phintys.tensor.indexing.template import Slice
 from phintys.tensor.shape_rules import KeepsShape, ShapedOp, SizeSources
 from phintys.tensor.shapes import Shape, ShapeI, SpecifyShape
 from phintys.tensor.size_check import unchecked_size
@@ -168,7 +168,6 @@ set_constant_reader(uniform_value)
 
 
 _MANTISSA = {"float16": 11, "float32": 24, "float64": 53, "complex64": 24, "complex128": 53}
-_REAL_PART = {"complex64": "float32", "complex128": "float64"}
 
 
 def holds_exactly(dtype: str, other: str) -> bool:
@@ -245,13 +244,8 @@ def _source_of_size(variable: Any, dim: int) -> Any:
     op = node.op
     if isinstance(op, Alloc):
         return node.inputs[1 + dim]
-    if isinstance(op, Subtensor):
-        if not all(isinstance(one, Slice) and one.step is not SCALAR for one in op.idx_list):
-            return None
-        place: Any = layout(op.idx_list, node.inputs[0].type.ndim)[dim]
-        entry = _WHOLE[0] if place.position < 0 else op.idx_list[place.position]
-        return (node.inputs[0], place.dim) if entry in _WHOLE else None
-    raises = not (isinstance(op, KeepsShape) or op.raises_only_for_shapes)
+    # The errors of a Subtensor are all in its rule: indices, and steps that could be 0.
+    raises = not (isinstance(op, KeepsShape | Subtensor) or op.raises_only_for_shapes)
     if raises or not isinstance(op, ShapedOp):
         return None
     sources = SizeSources(node.inputs)

@@ -25,8 +25,7 @@ from phintys.tensor.devices import takes_device
 from phintys.tensor.dim_shuffle import DimShuffle, SelectsElements, moved
 from phintys.tensor.elemwise import Elemwise
 from phintys.tensor.shape_rules import NEGATIVE, Misfit, S, ShapedOp, Shapes, lengths_at
-from phintys.tensor.shapes import is_length, sizes_of, vector_elements
-from phintys.tensor.size_check import with_check
+from phintys.tensor.shapes import sizes_of, vector_elements
 from phintys.tensor.sizes import as_size
 from phintys.tensor.synonyms import also_named
 from phintys.tensor.type import TensorType, normalize_dtype
@@ -75,15 +74,6 @@ def check_sizes(known: Sequence[int | None], what: str) -> None:
         if size is not None and size < 0:
             msg = f"{what} must not be negative, got {size}."
             raise ShapeError(msg)
-
-
-def checked_lengths(op: Op, sizes: Sequence[Any]) -> tuple[Any, ...]:
-    """Return sizes with a check that none of them is negative."""
-    result = tuple(sizes)
-    for size in sizes:
-        if not is_length(size):
-            result = with_check(result, "at least", size, 0, f"{op}: each size")
-    return result
 
 
 def given_lengths(op: Op, values: Iterable[Any], dtype: Any = "int8") -> tuple[int, ...]:

@@ -8,24 +8,23 @@ import numpy as np
 
 from phintys._base.errors import OpContractError, ShapeError
 from phintys.graph.apply import Apply
-from phintys.graph.op import Op
 from phintys.tensor import math
 from phintys.tensor._operators import operators
 from phintys.tensor._rules import zero_gradient
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.joining import stack
 from phintys.tensor.reshaping import flatten
+from phintys.tensor.shape_rules import S, ShapedOp, Shapes
 from phintys.tensor.synonyms import also_named
 from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from phintys.graph.fgraph import FunctionGraph
     from phintys.tensor.variable import TensorVariable
 
 
-class Nonzero(Op):
+class Nonzero(ShapedOp):
     """Return the indices of the nonzero elements: one vector for each dimension."""
 
     __props__ = ()
@@ -44,12 +43,9 @@ class Nonzero(Op):
             # NumPy returns views of one array, any of which would keep all of it alive.
             cell[0] = np.ascontiguousarray(indices, dtype=np.int64)
 
-    def infer_shape(
-        self, fgraph: FunctionGraph | None, node: Any, input_shapes: Sequence[Any]
-    ) -> list[Any]:
+    def output_shapes(self, shapes: Shapes[S]) -> list[tuple[S, ...]]:
         """Count the nonzero elements."""
-        count = operators.sum(math.cast(math.neq(node.inputs[0], 0), "int64"))
-        return [(count,)] * len(node.outputs)
+        return [(shapes.count(0),)] * shapes.inputs[0].ndim
 
     def L_op(
         self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]

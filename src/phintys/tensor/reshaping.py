@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,28 +9,28 @@ import numpy as np
 from phintys._base.errors import ArgumentError, DtypeError, ShapeError
 from phintys.graph.apply import Apply
 from phintys.graph.null_type import disconnected_type
-from phintys.graph.op import Op
 from phintys.graph.variable import Constant, Variable
-from phintys.tensor import math
 from phintys.tensor._rules import is_missing
 from phintys.tensor.convert import as_tensor_variable, constant
 from phintys.tensor.dim_shuffle import SelectsElements, moved, transpose
 from phintys.tensor.known import known_sizes
 from phintys.tensor.make_vectors import MakeVector
-from phintys.tensor.shapes import is_length, sizes_of, vector_elements
-from phintys.tensor.size_check import with_check
-from phintys.tensor.sizes import as_size, fold, multiply_sizes, same_product
+from phintys.tensor.shape_rules import Misfit, S, ShapedOp, Shapes
+from phintys.tensor.shapes import sizes_of
+from phintys.tensor.sizes import as_size, multiply_sizes
 from phintys.tensor.synonyms import also_named
 from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from phintys.graph.fgraph import FunctionGraph
     from phintys.tensor.variable import TensorVariable
 
 
-class Reshape(SelectsElements, Op):
+_ELEMENTS = Misfit("reshape", "the numbers of elements before and after")
+
+
+class Reshape(SelectsElements, ShapedOp):
     """Return the elements of an array, in row-major order, in a new shape.
 
     Takes the array and a vector of sizes, one of which can be -1 and is then inferred. The result
@@ -60,13 +59,30 @@ class Reshape(SelectsElements, Op):
         x = as_tensor_variable(x)
         shape = _as_shape_vector(shape, self)
         known = known_sizes(shape)
-        if known is None:
-            known = (None,) * self.ndim
-        if len(known) != self.ndim:
+        if known is not None and len(known) != self.ndim:
             msg = f"{self} makes {self.ndim} dimensions, got a shape with {len(known)} entries."
             raise ShapeError(msg)
-        static = _static_shape(self, x, known)
+        (static,) = self.static_shapes([x, shape])
         return Apply(self, [x, shape], [TensorType(x.dtype, static)()])
+
+    def output_shapes(self, shapes: Shapes[S]) -> list[tuple[S, ...]]:
+        wanted = shapes.entries(1, self.ndim)
+        return [tuple(shapes.reshaped(wanted, shapes.shapes[0], _ELEMENTS))]
+
+    def misfit_subject(self, misfit: Misfit, shapes: Shapes[Any]) -> str:
+        """Name the products of the sizes."""
+        return f"{self}: {misfit.detail}"
+
+    def misfit_error(self, misfit: Misfit, shapes: Shapes[Any]) -> ShapeError:
+        """Show the shapes."""
+        wanted = tuple(shapes.entries(1, self.ndim))
+        negative = [size for size in wanted if size is not None and size < 0]
+        if len(negative) > 1 or any(size < -1 for size in negative):
+            return ShapeError(
+                f"{self}: sizes must not be negative, except for one -1, which is inferred; got "
+                f"{wanted}."
+            )
+        return _misfit(self, shapes.inputs[0], shapes.shapes[0], wanted)
 
     def perform(
         self, node: Any, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
@@ -79,39 +95,6 @@ class Reshape(SelectsElements, Op):
             output_storage[0][0] = value.reshape(shape)
         except ValueError:
             raise _misfit(self, node.inputs[0], value.shape, shape.tolist()) from None
-
-    def infer_shape(
-        self, fgraph: FunctionGraph | None, node: Any, input_shapes: Sequence[Any]
-    ) -> list[Any]:
-        static = node.outputs[0].type.shape
-        if None not in static:
-            return [tuple(constant(size) for size in static)]
-        vector: Any = node.inputs[1]
-        if vector.type.shape[0] is None:
-            entries = [vector[position] for position in range(self.ndim)]
-        else:
-            entries = vector_elements(vector)
-        sizes = [
-            fold(as_size(entry)) if known is None else known
-            for entry, known in zip(entries, static, strict=True)
-        ]
-        inferred = [_infer_size(sizes, dim, input_shapes[0]) for dim in range(self.ndim)]
-        return [self._checked(sizes, [as_size(size) for size in inferred], input_shapes[0])]
-
-    def _checked(
-        self, wanted: Sequence[Any], inferred: Sequence[Any], old_shape: Sequence[Any]
-    ) -> tuple[Any, ...]:
-        """Return the sizes of the result, with a check that the number of elements remains."""
-        stated = list(map(_as_stated, wanted, inferred))
-        rest = [size for size in wanted if not (isinstance(size, int) and size == -1)]
-        is_flat = len(rest) < len(wanted) and same_product(rest, ())
-        if is_flat or same_product(old_shape, stated):
-            return tuple(inferred)
-        before, after = (
-            multiply_sizes(fold(size) for size in sizes) for sizes in (old_shape, stated)
-        )
-        subject = f"{self}: the numbers of elements before and after"
-        return with_check(inferred, "equal", before, after, subject)
 
     def connection_pattern(self, node: Any) -> list[list[bool]]:
         """The sizes do not influence the elements."""
@@ -144,36 +127,6 @@ class Reshape(SelectsElements, Op):
         return f"Reshape{{{self.ndim}}}"
 
 
-def _infer_size(sizes: Sequence[Any], dim: int, old_shape: Sequence[Any]) -> Any:
-    """Return one size of the result. Each of ``sizes`` is an int (possibly -1) or symbolic."""
-    size = sizes[dim]
-    if is_length(size):
-        return size
-    others = [other for position, other in enumerate(sizes) if position != dim]
-    if not isinstance(size, int) and -1 in [other for other in others if isinstance(other, int)]:
-        return size  # at most one size is -1
-    total = multiply_sizes(fold(old) for old in old_shape)
-    rest = multiply_sizes(others)
-    if isinstance(rest, int) and rest > 0:  # then the number of elements determines the size
-        return total // rest if isinstance(total, int) or rest > 1 else total
-    remaining = math.floor_div(total, math.maximum(rest, 1))
-    return remaining if isinstance(size, int) else _stated_or(size, remaining)
-
-
-def _as_stated(size: Any, inferred: Any) -> Any:
-    """Return the size that an entry of a shape asks for."""
-    if isinstance(size, int) or is_length(size) or size is inferred:
-        return inferred
-    node = inferred.owner
-    is_choice = node is not None and any(one is size for one in node.inputs)
-    return inferred if is_choice else _stated_or(size, inferred)
-
-
-def _stated_or(size: Any, inferred: Any) -> Any:
-    """Return a size that is stated, or the inferred one if it is -1."""
-    return math.switch(math.lt(size, 0), inferred, size)
-
-
 def _as_shape_vector(shape: Any, op: Any) -> Any:
     if not isinstance(shape, Variable):
         return shape_vector(shape, op)
@@ -185,34 +138,6 @@ def _as_shape_vector(shape: Any, op: Any) -> Any:
         msg = f"{op}: a shape is a vector, got {vector} of type {vector.type}."
         raise ShapeError(msg)
     return vector
-
-
-def _static_shape(op: Any, x: Any, known: Sequence[int | None]) -> list[int | None]:
-    """Return the static shape of the result; raise if it is impossible."""
-    wrong = [size for size in known if size is not None and size < -1]
-    if wrong or sum(size == -1 for size in known) > 1:
-        msg = (
-            f"{op}: sizes must not be negative, except for one -1, which is inferred; got "
-            f"{tuple(known)}."
-        )
-        raise ShapeError(msg)
-    static = [None if size == -1 else size for size in known]
-    unknown = [dim for dim, size in enumerate(static) if size is None]
-    if None in x.type.shape or len(unknown) > 1:
-        return static
-    total = prod(x.type.shape)
-    rest = prod(size for size in static if size is not None)
-    if not unknown:
-        if total != rest:
-            raise _misfit(op, x, x.type.shape, known)
-    elif rest == 0:
-        if total != 0 or known[unknown[0]] == -1:
-            raise _misfit(op, x, x.type.shape, known)
-    elif total % rest != 0:
-        raise _misfit(op, x, x.type.shape, known)
-    else:
-        static[unknown[0]] = total // rest
-    return static
 
 
 def _misfit(op: Any, x: Any, old: Sequence[Any], new: Sequence[Any]) -> ShapeError:

@@ -15,10 +15,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cache
+from math import prod
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, cast
+
+import numpy as np
 
 from phintys._base.errors import ShapeError
 from phintys.graph.op import Op
+from phintys.graph.variable import Constant
 from phintys.tensor._operators import operators
 from phintys.tensor.known import known_int, known_sizes
 
@@ -129,6 +133,34 @@ class Shapes(Arithmetic[S]):
     def at_least(self, size: S, least: int, misfit: Misfit) -> S:
         """Return a size, after a check that it is not less than a number."""
 
+    @abstractmethod
+    def index(self, position: int) -> Any:
+        """Return the value of an integer input that is an index, or a bound of a slice.
+
+        It is never ``None``, which stands for a bound that is left out.
+        """
+
+    @abstractmethod
+    def check_index(self, index: Any, size: S, misfit: Misfit) -> None:
+        """Check that an index, which may be negative, is in range for a dimension."""
+
+    @abstractmethod
+    def sliced(self, size: S, start: Any, stop: Any, step: Any) -> S:
+        """Return the length of a slice of a dimension; bounds are ints, or as of :meth:`index`."""
+
+    @abstractmethod
+    def count(self, position: int) -> S:
+        """Return the number of elements of an input that are not zero."""
+
+    def known_count(self, position: int) -> int | None:
+        """Return the number of elements that are not zero, if the input is a constant."""
+        x = self.inputs[position]
+        return int(np.count_nonzero(x.data)) if isinstance(x, Constant) else None
+
+    @abstractmethod
+    def reshaped(self, wanted: Sequence[S], before: Sequence[S], misfit: Misfit) -> Sequence[S]:
+        """Return sizes of as many elements as others, at most one of which is given as -1."""
+
     def length(self, size: S, misfit: Misfit) -> S:
         """Return a size, after a check that it is not negative."""
         return self.at_least(size, 0, misfit)
@@ -192,6 +224,49 @@ class StaticShapes(Shapes["int | None"]):
         if size is not None and size < least:
             raise self._op.misfit_error(misfit, self)
         return size
+
+    def index(self, position: int) -> Any:
+        known = self.value(position)
+        return self.inputs[position] if known is None else known
+
+    def check_index(self, index: Any, size: int | None, misfit: Misfit) -> None:
+        if isinstance(index, int) and size is not None and not -size <= index < size:
+            raise self._op.misfit_error(misfit, self)
+
+    def sliced(self, size: int | None, start: Any, stop: Any, step: Any) -> int | None:
+        if start is None and stop is None and step in {None, 1, -1}:
+            return size
+        if size is not None and all(isinstance(bound, int | None) for bound in (start, stop, step)):
+            return len(range(*slice(start, stop, step).indices(size)))
+        if step not in {None, 1} or not isinstance(stop, int):
+            return None
+        # x[:0] and x[3:3] are empty for any x.
+        is_empty = isinstance(start, int) and (start < 0) == (stop < 0) and start >= stop
+        return 0 if stop == 0 or is_empty else None
+
+    def count(self, position: int) -> int | None:
+        return self.known_count(position)
+
+    def reshaped(
+        self, wanted: Sequence[int | None], before: Sequence[int | None], misfit: Misfit
+    ) -> Sequence[int | None]:
+        _check_wanted(wanted, misfit, self._op, self)
+        sizes = [None if size == -1 else size for size in wanted]
+        unknown = [dim for dim, size in enumerate(sizes) if size is None]
+        if None in before or len(unknown) > 1:
+            return sizes
+        total = prod(cast("Sequence[int]", before))
+        rest = prod(size for size in sizes if size is not None)
+        if not unknown:
+            fits = total == rest
+        elif rest == 0:
+            fits = total == 0 and wanted[unknown[0]] != -1
+        else:
+            fits = total % rest == 0
+            sizes[unknown[0]] = total // rest
+        if not fits:
+            raise self._op.misfit_error(misfit, self)
+        return sizes
 
     def total(self, lengths: Sequence[int | None]) -> int | None:
         return None if None in lengths else sum(cast("Sequence[int]", lengths))
@@ -266,6 +341,29 @@ class ExactShapes(Shapes[int]):
         if size < least:
             raise self._op.misfit_error(misfit, self)
         return size
+
+    def index(self, position: int) -> int:
+        return int(self._values[position])
+
+    def check_index(self, index: int, size: int, misfit: Misfit) -> None:
+        if not -size <= index < size:
+            raise self._op.misfit_error(misfit, self)
+
+    def sliced(self, size: int, start: Any, stop: Any, step: Any) -> int:
+        return len(range(*slice(start, stop, step).indices(size)))
+
+    def count(self, position: int) -> int:
+        return int(np.count_nonzero(self._values[position]))
+
+    def reshaped(
+        self, wanted: Sequence[int], before: Sequence[int], misfit: Misfit
+    ) -> Sequence[int]:
+        _check_wanted(wanted, misfit, self._op, self)
+        total, rest = prod(before), prod(size for size in wanted if size != -1)
+        inferred = total // rest if rest else 0
+        if total != rest * (inferred if -1 in wanted else 1) or (-1 in wanted and not rest):
+            raise self._op.misfit_error(misfit, self)
+        return [inferred if size == -1 else size for size in wanted]
 
     def total(self, lengths: Sequence[int]) -> int:
         return sum(lengths)
@@ -344,6 +442,23 @@ class SizeSources(Shapes[Any]):
         self.is_checked = self.is_checked or not (least <= 0 or is_known)
         return size
 
+    def index(self, position: int) -> Any:
+        return self.inputs[position]
+
+    def check_index(self, index: Any, size: Any, misfit: Misfit) -> None:
+        self.is_checked = True
+
+    def sliced(self, size: Any, start: Any, stop: Any, step: Any) -> Any:
+        self.is_checked = self.is_checked or not isinstance(step, int | None)  # it could be 0
+        return size if start is stop is None and step in {None, 1, -1} else None
+
+    def count(self, position: int) -> Any:
+        return None
+
+    def reshaped(self, wanted: Sequence[Any], before: Sequence[Any], misfit: Misfit) -> Any:
+        self.is_checked = True
+        return wanted
+
     def total(self, lengths: Sequence[Any]) -> Any:
         return lengths[0] if len(lengths) == 1 else None
 
@@ -361,6 +476,15 @@ class SizeSources(Shapes[Any]):
 
     def greatest(self, a: Any, b: Any) -> Any:
         return max(a, b) if isinstance(a, int) and isinstance(b, int) else None
+
+
+def _check_wanted(
+    wanted: Sequence[int | None], misfit: Misfit, op: ShapedOp, shapes: Shapes[Any]
+) -> None:
+    """Raise for sizes below -1, and for several of -1."""
+    negative = [size for size in wanted if size is not None and size < 0]
+    if len(negative) > 1 or any(size < -1 for size in negative):
+        raise op.misfit_error(misfit, shapes)
 
 
 def _is_same_source(a: Any, b: Any) -> bool:

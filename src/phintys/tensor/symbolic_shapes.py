@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from phintys.tensor import math
+from phintys.tensor._operators import operators
 from phintys.tensor.convert import constant
+from phintys.tensor.indexing.template import Slice, slice_length
 from phintys.tensor.shape_rules import Arithmetic, Misfit, ShapedOp, Shapes
 from phintys.tensor.shapes import is_length, vector_elements
 from phintys.tensor.size_check import with_check
@@ -15,6 +18,7 @@ from phintys.tensor.sizes import (
     floor_div_sizes,
     fold,
     multiply_sizes,
+    same_product,
     subtract_sizes,
 )
 
@@ -97,6 +101,36 @@ class SymbolicShapes(PlainArithmetic, Shapes[Any]):
             self._checks.append(("at least", size, least, subject))
         return size
 
+    def index(self, position: int) -> Any:
+        return fold(self.inputs[position])
+
+    def check_index(self, index: Any, size: Any, misfit: Misfit) -> None:
+        subject = self._op.misfit_subject(misfit, self)
+        self._checks.append(("index", index, size, subject))
+
+    def sliced(self, size: Any, start: Any, stop: Any, step: Any) -> Any:
+        return slice_length(fold(size), Slice(start, stop, step))
+
+    def count(self, position: int) -> Any:
+        return operators.sum(math.cast(math.neq(self.inputs[position], 0), "int64"))
+
+    def reshaped(self, wanted: Sequence[Any], before: Sequence[Any], misfit: Misfit) -> Any:
+        static: Any = self.node.outputs[0].type.shape  # pyright: ignore[reportAttributeAccessIssue]
+        if None not in static:
+            return static
+        sizes = [
+            fold(size) if known is None else known
+            for size, known in zip(wanted, static, strict=True)
+        ]
+        inferred = [_inferred(sizes, dim, before) for dim in range(len(sizes))]
+        results = list(map(as_size, inferred))
+        stated = list(map(_as_stated, sizes, results))
+        rest = [size for size in sizes if not (isinstance(size, int) and size == -1)]
+        is_flat = len(rest) < len(sizes) and same_product(rest, ())
+        if not is_flat and not same_product(before, stated):
+            self.equal(multiply_sizes(map(fold, before)), multiply_sizes(map(fold, stated)), misfit)
+        return results
+
     def total(self, lengths: Sequence[Any]) -> Any:
         total: Any = 0
         for size in lengths:
@@ -125,3 +159,33 @@ class SymbolicShapes(PlainArithmetic, Shapes[Any]):
                 shape = with_check(shape, relation, a, b, subject)
             shapes.append(shape)
         return shapes
+
+
+def _inferred(sizes: Sequence[Any], dim: int, old_shape: Sequence[Any]) -> Any:
+    """Return one size of the result. Each of ``sizes`` is an int (possibly -1) or symbolic."""
+    size = sizes[dim]
+    if is_length(size):
+        return size
+    others = [other for position, other in enumerate(sizes) if position != dim]
+    if not isinstance(size, int) and -1 in [other for other in others if isinstance(other, int)]:
+        return size  # at most one size is -1
+    total = multiply_sizes(fold(old) for old in old_shape)
+    rest = multiply_sizes(others)
+    if isinstance(rest, int) and rest > 0:  # then the number of elements determines the size
+        return total // rest if isinstance(total, int) or rest > 1 else total
+    remaining = math.floor_div(total, math.maximum(rest, 1))
+    return remaining if isinstance(size, int) else _stated_or(size, remaining)
+
+
+def _as_stated(size: Any, inferred: Any) -> Any:
+    """Return the size that an entry of a shape asks for."""
+    if isinstance(size, int) or is_length(size) or size is inferred:
+        return inferred
+    node = inferred.owner
+    is_choice = node is not None and any(one is size for one in node.inputs)
+    return inferred if is_choice else _stated_or(size, inferred)
+
+
+def _stated_or(size: Any, inferred: Any) -> Any:
+    """Return a size that is stated, or the inferred one if it is -1."""
+    return math.switch(math.lt(size, 0), inferred, size)

@@ -31,8 +31,8 @@ class Step:
     A kind of step is a subclass in a file of its own in :mod:`~phintys.backends.native.steps`.
     Other modules use these methods, and have no lists of kinds; code about a single kind, such as
     the fusion of kernels, may name it. Steps do not know what is done with them: how they are
-    written, shown and checked is dispatched by kind, by the rules of ``write_step``, ``step_lines``
-    and ``verify_step``.
+    written, shown, checked and carried out is dispatched by kind, by the rules of ``write_step``,
+    ``step_lines``, ``verify_step`` and ``carry_out``.
 
     Arrays are given as they are accessed; an array that aliases another is in the memory of that
     one. The same array may be given several times. The order must be the same in every process.

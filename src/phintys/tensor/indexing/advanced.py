@@ -6,57 +6,45 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from phintys._base.errors import DtypeError, OpContractError, ShapeError
+from phintys._base.errors import DtypeError, OpContractError
 from phintys.graph.apply import Apply
 from phintys.graph.null_type import disconnected_type
-from phintys.graph.op import Op
 from phintys.graph.variable import Constant
-from phintys.tensor import math
 from phintys.tensor._operators import operators
 from phintys.tensor._rules import is_discrete, is_missing, zero_gradient
-from phintys.tensor.broadcasting import broadcast_sizes
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.dim_shuffle import DimShuffle, SelectsElements
-from phintys.tensor.indexing.basic import as_scalar_index, kept_sizes
+from phintys.tensor.indexing.basic import IndexingOp, as_scalar_index
 from phintys.tensor.indexing.template import (
     ARRAY,
-    NEWAXIS,
-    SEPARATOR,
-    Kept,
     Mask,
-    Placed,
-    Slice,
+    arrays_misfit,
     as_template,
-    check_rank,
-    check_scalar_in_range,
     count_dims,
     count_inputs,
     explain,
     fill,
+    input_kinds,
     is_advanced,
-    known_or_none,
-    layout,
     mask_misfit,
     numpy_index,
     roles_of_indices,
-    static_slice_length,
     template_text,
 )
 from phintys.tensor.known import known_int
 from phintys.tensor.nonzeros import Nonzero
 from phintys.tensor.ranges import ARange
-from phintys.tensor.sizes import as_size, fold
+from phintys.tensor.shape_rules import S, Shapes
 from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.op import Roles
     from phintys.tensor.indexing.template import Template
 
 
-class AdvancedSubtensor(SelectsElements, Op):
+class AdvancedSubtensor(SelectsElements, IndexingOp):
     """Index with integer or bool arrays, together with integers, slices and new dimensions.
 
     Takes the array and the inputs that the template calls for: 0-d integers, integer arrays and
@@ -85,8 +73,11 @@ class AdvancedSubtensor(SelectsElements, Op):
     def make_node(self, x: Any, *inputs: Any) -> Apply:
         x = as_tensor_variable(x)
         indices = as_indices(self, self.idx_list, inputs)
-        shape = static_advanced_shape(self, x, self.idx_list, indices)
+        shape = self.static_selection(x, indices)
         return Apply(self, [x, *indices], [TensorType(x.dtype, shape)()])
+
+    def output_shapes(self, shapes: Shapes[S]) -> list[tuple[S, ...]]:
+        return [self.selected_sizes(shapes)]
 
     def perform(
         self, node: Any, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
@@ -103,27 +94,6 @@ class AdvancedSubtensor(SelectsElements, Op):
             raise explain(self, node.inputs[0], value.shape, self.idx_list, indices) from None
         # A NumPy scalar is returned where no dimensions are left.
         output_storage[0][0] = np.asarray(result, dtype=value.dtype)
-
-    def infer_shape(
-        self, fgraph: FunctionGraph | None, node: Any, input_shapes: Sequence[Any]
-    ) -> list[Any]:
-        ndim = node.inputs[0].type.ndim
-        size_of = kept_sizes(self.idx_list, node.inputs[1:], input_shapes[0])
-        sizes: list[Any] = []
-        for place in layout(self.idx_list, ndim):
-            if isinstance(place, Kept):
-                sizes.append(size_of(place))
-            elif place is Placed.NEW:
-                sizes.append(1)
-            else:
-                sizes.extend(index_sizes(self.idx_list, node.inputs[1:], input_shapes[1:]))
-        static = node.outputs[0].type.shape
-        return [
-            tuple(
-                as_size(size if known is None else known)
-                for known, size in zip(static, sizes, strict=True)
-            )
-        ]
 
     def connection_pattern(self, node: Any) -> list[list[bool]]:
         """The elements come from the array; the indices only select them."""
@@ -192,90 +162,6 @@ def _as_array(op: Any, index: Any, kinds: str, ndim: int | None) -> Any:
     return variable
 
 
-def static_advanced_shape(
-    op: Any, x: Any, template: Template, indices: Sequence[Any]
-) -> tuple[int | None, ...]:
-    """Return the static shape of an index; raise for statically known errors."""
-    check_rank(op, x, template)
-    static = x.type.shape
-    entries = list(fill(template, indices))
-    dim = 0
-    for entry, index in zip(template, entries, strict=True):
-        if isinstance(entry, Mask):
-            _check_mask(op, x, index, dim)
-            dim += entry.ndim
-        elif entry is not NEWAXIS and entry is not SEPARATOR:
-            if not isinstance(entry, Slice) and entry is not ARRAY:
-                check_scalar_in_range(op, x, known_or_none(index), dim)
-            dim += 1
-    shape: list[int | None] = []
-    for place in layout(template, x.type.ndim):
-        if place is Placed.NEW:
-            shape.append(1)
-        elif place is Placed.ADVANCED:
-            shape.extend(_static_index_shape(op, template, entries))
-        elif place.position < 0:
-            shape.append(static[place.dim])
-        else:
-            shape.append(static_slice_length(static[place.dim], entries[place.position]))
-    return tuple(shape)
-
-
-def _check_mask(op: Any, x: Any, mask: Any, dim: int) -> None:
-    covered = x.type.shape[dim : dim + mask.ndim]
-    if any(
-        a is not None and b is not None and a != b
-        for a, b in zip(mask.type.shape, covered, strict=True)
-    ):
-        raise mask_misfit(op, x, mask.type.shape, dim, covered)
-
-
-def _static_index_shape(op: Any, template: Template, entries: Sequence[Any]) -> list[int | None]:
-    """Return the static shape to which index arrays broadcast."""
-    shapes: list[Sequence[Any]] = []
-    for entry, index in zip(template, entries, strict=True):
-        if entry is ARRAY:
-            shapes.append([_Unknown() if size is None else size for size in index.type.shape])
-        elif isinstance(entry, Mask):
-            known = isinstance(index, Constant)
-            shapes.append([int(np.count_nonzero(index.data)) if known else _Unknown()])
-    sizes = broadcast_sizes(shapes, f"{op}: the index arrays")
-    return [size if isinstance(size, int) else None for size in sizes]
-
-
-class _Unknown:
-    """An unknown size."""
-
-
-def index_sizes(
-    template: Template, indices: Sequence[Any], index_shapes: Sequence[Any]
-) -> list[Any]:
-    """Return the shape to which index arrays broadcast, as int or symbolic sizes."""
-    shapes: list[Sequence[Any]] = []
-    kinds = input_kinds(template)
-    for entry, index, shape in zip(kinds, indices, index_shapes, strict=True):
-        if entry is ARRAY:
-            shapes.append(
-                [
-                    fold(size) if known is None else known
-                    for size, known in zip(shape, index.type.shape, strict=True)
-                ]
-            )
-        elif isinstance(entry, Mask):
-            known = int(np.count_nonzero(index.data)) if isinstance(index, Constant) else None
-            shapes.append([_count(index) if known is None else known])
-    return broadcast_sizes(shapes)
-
-
-def _count(mask: Any) -> Any:
-    return operators.sum(math.cast(mask, "int64"))
-
-
-def input_kinds(template: Template) -> list[Any]:
-    """Return, for each index input, the template entry that it belongs to."""
-    return [entry for entry in template for _ in range(count_inputs((entry,)))]
-
-
 def check_index_shapes(
     op: Any, variables: Sequence[Any], values: Sequence[Any], template: Template
 ) -> None:
@@ -294,13 +180,7 @@ def check_index_shapes(
     for dim in range(1, max(len(shape) for _, shape in shapes) + 1):
         sizes = {shape[-dim] for static, shape in shapes if len(shape) >= dim and static[-dim] != 1}
         if len(sizes) > 1:
-            given = ", ".join(str(shape) for _, shape in shapes)
-            msg = (
-                f"{op}: the index arrays, of shapes {given}, do not fit together. A dimension "
-                "broadcasts only if its size is known to be 1 when the graph is built: use x[:, "
-                "None] for a new dimension, or pt.specify_broadcastable(x, axis)."
-            )
-            raise ShapeError(msg)
+            raise arrays_misfit(op, [shape for _, shape in shapes])
 
 
 def check_empty_masks(
@@ -376,30 +256,3 @@ def _is_distinct(index: Any) -> bool:
         start, _, step = (known_int(bound) for bound in index.owner.inputs)
         return start is not None and start >= 0 and step is not None and step > 0
     return all(size == 1 for size in index.type.shape)
-
-
-def numpy_result_shape(
-    template: Template, shape: Sequence[int], indices: Sequence[Any]
-) -> tuple[int, ...]:
-    """Return the shape of the result, given values."""
-    entries = list(fill(template, indices))
-    result: list[int] = []
-    for place in layout(template, len(shape)):
-        if place is Placed.NEW:
-            result.append(1)
-        elif place is Placed.ADVANCED:
-            result.extend(
-                np.broadcast_shapes(
-                    *(
-                        index.shape if entry is ARRAY else (int(np.count_nonzero(index)),)
-                        for entry, index in zip(template, entries, strict=True)
-                        if entry is ARRAY or isinstance(entry, Mask)
-                    )
-                )
-            )
-        elif place.position < 0:
-            result.append(shape[place.dim])
-        else:
-            bounds = [None if b is None else int(b) for b in entries[place.position]]
-            result.append(len(range(*slice(*bounds).indices(shape[place.dim]))))
-    return tuple(result)

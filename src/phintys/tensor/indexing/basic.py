@@ -7,42 +7,83 @@ from typing import TYPE_CHECKING, Any, cast
 from phintys._base.errors import DtypeError, OpContractError
 from phintys.graph.apply import Apply
 from phintys.graph.null_type import disconnected_type
-from phintys.graph.op import Op
 from phintys.tensor._operators import operators
 from phintys.tensor._rules import is_discrete, is_missing, zero_gradient
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.dim_shuffle import SelectsElements
 from phintys.tensor.indexing.template import (
+    ARRAY,
     SCALAR,
     Kept,
+    Mask,
+    Placed,
     Slice,
+    arrays_misfit,
     as_template,
     check_rank,
-    check_scalar_in_range,
+    count_dims,
     count_inputs,
     explain,
     fill,
-    known_or_none,
+    input_kinds,
+    is_advanced,
     layout,
+    mask_misfit,
     numpy_index,
+    out_of_range,
     roles_of_indices,
-    slice_length,
-    static_slice_length,
     template_text,
 )
-from phintys.tensor.size_check import with_check
-from phintys.tensor.sizes import as_size, fold
+from phintys.tensor.shape_rules import Misfit, S, ShapedOp, Shapes, StaticShapes
 from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.op import Roles
     from phintys.tensor.indexing.template import Template
 
 
-class Subtensor(SelectsElements, Op):
+class IndexingOp(ShapedOp):
+    """An Op with a template: its first input is indexed, the indices are among the others."""
+
+    idx_list: Template
+
+    def static_selection(self, x: Any, indices: Sequence[Any]) -> tuple[int | None, ...]:
+        """Return the static shape of what is selected; raise for statically known errors."""
+        check_rank(self, x, self.idx_list)
+        return self.selected_sizes(StaticShapes(self, [x, *indices]))
+
+    def selected_sizes(self, shapes: Shapes[S]) -> tuple[S, ...]:
+        """Return the sizes of what is selected from the first input by those that follow."""
+        if is_advanced(self.idx_list):
+            return _sizes_by_arrays(shapes, self.idx_list)
+        sizes, kept = shapes.shapes[0], list[S]()
+        indices = map(shapes.index, range(1, len(shapes.inputs)))
+        for dim, index in enumerate(fill(self.idx_list, indices)):
+            if isinstance(index, Slice):
+                kept.append(shapes.sliced(sizes[dim], *index))
+            else:
+                shapes.check_index(index, sizes[dim], Misfit.in_dimension(INDEX, dim))
+        return (*kept, *sizes[len(self.idx_list) :])
+
+    def misfit_subject(self, misfit: Misfit, shapes: Shapes[Any]) -> str:
+        """Name the axis."""
+        return f"{self}: axis {misfit.dim}"
+
+    def misfit_error(self, misfit: Misfit, shapes: Shapes[Any]) -> Exception:
+        """Show the index, or the shapes of masks and index arrays."""
+        x, sizes, dim = shapes.inputs[0], shapes.shapes[0], misfit.dim
+        if misfit.kind == MASK:
+            mask = shapes.shapes[misfit.position]
+            return mask_misfit(self, x, mask, dim, sizes[dim : dim + len(mask)])
+        if misfit.kind == ARRAYS:
+            return arrays_misfit(self, [own for _, own in _shapes_of_arrays(shapes, self.idx_list)])
+        index = next(index for at, _, index in _covering(shapes, self.idx_list) if at == dim)
+        return out_of_range(self, x, index, dim, sizes[dim])
+
+
+class Subtensor(SelectsElements, IndexingOp):
     """Index with integers and slices. The result is a view.
 
     Takes the array, and a 0-d integer for each ``SCALAR`` of the template.
@@ -76,8 +117,11 @@ class Subtensor(SelectsElements, Op):
     def make_node(self, x: Any, *inputs: Any) -> Apply:
         x = as_tensor_variable(x)
         indices = as_scalars(self, self.idx_list, inputs)
-        shape = static_basic_shape(self, x, self.idx_list, indices)
+        shape = self.static_selection(x, indices)
         return Apply(self, [x, *indices], [TensorType(x.dtype, shape)()])
+
+    def output_shapes(self, shapes: Shapes[S]) -> list[tuple[S, ...]]:
+        return [self.selected_sizes(shapes)]
 
     def perform(
         self, node: Any, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
@@ -89,24 +133,6 @@ class Subtensor(SelectsElements, Op):
             output_storage[0][0] = value[index]
         except (IndexError, ValueError):
             raise explain(self, node.inputs[0], value.shape, self.idx_list, inputs[1:]) from None
-
-    def infer_shape(
-        self, fgraph: FunctionGraph | None, node: Any, input_shapes: Sequence[Any]
-    ) -> list[Any]:
-        sizes = kept_sizes(self.idx_list, node.inputs[1:], input_shapes[0])
-        static = node.outputs[0].type.shape
-        kept = tuple(
-            as_size(known if known is not None else sizes(place))
-            for known, place in zip(
-                static, layout(self.idx_list, node.inputs[0].type.ndim), strict=True
-            )
-        )
-        # Slices are clipped; integers are not.
-        for axis, entry in enumerate(fill(self.idx_list, node.inputs[1:])):
-            if not isinstance(entry, Slice):
-                subject = f"{self}: axis {axis}"
-                kept = with_check(kept, "index", entry, input_shapes[0][axis], subject)
-        return [kept]
 
     def static_value(self, node: Apply, known: Sequence[Any]) -> Any:
         """Index the known entries of a vector."""
@@ -179,28 +205,73 @@ def as_scalar_index(op: Any, index: Any) -> Any:
     return variable
 
 
-def static_basic_shape(
-    op: Any, x: Any, template: Template, indices: Sequence[Any]
-) -> tuple[int | None, ...]:
-    """Return the static shape of a basic index; raise for statically known errors."""
-    check_rank(op, x, template)
-    shape: list[int | None] = []
-    for dim, entry in enumerate(fill(template, indices)):
+# ---- the shape of what is selected ---------------------------------------------------------------
+
+INDEX, MASK, ARRAYS = "index", "mask", "index arrays"
+"""The kinds of misfits."""
+
+
+def _sizes_by_arrays(shapes: Shapes[S], template: Template) -> tuple[S, ...]:
+    """Return the sizes of what a template with arrays selects from the first input."""
+    sizes = shapes.shapes[0]
+    lengths = list(sizes)
+    for dim, entry, index in _covering(shapes, template):
         if isinstance(entry, Slice):
-            shape.append(static_slice_length(x.type.shape[dim], entry))
+            lengths[dim] = shapes.sliced(sizes[dim], *index)
+        elif isinstance(entry, Mask):
+            for offset, size in enumerate(shapes.shapes[index]):
+                misfit = Misfit(MASK, f"dimension {offset}: {{0}} and {{1}}", dim, index)
+                shapes.agreed([sizes[dim + offset], size], misfit)
+        elif entry is not ARRAY:
+            shapes.check_index(index, sizes[dim], Misfit.in_dimension(INDEX, dim))
+    result: list[S] = []
+    for place in layout(template, len(sizes)):
+        if isinstance(place, Kept):
+            result.append(lengths[place.dim])
+        elif place is Placed.NEW:
+            result.append(shapes.number(1))
         else:
-            check_scalar_in_range(op, x, known_or_none(entry), dim)
-    return (*shape, *x.type.shape[len(template) :])
+            result += _broadcast_sizes(shapes, template)
+    return tuple(result)
 
 
-def kept_sizes(
-    template: Template, indices: Sequence[Any], x_shape: Sequence[Any]
-) -> Callable[[Any], Any]:
-    """Return a function from a kept dimension of the result to its size, int or symbolic."""
-    entries = list(fill(template, indices))
+def _covering(shapes: Shapes[Any], template: Template) -> Iterator[tuple[int, Any, Any]]:
+    """Yield the entries that cover dimensions: the first dimension, the entry, and the index.
 
-    def size_of(place: Kept) -> Any:
-        size = fold(x_shape[place.dim])
-        return size if place.position < 0 else slice_length(size, entries[place.position])
+    That of a slice has three bounds, that of an array is the position of the input.
+    """
+    kinds = input_kinds(template)
+    is_array = [kind is ARRAY or isinstance(kind, Mask) for kind in kinds]
+    values = [at if own else shapes.index(at) for at, own in enumerate(is_array, start=1)]
+    dim = 0
+    for entry, index in zip(template, fill(template, values), strict=True):
+        covered = count_dims((entry,))
+        if covered or isinstance(entry, Mask):
+            yield dim, entry, index
+        dim += covered
 
-    return size_of
+
+def _shapes_of_arrays(
+    shapes: Shapes[Any], template: Template
+) -> Iterator[tuple[list[bool], list[Any]]]:
+    """Yield the shape of each index array, a mask being a vector, and which sizes broadcast."""
+    for at, kind in enumerate(input_kinds(template), start=1):
+        if kind is ARRAY:
+            sizes = shapes.shapes[at]
+            yield [shapes.broadcasts(at, dim) for dim in range(len(sizes))], list(sizes)
+        elif isinstance(kind, Mask):
+            known = shapes.known_count(at)
+            yield [known == 1], [shapes.count(at) if known is None else shapes.number(known)]
+
+
+def _broadcast_sizes(shapes: Shapes[S], template: Template) -> list[S]:
+    """Return the sizes to which index arrays broadcast."""
+    arrays = list(_shapes_of_arrays(shapes, template))
+    found: list[S] = []
+    for back in range(max(len(sizes) for _, sizes in arrays), 0, -1):
+        wide = [
+            sizes[-back] for is_one, sizes in arrays if len(sizes) >= back and not is_one[-back]
+        ]
+        misfit = Misfit.in_dimension(ARRAYS, back)
+        found.append(shapes.agreed(wide, misfit) if wide else shapes.number(1))
+    return found

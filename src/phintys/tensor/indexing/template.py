@@ -17,13 +17,13 @@ where they belong. An entry is one of
 from __future__ import annotations
 
 from enum import Enum
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from phintys._base.errors import IndexingError, OpContractError, ShapeError, add_note
 from phintys.tensor import math
-from phintys.tensor.known import known_int
 from phintys.tensor.sizes import (
     add_sizes,
     as_size,
@@ -171,6 +171,12 @@ def fill(template: Template, values: Iterable[Any]) -> Iterator[Any]:
             yield entry
 
 
+@lru_cache(maxsize=256)
+def input_kinds(template: Template) -> tuple[Any, ...]:
+    """Return, for each index input, the template entry that it belongs to."""
+    return tuple([entry for entry in template for _ in range(count_inputs((entry,)))])
+
+
 def roles_of_indices(template: Template) -> list[str]:
     """Describe the roles of the index inputs.
 
@@ -232,7 +238,8 @@ class Placed(Enum):
     ADVANCED = 1  # all dimensions of the broadcast index arrays
 
 
-def layout(template: Template, ndim: int) -> list[Kept | Placed]:
+@lru_cache(maxsize=256)
+def layout(template: Template, ndim: int) -> tuple[Kept | Placed, ...]:
     """Return where the dimensions of the result come from, in order, by NumPy's rules.
 
     The dimensions of index arrays replace the arrays if these are adjacent, and else come first.
@@ -261,7 +268,7 @@ def layout(template: Template, ndim: int) -> list[Kept | Placed]:
     result.extend(Kept(rest, -1) for rest in range(dim, ndim))
     if place is not None:
         result.insert(0 if apart else place, Placed.ADVANCED)
-    return result
+    return tuple(result)
 
 
 def slice_length(size: Any, bounds: Slice) -> Any:
@@ -308,24 +315,6 @@ def _place(bound: Any, size: Any, lowest: Any, highest: Any, default: Any) -> An
         return clip_size(bound, None, highest)
     from_end = math.switch(math.lt(bound, 0), add_sizes(bound, size), bound)
     return clip_size(from_end, lowest, highest)
-
-
-def static_slice_length(size: int | None, bounds: Slice) -> int | None:
-    """Return the length of a slice if it is known; bounds may be symbolic."""
-    start, stop, step = (None if bound is None else fold(bound) for bound in bounds)
-    if start is None and stop is None and step in {None, 1, -1}:
-        return size
-    known = all(isinstance(bound, int | None) for bound in (start, stop, step))
-    if size is not None and known:
-        return len(range(*slice(start, stop, step).indices(size)))
-    # x[:0] and x[3:3] are empty for any x.
-    if step not in {None, 1}:
-        return None
-    if isinstance(stop, int) and stop == 0:
-        return 0
-    if isinstance(start, int) and isinstance(stop, int) and (start < 0) == (stop < 0):
-        return 0 if start >= stop else None
-    return None
 
 
 # ---- errors ----------------------------------------------------------------------------------
@@ -383,6 +372,16 @@ def explain(op: Any, x: Any, shape: Sequence[int], template: Template, values: A
     return ShapeError(f"{op}: the index arrays, of shapes {shapes}, do not broadcast together.")
 
 
+def arrays_misfit(op: Any, shapes: Iterable[Sequence[Any]]) -> ShapeError:
+    """Return the error for index arrays of shapes that do not broadcast."""
+    given = ", ".join(str(tuple(shape)) for shape in shapes)
+    return ShapeError(
+        f"{op}: the index arrays, of shapes {given}, do not fit together. A dimension "
+        "broadcasts only if its size is known to be 1 when the graph is built: use x[:, "
+        "None] for a new dimension, or pt.specify_broadcastable(x, axis)."
+    )
+
+
 def mask_misfit(
     op: Any, x: Any, mask: Sequence[Any], dim: int, covered: Sequence[Any]
 ) -> IndexingError:
@@ -391,15 +390,3 @@ def mask_misfit(
         f"{op}: a mask of shape {tuple(mask)} covers {x} from dimension {dim}, where it "
         f"has sizes {tuple(covered)}. The two must be equal."
     )
-
-
-def check_scalar_in_range(op: Any, x: Any, index: int | None, dim: int) -> None:
-    """Raise if an index is known to be out of range for a dimension."""
-    size = x.type.shape[dim]
-    if index is not None and size is not None and not -size <= index < size:
-        raise out_of_range(op, x, index, dim, size)
-
-
-def known_or_none(x: Any) -> int | None:
-    """Return the value of an int or of a symbolic integer, if it is known."""
-    return x if isinstance(x, int) else known_int(x)

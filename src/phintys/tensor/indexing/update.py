@@ -24,14 +24,12 @@ from phintys.tensor.indexing.advanced import (
     check_index_shapes,
     check_indices_of_nothing,
     may_repeat,
-    numpy_result_shape,
-    static_advanced_shape,
 )
 from phintys.tensor.indexing.basic import (
+    IndexingOp,
     Subtensor,
     as_scalars,
     check_basic,
-    static_basic_shape,
 )
 from phintys.tensor.indexing.template import (
     NEWAXIS,
@@ -49,7 +47,7 @@ from phintys.tensor.indexing.template import (
 )
 from phintys.tensor.ranges import arange
 from phintys.tensor.reshaping import reshape
-from phintys.tensor.shape_rules import TakesShape
+from phintys.tensor.shape_rules import ExactShapes, TakesShape
 from phintys.tensor.shapes import shape_tuple, sizes_of
 from phintys.tensor.sizes import multiply_sizes
 
@@ -60,10 +58,9 @@ if TYPE_CHECKING:
     from phintys.tensor.indexing.template import Template
 
 
-class _Update(TakesShape):
+class _Update(IndexingOp, TakesShape):
     """Base class of the two Ops that write to an index."""
 
-    idx_list: Template
     inplace: bool
     set_instead_of_inc: bool
     writes_first_input = True
@@ -251,7 +248,7 @@ class IncSubtensor(_Update):
     def make_node(self, x: Any, y: Any, *inputs: Any) -> Apply:
         x, y = as_tensor_variable(x), as_tensor_variable(y)
         indices = as_scalars(self, self.idx_list, inputs)
-        static = static_basic_shape(self, x, self.idx_list, indices)
+        static = self.static_selection(x, indices)
         x, y = self._prepare(x, y, static)
         return Apply(self, [x, y, *indices], [x.type()])
 
@@ -336,7 +333,7 @@ class AdvancedIncSubtensor(_Update):
     def make_node(self, x: Any, y: Any, *inputs: Any) -> Apply:
         x, y = as_tensor_variable(x), as_tensor_variable(y)
         indices = as_indices(self, self.idx_list, inputs)
-        static = static_advanced_shape(self, x, self.idx_list, indices)
+        static = self.static_selection(x, indices)
         x, y = self._prepare(x, y, static)
         return Apply(self, [x, y, *indices], [x.type()])
 
@@ -350,7 +347,9 @@ class AdvancedIncSubtensor(_Update):
         index = numpy_index(self.idx_list, [np.asarray(one, order="C") for one in indices])
         try:
             if y.ndim:
-                wanted = numpy_result_shape(self.idx_list, x.shape, indices)
+                inputs, values = [node.inputs[0], *node.inputs[2:]], [x, *indices]
+                given = [value.shape for value in values]
+                wanted = self.selected_sizes(ExactShapes(self, inputs, given, values))
                 self._check_value(node, y, wanted)
                 # NumPy 2.4's add.at reads past the end of a vector that is to be broadcast.
                 y = np.broadcast_to(y, wanted)

@@ -67,8 +67,8 @@ _STACKS = "stacks"
 
 @lru_cache(maxsize=256)
 def _core(name: str) -> Misfit:
-    """Return the misfit of the sizes of a core dimension; its name stands for the detail."""
-    return Misfit("core", name)
+    """Return the misfit of the sizes of a core dimension, which is the kind."""
+    return Misfit(name, "{0} and {1}")
 
 
 # ---- helpers of rules ----------------------------------------------------------------------------
@@ -306,7 +306,7 @@ class MatrixOp(ShapedOp):
         """Show the operands."""
         if misfit.kind == _STACKS:
             return self._batches_misfit(shapes.inputs, shapes.shapes, misfit.dim, shapes.node)
-        return self.misfit(shapes.inputs, shapes.shapes, misfit.detail, shapes.node)
+        return self.misfit(shapes.inputs, shapes.shapes, misfit.kind, shapes.node)
 
     # ---- values
 
@@ -324,18 +324,20 @@ class MatrixOp(ShapedOp):
     ) -> None:
         """Compute one item after the other."""
         core, made = self.dims()
-        sizes = self._run_time_sizes(node, inputs)
-        leading = self._run_time_batch(node, inputs)
-        shown = [
-            np.broadcast_to(x, (*leading, *x.shape[x.ndim - len(names) :]))
-            for x, names in zip(inputs, core, strict=True)
-        ]
+        shapes = self._run_time_shapes(node, inputs)
+        sizes, leading = self.core_sizes(shapes), self.leading_sizes(shapes)
+        shown = inputs
+        if leading:
+            shown = [
+                np.broadcast_to(x, (*leading, *x.shape[x.ndim - len(names) :]))
+                for x, names in zip(inputs, core, strict=True)
+            ]
         results: list[Any] = []
         for variable, names in zip(node.outputs, made, strict=True):
             type_: Any = variable.type
             shape = (*leading, *(sizes[name] for name in names))
             results.append(np.zeros(shape, type_.numpy_dtype))
-        for position in np.ndindex(leading):
+        for position in np.ndindex(*leading) if leading else ((),):
             try:
                 values = self.compute(*(x[position] for x in shown))
             except MatrixError as reason:
@@ -348,12 +350,14 @@ class MatrixOp(ShapedOp):
         for cell, result in zip(output_storage, results, strict=True):
             cell[0] = result
 
+    def _run_time_shapes(self, node: Apply, inputs: Sequence[Any]) -> ExactShapes:
+        return ExactShapes(self, node.inputs, [x.shape for x in inputs], node=node)
+
     def _run_time_sizes(self, node: Apply, inputs: Sequence[Any]) -> dict[str, int]:
-        return self.core_sizes(ExactShapes(self, node.inputs, [x.shape for x in inputs], node=node))
+        return self.core_sizes(self._run_time_shapes(node, inputs))
 
     def _run_time_batch(self, node: Apply, inputs: Sequence[Any]) -> tuple[int, ...]:
-        shapes = ExactShapes(self, node.inputs, [x.shape for x in inputs], node=node)
-        return tuple(self.leading_sizes(shapes))
+        return tuple(self.leading_sizes(self._run_time_shapes(node, inputs)))
 
     # ---- derivatives
 

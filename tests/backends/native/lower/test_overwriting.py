@@ -10,7 +10,7 @@ import phintys.tensor as pt
 from phintys.backends.native.expressions import Load
 from phintys.backends.native.lower import lower_program
 from phintys.backends.native.steps.kernel import Kernel
-from phintys.backends.native.stepwise.interpreter import run
+from phintys.backends.native.stepwise.checking import run
 from phintys.backends.native.verify import verify_program
 from phintys.graph import Apply, FunctionGraph, Op
 from tests.budget import budget

@@ -1,4 +1,4 @@
-"""A kind of step is a class and two rules: this file adds one, and an Op that is lowered to it."""
+"""A kind of step is a class and three rules: this file adds one, and an Op lowered to it."""
 
 import ast
 from pathlib import Path
@@ -22,6 +22,8 @@ from phintys.backends.native.lower.graph import lower_program
 from phintys.backends.native.program import Program, Step, walk_steps
 from phintys.backends.native.steps.check import Check
 from phintys.backends.native.steps.claim import Claim
+from phintys.backends.native.stepwise.checking import run
+from phintys.backends.native.stepwise.interpreter import carry_out
 from phintys.backends.native.values import Array
 from phintys.backends.native.verify import verify_program
 from phintys.backends.native.writer.programs import emit_program
@@ -74,6 +76,11 @@ def write_fill(step, writer):
 @step_lines.register(Fill)
 def fill_lines(step, explainer):
     return [f"fill {explainer.name(step.target)} with {explainer.name(step.number)}"]
+
+
+@carry_out.register(Fill)
+def carry_out_fill(step, interpreter):
+    interpreter.memory(step.target).put(..., interpreter.value(step.number))
 
 
 class FilledLike(Op):
@@ -149,6 +156,13 @@ def test_it_is_verified(graph):
         verify_program(broken)
 
 
+def test_it_is_carried_out(graph):
+    program = lower_program(FunctionGraph(*graph, clone=True))
+    filled, total = run(program, [np.ones((2, 3)), np.array(1.5)])
+    np.testing.assert_array_equal(filled, np.full((2, 3), 3.0))
+    assert total == 18.0
+
+
 def test_it_is_not_at_the_end_where_nothing_may_fail():
     s = phintys.shared(np.ones(3), "s")
     x = pt.dscalar("x")
@@ -174,6 +188,8 @@ def test_a_kind_without_rules_says_what_to_add(graph):
     program = lower_program(f.maker.fgraph)
     emitted = emit_program(program, Target.configured())
     program.steps.append(Idle())
+    with pytest.raises(IntegrityError, match=r"Idle are not carried out: add a rule by @carry_"):
+        run(program, [np.ones((2, 3)), np.array(1.5)])
     with pytest.raises(IntegrityError, match=r"Idle have no text: add a rule by @step_lines\."):
         explain_program(program, emitted)
     with pytest.raises(IntegrityError, match=r"Idle have no code: add a rule by @write_step\."):

@@ -11,7 +11,7 @@ from phintys.backends.native.expressions import Conversion, Index, Literal, Oper
 from phintys.backends.native.failures import Failure
 from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.linear_algebra import (
-    batch_of,
+    Operands,
     count_of,
     matrix_failure,
     turned,
@@ -25,8 +25,6 @@ from phintys.tensor.linear_algebra.banded import SolveBanded
 from phintys.tensor.linear_algebra.tridiagonal import SolveTridiagonalLU, TridiagonalLU
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from phintys.backends.native.sizes import Size
     from phintys.backends.native.values import Array
 
@@ -37,17 +35,12 @@ _INT64 = np.dtype("int64")
 def lower_solve_banded(op: SolveBanded, node: Apply, lowering: Lowering) -> None:
     """Copies of the bands and of b, and then factors and solutions in their place."""
     sizes = lowering.sizes
-    bands, b = (lowering.view(variable) for variable in node.inputs)
-    n, rows = bands.sizes[-2:]
-    failure = Failure(node, "rows", "{0} columns of the matrix and {1} of the right side")
-    lowering.require_equal(n, b.sizes[-2], failure)
+    (bands, b), core, lengths = Operands.of(op, node, lowering)
+    n, rows, k = core["n"], core["r"], core["k"]
     height = sizes.fixed(2 * op.below + op.above + 1)
     failure = Failure(node, "bands", "{0} elements for each column; expected {1}")
     lowering.require_equal(rows, height, failure)
-    lengths = batch_of((bands, b), (2, 2), node, lowering)
-    k = b.sizes[-1]
-    bands = bands.broadcast([*lengths, n, rows], sizes)
-    columns = lowering.copied(turned(b.broadcast([*lengths, n, k], sizes), lowering), node)
+    columns = lowering.copied(turned(b, lowering), node)
     is_nan = op.on_error == "nan"
     options: dict[str, Any] = {
         "n": n,
@@ -77,33 +70,29 @@ def lower_solve_banded(op: SolveBanded, node: Apply, lowering: Lowering) -> None
     lowering.bind(node.outputs[0], turned(columns, lowering))
 
 
-def _require_diagonals(
-    main: View, others: Sequence[View], node: Apply, lowering: Lowering
+def _lengths_of_diagonals(
+    core: dict[str, Size], node: Apply, lowering: Lowering
 ) -> dict[str, Size]:
-    """Return the lengths of diagonals, which are checked: one less than the main one."""
+    """Return the lengths of diagonals, after a check: one less than that of the main one."""
     sizes = lowering.sizes
-    n = sizes.canonical(main.sizes[-1])
-    fewer = sizes.at_least_zero(sizes.sub(n, sizes.fixed(1)))
+    fewer = sizes.at_least_zero(sizes.sub(core["n"], sizes.fixed(1)))
     failure = Failure(node, "rows", "{0} elements of a diagonal beside the main one; expected {1}")
-    for other in others:
-        lowering.require_equal(other.sizes[-1], fewer, failure)
-    return {"n": n, "p": sizes.canonical(fewer)}
+    lowering.require_equal(core["p"], fewer, failure)
+    return {name: sizes.canonical(core[name]) for name in ("n", "p")}
 
 
 @lowers(TridiagonalLU)
 def lower_tridiagonal_lu(op: TridiagonalLU, node: Apply, lowering: Lowering) -> None:
     """Copies of the diagonals, and then the factors in their place."""
-    given = [lowering.view(variable) for variable in node.inputs]
-    options = _require_diagonals(given[1], (given[0], given[2]), node, lowering)
-    lengths = batch_of(given, (1, 1, 1), node, lowering)
+    given, core, lengths = Operands.of(op, node, lowering)
+    options = _lengths_of_diagonals(core, node, lowering)
     shapes = [[*lengths, options[name]] for name in ("p", "n", "p", "p", "n")]
     targets: list[Array] = []
     for variable, shape in zip(node.outputs, shapes, strict=True):
         target, loops = lowering.compute(variable, shape)
         at = len(targets)
         if at < 3:
-            shown = given[at].broadcast(shape, lowering.sizes)
-            lowering.store(target, lowering.load(shown, loops), loops, nodes=(node,))
+            lowering.store(target, lowering.load(given[at], loops), loops, nodes=(node,))
         elif at == 3:
             dtype = target.array.dtype
             lowering.store(target, Literal(dtype.type(0), dtype), loops, nodes=(node,))
@@ -116,20 +105,12 @@ def lower_tridiagonal_lu(op: TridiagonalLU, node: Apply, lowering: Lowering) -> 
 def lower_solve_tridiagonal_lu(op: SolveTridiagonalLU, node: Apply, lowering: Lowering) -> None:
     """A column-major copy of b, and then the solution in its place."""
     sizes = lowering.sizes
-    *factors, b = (lowering.view(variable) for variable in node.inputs)
-    options: dict[str, Any] = {}
-    options |= _require_diagonals(factors[1], (factors[0], *factors[2:4]), node, lowering)
-    n, k = options["n"], sizes.canonical(b.sizes[-1])
-    failure = Failure(node, "rows", "{0} rows of the matrix and {1} of the right side")
-    for length in (factors[4].sizes[-1], b.sizes[-2]):
-        lowering.require_equal(n, length, failure)
-    lengths = batch_of((*factors, b), (1, 1, 1, 1, 1, 2), node, lowering)
-    arrays = [
-        lowering.contiguous(view.broadcast([*lengths, view.sizes[-1]], sizes), node).array
-        for view in factors[:4]
-    ]
-    rows = _exchanges(factors[4].broadcast([*lengths, n], sizes), node, lowering)
-    columns = lowering.copied(turned(b.broadcast([*lengths, n, k], sizes), lowering), node)
+    (*factors, rows, b), core, lengths = Operands.of(op, node, lowering)
+    options: dict[str, Any] = {**_lengths_of_diagonals(core, node, lowering)}
+    n, k = core["n"], core["k"]
+    arrays = [lowering.contiguous(view, node).array for view in factors]
+    rows = _exchanges(rows, node, lowering)
+    columns = lowering.copied(turned(b, lowering), node)
     is_nan = op.on_error == "nan"
     options |= {"k": k, "x_move": sizes.mul(n, k), "count": count_of(lengths, lowering)}
     options |= {"transposed": op.transposed, "nan": is_nan}

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from phintys.backends.native.failures import Failure
 from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.lowering import Lowering
 from phintys.backends.native.lower.shape_rules import NativeShapes
@@ -15,25 +14,12 @@ from phintys.backends.native.values import Place
 from phintys.graph.apply import Apply
 from phintys.tensor.creation import Alloc, AllocEmpty
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from phintys.backends.native.sizes import Size
-
 
 def number(value: Any, dtype: Any, lowering: Lowering) -> View:
     """Return a 0-d constant."""
     data = np.array(value, dtype)
     array = lowering.array(data.dtype, (), Place.CONSTANT, data=data)
     return View.of(array, lowering.sizes)
-
-
-def checked_sizes(node: Apply, inputs: Sequence[Any], lowering: Lowering) -> list[Size]:
-    """Return sizes that have been checked to be non-negative."""
-    found = [lowering.size_of(variable) for variable in inputs]
-    for dim, size in enumerate(found):
-        lowering.require_length(size, Failure(node, "negative", f"the size of dimension {dim}"))
-    return found
 
 
 @lowers(Alloc)

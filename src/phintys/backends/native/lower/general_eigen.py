@@ -8,7 +8,7 @@ import numpy as np
 
 from phintys.backends.native.limits import LAPACK_PANEL
 from phintys.backends.native.lower.families import lowers
-from phintys.backends.native.lower.linear_algebra import count_of, matrix_failure, square, turned
+from phintys.backends.native.lower.linear_algebra import Operands, count_of, matrix_failure, turned
 from phintys.backends.native.lower.lowering import Lowering
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.routines.general_eigen import GEEV
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 def lower_eig(op: Eig | Eigvals, node: Apply, lowering: Lowering) -> None:
     """A column-major copy, which is overwritten."""
     sizes = lowering.sizes
-    a = lowering.view(node.inputs[0])
-    n = square(a, node, lowering)
+    (a,), core, _ = Operands.of(op, node, lowering)
+    n = core["n"]
     columns = lowering.copied(turned(a, lowering), node)
     values, _ = lowering.compute(node.outputs[0], [*a.sizes[:-2], n])
     outputs = [columns.array, values.array]

@@ -23,10 +23,12 @@ from phintys.backends.native.failures import Failure
 from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.lowering import Loops, Lowering, NotLowered
 from phintys.backends.native.lower.overwriting import Base, WrittenRow, base_of
+from phintys.backends.native.lower.shape_rules import NativeShapes
 from phintys.backends.native.lower.slices import (
-    basic_view,
+    basic_parts,
     entries_with_sizes,
     out_of_range,
+    part_of,
     position_in,
     slice_of,
 )
@@ -64,8 +66,9 @@ _FAR = 2**62
 @lowers(Subtensor)
 def lower_subtensor(op: Subtensor, node: Apply, lowering: Lowering) -> None:
     """``out[i, j] = x[i + 1, 2 * j]``: a view of the same memory."""
-    entries = entries_with_sizes(op.idx_list, node.inputs[1:], lowering)
-    view = basic_view(lowering.view(node.inputs[0]), entries, node, lowering)
+    shapes = NativeShapes(node, lowering)
+    op.output_shapes(shapes)
+    view = part_of(shapes.views[0], shapes.parts, lowering.sizes)
     lowering.bind(node.outputs[0], view, is_part=True)
 
 
@@ -74,10 +77,11 @@ def lower_inc_subtensor(op: IncSubtensor, node: Apply, lowering: Lowering) -> No
     """``out = x``; then ``out[i + 1] = y[i]`` or ``x[i + 1] + y[i]``."""
     x = lowering.view(node.inputs[0])
     entries = entries_with_sizes(op.idx_list, node.inputs[2:], lowering)
-    read = basic_view(x, entries, node, lowering)
+    parts = basic_parts(x, entries, node, lowering)
+    read = part_of(x, parts, lowering.sizes)
     y = _fitted(node, read.sizes, lowering)
     target = base_of(node, node.inputs[0], lowering)
-    place = basic_view(target.view, entries, node, lowering)
+    place = part_of(target.view, parts, lowering.sizes)
     y = target.settled(y, lowering)
     loops = lowering.loops(read.sizes)
     value = lowering.load(y, loops)
@@ -160,8 +164,11 @@ def _cut(view: View, covering: Sequence[Any], node: Apply, lowering: Lowering) -
     sizes = lowering.sizes
     for axis, entry in enumerate(covering):
         if isinstance(entry, Slice):
-            start, step, length = slice_of(view.sizes[axis], entry, node, lowering)
-            view = view.sliced(axis, start, step, length, sizes)
+            part = slice_of(view.sizes[axis], entry, node, lowering)
+            if part is not None:
+                first, step, length = part
+                assert length is not None
+                view = view.sliced(axis, first, step, length, sizes)
     axes = [axis for axis, entry in enumerate(covering) if not isinstance(entry, Slice)]
     return _indexable(view, axes, lowering)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from phintys.backends.native.failures import Failure, RoundedFailure
 from phintys.backends.native.lower.blas_views import MatrixView
 from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.lowering import Lowering
+from phintys.backends.native.lower.shape_rules import NativeShapes
 from phintys.backends.native.lower.small_matrices import SmallMatrices, is_small
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.routines.cholesky_adjoint import CHOLESKY_ADJOINT
@@ -38,13 +39,36 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from phintys.backends.native.sizes import Size
+    from phintys.tensor.linear_algebra.matrix_op import MatrixOp
 
 
-def square(view: View, node: Apply, lowering: Lowering) -> Size:
-    """Return the size of matrices, which are checked to be square."""
-    failure = Failure(node, "square", "{0} rows and {1} columns")
-    lowering.require_equal(view.sizes[-2], view.sizes[-1], failure)
-    return lowering.sizes.canonical(view.sizes[-1])
+class Operands(NamedTuple):
+    """The inputs of a node of a :class:`MatrixOp`, with the sizes that its rule gives.
+
+    Attributes
+    ----------
+    views
+        The inputs, all with the leading axes of the result.
+    core
+        The sizes of the core dimensions, by name.
+    leading
+        Those of the leading axes.
+    """
+
+    views: list[View]
+    core: dict[str, Size]
+    leading: list[Size]
+
+    @staticmethod
+    def of(op: MatrixOp, node: Apply, lowering: Lowering) -> Operands:
+        """Return the inputs of a node, after checks that they fit together."""
+        shapes, sizes = NativeShapes(node, lowering), lowering.sizes
+        core, leading = op.core_sizes(shapes), op.leading_sizes(shapes)
+        views = [
+            view.broadcast([*leading, *view.sizes[view.ndim - len(names) :]], sizes)
+            for view, names in zip(shapes.views, op.dims()[0], strict=True)
+        ]
+        return Operands(views, {name: sizes.canonical(core[name]) for name in core}, leading)
 
 
 def count_of(lengths: Sequence[Size], lowering: Lowering) -> Size:
@@ -53,24 +77,6 @@ def count_of(lengths: Sequence[Size], lowering: Lowering) -> Size:
     for length in lengths:
         count = lowering.sizes.mul(count, length)
     return count
-
-
-def batch_of(
-    views: Sequence[View], cores: Sequence[int], node: Apply, lowering: Lowering
-) -> list[Size]:
-    """Return the leading sizes; those of operands that do not broadcast must be equal."""
-    lengths: list[Size] = []
-    for axis in range(views[0].ndim - cores[0]):
-        wide = [
-            view.sizes[axis]
-            for view, variable in zip(views, node.inputs, strict=True)
-            if variable.type.shape[axis] != 1  # pyright: ignore[reportAttributeAccessIssue]
-        ]
-        failure = Failure(node, "broadcast", f"dimension {axis}: {{0}} and {{1}}")
-        for other in wide[1:]:
-            lowering.require_equal(wide[0], other, failure)
-        lengths.append(lowering.sizes.canonical(wide[0]) if wide else lowering.sizes.fixed(1))
-    return lengths
 
 
 def matrix_failure(node: Apply, detail: str, is_nan: bool) -> Failure | None:
@@ -112,8 +118,8 @@ def stacked(view: View, lowering: Lowering) -> tuple[MatrixView, Size]:
 @lowers(Cholesky)
 def lower_cholesky(op: Cholesky, node: Apply, lowering: Lowering) -> None:
     """``out = tril(a)``, and then its factor in its place."""
-    a = lowering.view(node.inputs[0])
-    n = square(a, node, lowering)
+    (a,), core, _ = Operands.of(op, node, lowering)
+    n = core["n"]
     target, loops = lowering.compute(node.outputs[0], a.sizes)
     if is_small(n, a.array.dtype, a.sizes[:-2]):
         small = SmallMatrices(node, n, a.sizes[:-2], a.array.dtype, lowering)
@@ -129,8 +135,7 @@ def lower_cholesky(op: Cholesky, node: Apply, lowering: Lowering) -> None:
 @lowers(CholeskyInverse)
 def lower_cholesky_inverse(op: CholeskyInverse, node: Apply, lowering: Lowering) -> None:
     """``out = tril(factor)``, and then the inverse in its place."""
-    factor = lowering.view(node.inputs[0])
-    square(factor, node, lowering)
+    (factor,), _, _ = Operands.of(op, node, lowering)
     target, loops = lowering.compute(node.outputs[0], factor.sizes)
     options = _lower_triangle(factor, target, loops, node, lowering) | {"nan": True}
     lowering.steps.append(LibraryCall(POTRI, (), (target.array,), options, node))
@@ -139,18 +144,11 @@ def lower_cholesky_inverse(op: CholeskyInverse, node: Apply, lowering: Lowering)
 @lowers(CholeskyAdjoint)
 def lower_cholesky_adjoint(op: CholeskyAdjoint, node: Apply, lowering: Lowering) -> None:
     """``out = tril(g)``, and then the gradient for the matrix in its place."""
-    sizes = lowering.sizes
-    factor, g = (lowering.view(variable) for variable in node.inputs)
-    if factor.array.dtype.kind != "f":
+    if lowering.view(node.inputs[0]).array.dtype.kind != "f":
         lowering.callback(node, "complex numbers")
         return
-    n = square(factor, node, lowering)
-    for size in g.sizes[-2:]:
-        failure = Failure(node, "square", "{0} rows of the factor and {1} of the gradient")
-        lowering.require_equal(n, size, failure)
-    lengths = batch_of((factor, g), (2, 2), node, lowering)
-    matrix, move = stacked(factor.broadcast([*lengths, *factor.sizes[-2:]], sizes), lowering)
-    g = g.broadcast([*lengths, *g.sizes[-2:]], sizes)
+    (factor, g), _, _ = Operands.of(op, node, lowering)
+    matrix, move = stacked(factor, lowering)
     target, loops = lowering.compute(node.outputs[0], g.sizes)
     options = _lower_triangle(g, target, loops, node, lowering)
     options |= {"a_move": move, **matrix.options("a")}
@@ -177,14 +175,8 @@ def _lower_triangle(
 @lowers(CholeskyUpdate)
 def lower_cholesky_update(op: CholeskyUpdate, node: Apply, lowering: Lowering) -> None:
     """``out = tril(factor)`` and a copy of x, and then the updated factor in its place."""
-    sizes = lowering.sizes
-    factor, x = (lowering.view(variable) for variable in node.inputs)
-    n = square(factor, node, lowering)
-    failure = Failure(node, "rows", "{0} rows of the factor and {1} elements of the vector")
-    lowering.require_equal(n, x.sizes[-1], failure)
-    lengths = batch_of((factor, x), (2, 1), node, lowering)
-    factor = factor.broadcast([*lengths, *factor.sizes[-2:]], sizes)
-    vectors = lowering.copied(x.broadcast([*lengths, n], sizes), node)
+    (factor, x), _, _ = Operands.of(op, node, lowering)
+    vectors = lowering.copied(x, node)
     target, loops = lowering.compute(node.outputs[0], factor.sizes)
     is_nan = op.on_error == "nan"
     options = _lower_triangle(factor, target, loops, node, lowering)
@@ -199,14 +191,8 @@ def lower_cholesky_update(op: CholeskyUpdate, node: Apply, lowering: Lowering) -
 def lower_solve_triangular(op: SolveTriangular, node: Apply, lowering: Lowering) -> None:
     """``out = b``, and then the solution in its place."""
     sizes = lowering.sizes
-    a, b = (lowering.view(variable) for variable in node.inputs)
-    n = square(a, node, lowering)
-    failure = Failure(node, "rows", "{0} rows of the matrix and {1} of the right side")
-    lowering.require_equal(n, b.sizes[-2], failure)
-    lengths = batch_of((a, b), (2, 2), node, lowering)
-    k = b.sizes[-1]
-    a = a.broadcast([*lengths, *a.sizes[-2:]], sizes)
-    b = b.broadcast([*lengths, *b.sizes[-2:]], sizes)
+    (a, b), core, lengths = Operands.of(op, node, lowering)
+    n, k = core["n"], core["k"]
     if is_small(n, a.array.dtype, lengths):
         _solve_small(op, node, n, a, b, lowering)
         return
@@ -260,8 +246,8 @@ def _solve_small(
 @lowers(LUFactor)
 def lower_lu_factor(op: LUFactor, node: Apply, lowering: Lowering) -> None:
     """A column-major copy, and then its factors in its place."""
-    a = lowering.view(node.inputs[0])
-    n = square(a, node, lowering)
+    (a,), core, _ = Operands.of(op, node, lowering)
+    n = core["n"]
     if is_small(n, a.array.dtype, a.sizes[:-2]):
         lengths = [a.sizes, *([*a.sizes[:-2], n] for _ in range(2))]
         targets = [
@@ -288,12 +274,7 @@ def lower_lu_factor(op: LUFactor, node: Apply, lowering: Lowering) -> None:
 def lower_permute_rows(op: PermuteRows, node: Apply, lowering: Lowering) -> None:
     """``out[i, j] = x[rows[i], j]``"""
     sizes = lowering.sizes
-    rows, x = (lowering.view(variable) for variable in node.inputs)
-    failure = Failure(node, "rows", "{0} positions and {1} rows")
-    lowering.require_equal(rows.sizes[-1], x.sizes[-2], failure)
-    lengths = batch_of((rows, x), (1, 2), node, lowering)
-    rows = rows.broadcast([*lengths, rows.sizes[-1]], sizes)
-    x = x.broadcast([*lengths, *x.sizes[-2:]], sizes)
+    (rows, x), _, _ = Operands.of(op, node, lowering)
     target, loops = lowering.compute(node.outputs[0], x.sizes)
     position = lowering.load(rows, loops[:-1])
     if position.dtype != np.int64:
@@ -311,8 +292,8 @@ def lower_permute_rows(op: PermuteRows, node: Apply, lowering: Lowering) -> None
 def lower_eigh(op: Eigh, node: Apply, lowering: Lowering) -> None:
     """A column-major copy, and then its eigenvectors in its place."""
     sizes = lowering.sizes
-    a = lowering.view(node.inputs[0])
-    n = square(a, node, lowering)
+    (a,), core, _ = Operands.of(op, node, lowering)
+    n = core["n"]
     columns = lowering.copied(turned(a, lowering), node)
     values, _ = lowering.compute(node.outputs[0], [*a.sizes[:-2], n])
 

@@ -6,13 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from phintys.backends.native.failures import Failure
 from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.linear_algebra import (
-    batch_of,
+    Operands,
     count_of,
     matrix_failure,
-    square,
     turned,
 )
 from phintys.backends.native.lower.lowering import Lowering
@@ -36,8 +34,8 @@ if TYPE_CHECKING:
 @lowers(Expm)
 def lower_expm(op: Expm, node: Apply, lowering: Lowering) -> None:
     """A copy, which becomes the exponential."""
-    a = lowering.view(node.inputs[0])
-    n = square(a, node, lowering)
+    (a,), core, _ = Operands.of(op, node, lowering)
+    n = core["n"]
     target, loops = lowering.compute(node.outputs[0], a.sizes)
     lowering.store(target, lowering.load(a, loops), loops, nodes=(node,))
     _exponentiate((target.array,), n, a.sizes[:-2], node, lowering)
@@ -46,12 +44,8 @@ def lower_expm(op: Expm, node: Apply, lowering: Lowering) -> None:
 @lowers(ExpmDerivative)
 def lower_expm_derivative(op: ExpmDerivative, node: Apply, lowering: Lowering) -> None:
     """Copies of the matrix and of the direction, which becomes the derivative."""
-    given = [lowering.view(variable) for variable in node.inputs]
-    n = square(given[0], node, lowering)
-    failure = Failure(node, "square", "{0} rows of the matrix, {1} of the direction")
-    lowering.require_equal(n, square(given[1], node, lowering), failure)
-    lengths = batch_of(given, (2, 2), node, lowering)
-    a, direction = (view.broadcast([*lengths, n, n], lowering.sizes) for view in given)
+    (a, direction), core, lengths = Operands.of(op, node, lowering)
+    n = core["n"]
     copy = lowering.copied(a, node)
     target, loops = lowering.compute(node.outputs[0], direction.sizes)
     lowering.store(target, lowering.load(direction, loops), loops, nodes=(node,))
@@ -78,8 +72,8 @@ def _exponentiate(
 def lower_by_form(op: Sqrtm | Logm, node: Apply, lowering: Lowering) -> None:
     """The Schur form, its complex form, and the function of that."""
     sizes, is_nan = lowering.sizes, op.on_error == "nan"
-    a = lowering.view(node.inputs[0])
-    n = square(a, node, lowering)
+    (a,), core, _ = Operands.of(op, node, lowering)
+    n = core["n"]
     whole = sizes.mul(n, n)
     options = {"n": n, "count": count_of(a.sizes[:-2], lowering), "move": whole, "nan": is_nan}
     forms, vectors = _complex_form(a, node, lowering, options)

@@ -6,14 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from phintys.backends.native.failures import Failure
 from phintys.backends.native.limits import LAPACK_PANEL
 from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.linear_algebra import (
-    batch_of,
+    Operands,
     count_of,
     matrix_failure,
-    square,
     turned,
 )
 from phintys.backends.native.lower.lowering import Lowering
@@ -25,8 +23,6 @@ from phintys.tensor.linear_algebra.schur import QZ, Schur
 from phintys.tensor.linear_algebra.sylvester import QuasiTriangularSylvester
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from phintys.backends.native.sizes import Size
     from phintys.backends.native.values import Array
 
@@ -40,18 +36,12 @@ FAILED = (
 @lowers(Schur, QZ)
 def lower_schur_form(op: Schur | QZ, node: Apply, lowering: Lowering) -> None:
     """Column-major copies, which become the forms, and unitary matrices."""
-    sizes, given = lowering.sizes, [lowering.view(variable) for variable in node.inputs]
-    n = square(given[0], node, lowering)
-    for other in given[1:]:
-        failure = Failure(node, "square", "{0} rows of the first matrix, {1} of the second one")
-        lowering.require_equal(n, square(other, node, lowering), failure)
-    lengths = batch_of(given, (2,) * len(given), node, lowering)
+    sizes = lowering.sizes
+    given, core, lengths = Operands.of(op, node, lowering)
+    n = core["n"]
     dtype: Any = node.outputs[0].type.numpy_dtype  # pyright: ignore[reportAttributeAccessIssue]
     shape = [*lengths, n, n]
-    forms = [
-        lowering.copied(turned(view.broadcast(shape, sizes), lowering), node, dtype)
-        for view in given
-    ]
+    forms = [lowering.copied(turned(view, lowering), node, dtype) for view in given]
     vectors = [View.of(lowering.array(dtype, shape), sizes) for _ in given]
     is_nan = op.on_error == "nan"
     options = {
@@ -88,14 +78,10 @@ def lower_quasi_triangular_sylvester(
 ) -> None:
     """A column-major copy of the right side, which becomes the solution."""
     sizes = lowering.sizes
-    r, s, q = given = [lowering.view(variable) for variable in node.inputs]
-    m, n = square(r, node, lowering), square(s, node, lowering)
-    for size, expected in ((q.sizes[-2], m), (q.sizes[-1], n)):
-        failure = Failure(node, "square", "{0} rows of a matrix, {1} of the right side")
-        lowering.require_equal(expected, size, failure)
-    lengths = batch_of(given, (2, 2, 2), node, lowering)
-    first, second = (_by_columns(view, lengths, lowering) for view in (r, s))
-    columns = lowering.copied(turned(q.broadcast([*lengths, m, n], sizes), lowering), node)
+    (r, s, q), core, lengths = Operands.of(op, node, lowering)
+    m, n = core["m"], core["n"]
+    first, second = (lowering.contiguous(turned(view, lowering)) for view in (r, s))
+    columns = lowering.copied(turned(q, lowering), node)
     is_nan = op.on_error == "nan"
     options = {
         "m": m,
@@ -113,9 +99,3 @@ def lower_quasi_triangular_sylvester(
     inputs, outputs = (first.array, second.array), (columns.array,)
     lowering.steps.append(LibraryCall(TRSYL, inputs, outputs, options, node, failure=failure))
     lowering.bind(node.outputs[0], turned(columns, lowering))
-
-
-def _by_columns(view: View, lengths: Sequence[Size], lowering: Lowering) -> View:
-    """Return matrices of a stack, column-major and one after the other."""
-    shown = turned(view.broadcast([*lengths, *view.sizes[-2:]], lowering.sizes), lowering)
-    return lowering.contiguous(shown)

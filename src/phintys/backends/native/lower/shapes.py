@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from phintys.backends.native.expressions import Literal, SizeValue
 from phintys.backends.native.failures import Failure, OwnFailure
 from phintys.backends.native.lower.families import lowers
-from phintys.backends.native.lower.integers import when
 from phintys.backends.native.lower.lowering import Lowering, NotLowered
 from phintys.backends.native.lower.shape_rules import NativeShapes
 from phintys.backends.native.lower.slices import position_in
@@ -112,9 +111,10 @@ def lower_reshape(op: Reshape, node: Apply, lowering: Lowering) -> None:
     """The same memory with different sizes; copied first if it is not contiguous."""
     sizes = lowering.sizes
     view = lowering.view(node.inputs[0])
-    wanted = _wanted_sizes(op, node, view, lowering)
-    failure = Failure(node, "reshape", "{0} and {1} elements")
-    lowering.require_equal(sizes.product(wanted), sizes.product(view.sizes), failure)
+    vector = lowering.view(node.inputs[1])
+    given = Failure(node, "reshape", "a shape of {0} entries for {1} dimensions")
+    lowering.require_equal(vector.sizes[0], sizes.fixed(op.ndim), given)
+    (wanted,) = op.output_shapes(NativeShapes(node, lowering))
     order = _same_but_for_ones(view.sizes, wanted, sizes)
     if order is not None:
         lowering.bind(node.outputs[0], view.rearranged(order, sizes))
@@ -124,85 +124,6 @@ def lower_reshape(op: Reshape, node: Apply, lowering: Lowering) -> None:
         return
     source = lowering.contiguous(view, node).array
     lowering.bind(node.outputs[0], View.of(alias(source, wanted, lowering), sizes))
-
-
-def _wanted_sizes(op: Reshape, node: Apply, view: View, lowering: Lowering) -> list[Size]:
-    """Return the sizes of the result, with -1 replaced."""
-    sizes = lowering.sizes
-    vector = lowering.view(node.inputs[1])
-    given = Failure(node, "reshape", "a shape of {0} entries for {1} dimensions")
-    lowering.require_equal(vector.sizes[0], sizes.fixed(op.ndim), given)
-    known: Sequence[int | None] = node.outputs[0].type.shape  # pyright: ignore[reportAttributeAccessIssue]
-    wanted = [
-        lowering.element(vector, (position,)) if length is None else sizes.fixed(length)
-        for position, length in enumerate(known)
-    ]
-    for position, length in enumerate(known):
-        if length is not None:
-            _check_size(lowering.element(vector, (position,)), length, node, lowering)
-    missing = [position for position, size in enumerate(wanted) if (size.known or 0) < 0]
-    if len(missing) > 1:
-        msg = "a shape with several sizes of -1"
-        raise NotLowered(msg)
-    unsure = [
-        position
-        for position, size in enumerate(wanted)
-        if size.known is None and not is_length(size)
-    ]
-    if missing:
-        for position in unsure:
-            lowering.require_length(wanted[position], Failure(node, "reshape", "a size below 0"))
-    places = missing or unsure
-    if places:
-        _find_missing(wanted, places, node, view, lowering)
-    return wanted
-
-
-def _check_size(given: Size, length: int, node: Apply, lowering: Lowering) -> None:
-    """Check that a size is -1, or the one that the type infers from the other sizes."""
-    sizes = lowering.sizes
-    if given.known == -1:
-        return
-    if not is_length(given):
-        is_open = sizes.arithmetic("lt", given, sizes.fixed(0))
-        given = when(sizes, is_open, sizes.fixed(length), given)
-    failure = Failure(node, "reshape", "a size of {0}, where {1} are left")
-    lowering.require_equal(given, sizes.fixed(length), failure)
-
-
-def _find_missing(
-    wanted: list[Size], places: Sequence[int], node: Apply, view: View, lowering: Lowering
-) -> None:
-    """Replace the size that is -1, at most one of those at some places, by what remains for it."""
-    sizes = lowering.sizes
-    zero, one = sizes.fixed(0), sizes.fixed(1)
-    is_open = {at: sizes.arithmetic("lt", wanted[at], zero) for at in places}
-    # max(size, 1 if it is -1 else 0) is the size, or 1 in place of -1.
-    rest = sizes.product(
-        [
-            sizes.arithmetic("max", size, is_open[at]) if at in is_open else size
-            for at, size in enumerate(wanted)
-        ]
-    )
-    count = zero
-    for flag in is_open.values():
-        count = sizes.add(count, flag)
-    if len(places) > 1:
-        failure = Failure(node, "reshape", "several sizes of -1")
-        lowering.require(sizes.arithmetic("lt", count, sizes.fixed(2)), failure)
-    is_wrong = sizes.mul(count, sizes.arithmetic("lt", rest, one))
-    if is_wrong.known:
-        msg = "a size of -1 beside a size of 0"
-        raise NotLowered(msg)
-    lowering.require_equal(is_wrong, zero, Failure(node, "reshape", "a size of -1 beside one of 0"))
-    divisor = sizes.arithmetic("max", rest, one)
-    remains = sizes.arithmetic("floordiv", sizes.product(view.sizes), divisor)
-    for at, flag in is_open.items():
-        wanted[at] = (
-            when(sizes, flag, remains, wanted[at])
-            if flag.known is not None
-            else sizes.arithmetic("max", wanted[at], sizes.mul(flag, remains))
-        )
 
 
 def _same_but_for_ones(

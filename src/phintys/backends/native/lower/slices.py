@@ -5,7 +5,7 @@ The rules are those of Python's ``slice.indices``, in arithmetic on sizes.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from phintys._base.errors import IndexingError
 from phintys.backends.native.failures import Failure
@@ -18,7 +18,25 @@ if TYPE_CHECKING:
 
     from phintys.backends.native.lower.lowering import Lowering
     from phintys.backends.native.lower.view import View
+    from phintys.backends.native.sizes import Sizes
     from phintys.graph.apply import Apply
+
+
+class Part(NamedTuple):
+    """The elements of an axis that a slice or an integer selects.
+
+    Attributes
+    ----------
+    first, step
+        The position of the first one, and the distance to the next.
+    length
+        The number of elements; ``None`` for an integer, which drops the axis.
+    """
+
+    first: Size
+    step: Size
+    length: Size | None
+
 
 _FAR = 2**62
 """A step larger than any array, to which a size can still be added."""
@@ -77,8 +95,15 @@ def position_in(size: Size, index: Size, axis: int, node: Apply, lowering: Lower
     return position
 
 
-def slice_of(size: Size, bounds: Slice, node: Apply, lowering: Lowering) -> tuple[Size, Size, Size]:
-    """Return the first position, the step and the number of elements of a slice."""
+def position_part(size: Size, index: Size, axis: int, node: Apply, lowering: Lowering) -> Part:
+    """Return the position of an index as a part of an axis."""
+    return Part(position_in(size, index, axis, node, lowering), lowering.sizes.fixed(0), None)
+
+
+def slice_of(size: Size, bounds: Slice, node: Apply, lowering: Lowering) -> Part | None:
+    """Return what a slice selects; ``None`` for all of an axis."""
+    if bounds == Slice():
+        return None
     sizes = lowering.sizes
     one: Any = sizes.fixed(1)
     start, stop, step = bounds
@@ -92,12 +117,10 @@ def slice_of(size: Size, bounds: Slice, node: Apply, lowering: Lowering) -> tupl
         first, length = _backward(size, start, stop, lowering)
     width = sizes.fixed(min(abs(step.known), _FAR))
     length = sizes.arithmetic("floordiv", sizes.add(length, sizes.sub(width, one)), width)
-    return first, step, length
+    return Part(first, step, length)
 
 
-def _either_way(
-    size: Size, bounds: Any, step: Size, node: Apply, lowering: Lowering
-) -> tuple[Size, Size, Size]:
+def _either_way(size: Size, bounds: Any, step: Size, node: Apply, lowering: Lowering) -> Part:
     """Return the same for a step of unknown sign."""
     sizes = lowering.sizes
     zero, one = sizes.fixed(0), sizes.fixed(1)
@@ -116,7 +139,7 @@ def _either_way(
     limited = sizes.arithmetic("min", limited, sizes.fixed(_FAR))
     width = sizes.arithmetic("max", when(sizes, is_back, sizes.sub(zero, limited), limited), one)
     rounded = sizes.add(sizes.at_least_zero(distance), sizes.sub(width, one))
-    return first, step, sizes.arithmetic("floordiv", rounded, width)
+    return Part(first, step, sizes.arithmetic("floordiv", rounded, width))
 
 
 def _forward(size: Size, start: Any, stop: Any, lowering: Lowering) -> tuple[Size, Size]:
@@ -166,19 +189,26 @@ def _backward(size: Size, start: Any, stop: Any, lowering: Lowering) -> tuple[Si
     return first, sizes.at_least_zero(sizes.sub(first, last))
 
 
-def basic_view(view: View, entries: Sequence[Any], node: Apply, lowering: Lowering) -> View:
-    """Return the view selected by integers and slices, one for each of the first axes."""
-    sizes = lowering.sizes
-    one, dropped = sizes.fixed(1), []
-    for axis, entry in enumerate(entries):
-        size = view.sizes[axis]
-        if isinstance(entry, Slice):
-            if entry == Slice():
-                continue
-            first, step, length = slice_of(size, entry, node, lowering)
-            view = view.sliced(axis, first, step, length, sizes)
+def part_of(view: View, parts: Sequence[Part | None], sizes: Sizes) -> View:
+    """Return a part of a view: one of each of the first axes, ``None`` for a whole axis."""
+    dropped: list[int] = []
+    for axis, part in enumerate(parts):
+        if part is None:
             continue
-        position = position_in(size, entry, axis, node, lowering)
-        view = view.sliced(axis, position, sizes.fixed(0), one, sizes)
-        dropped.append(axis)
+        if part.length is None:
+            dropped.append(axis)
+        length = sizes.fixed(1) if part.length is None else part.length
+        view = view.sliced(axis, part.first, part.step, length, sizes)
     return view.rearranged([axis for axis in range(view.ndim) if axis not in dropped], sizes)
+
+
+def basic_parts(
+    view: View, entries: Sequence[Any], node: Apply, lowering: Lowering
+) -> list[Part | None]:
+    """Return the parts of the first axes that integers and slices select, one for each."""
+    return [
+        slice_of(size, entry, node, lowering)
+        if isinstance(entry, Slice)
+        else position_part(size, entry, axis, node, lowering)
+        for axis, (entry, size) in enumerate(zip(entries, view.sizes, strict=False))
+    ]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from phintys.backends.native.assembler.user_functions import symbol_of
-from phintys.backends.native.failures import Failure, StatusFailure
+from phintys.backends.native.failures import StatusFailure
 from phintys.backends.native.lower.families import lowers
-from phintys.backends.native.lower.linear_algebra import batch_of, count_of
+from phintys.backends.native.lower.linear_algebra import Operands, count_of
 from phintys.backends.native.lower.lowering import Lowering
 from phintys.backends.native.routines.user_functions import UserFunction
 from phintys.backends.native.steps.call import LibraryCall
@@ -24,22 +24,14 @@ def lower_native_call(op: NativeCall, node: Apply, lowering: Lowering) -> None:
     """A call for each item; an operand that is the same for all items is passed as it is."""
     sizes = lowering.sizes
     core, made = op.dims()
-    views = [lowering.view(x) for x in node.inputs]
-    known: dict[str, Size] = {name: sizes.fixed(size) for name, size in op.fixed_sizes().items()}
-    for view, names in zip(views, core, strict=True):
-        for name, size in zip(names, view.sizes[view.ndim - len(names) :], strict=True):
-            failure = Failure(node, "sizes", f"{name} is {{0}} and {{1}}")
-            lowering.require_equal(known.setdefault(name, size), size, failure)
-    leading = batch_of(views, [len(names) for names in core], node, lowering)
+    views, known, leading = Operands.of(op, node, lowering)
     arrays: list[Array] = []
     moves: list[Size] = []
     for x, view, names in zip(node.inputs, views, core, strict=True):
         ndim = view.ndim - len(names)
         is_same = all(size == 1 for size in cast("Any", x.type).shape[:ndim])
         if is_same:
-            view = view.rearranged(list(range(ndim, view.ndim)), sizes)
-        else:
-            view = view.broadcast([*leading, *view.sizes[ndim:]], sizes)
+            view = lowering.view(x).rearranged(list(range(ndim, view.ndim)), sizes)
         arrays.append(lowering.contiguous(view, node).array)
         lengths = [known[name] for name in names]
         moves.append(sizes.fixed(0) if is_same else count_of(lengths, lowering))
@@ -49,7 +41,7 @@ def lower_native_call(op: NativeCall, node: Apply, lowering: Lowering) -> None:
     ]
     moves += [count_of([known[name] for name in names], lowering) for names in made]
     options: dict[str, Any] = {"count": count_of(leading, lowering), "passed": op.size_names}
-    options |= {name: sizes.canonical(known[name]) for name in op.size_names}
+    options |= {name: known[name] for name in op.size_names}
     options |= {f"items {at}": move for at, move in enumerate(moves)}
     routine = UserFunction(str(op), symbol_of(op.function), op.has_status)
     failure = StatusFailure(node, "status") if op.has_status else None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from phintys._base.errors import IntegrityError
+from phintys.backends.native.stepwise import step_rules  # noqa: F401 - registers the rules
 from phintys.backends.native.stepwise.calls import Calls
 from phintys.backends.native.stepwise.faults import CheckFailed, TooLong
 from phintys.backends.native.stepwise.interpreter import Interpreter
@@ -19,6 +20,26 @@ if TYPE_CHECKING:
     from phintys.backends.native.assembler.target import Target
     from phintys.backends.native.memory import MemoryPlan
     from phintys.backends.native.program import Program
+
+
+def run(program: Program, values: Sequence[Any]) -> list[Any]:
+    """Return the results of a program, each array of which has memory of its own.
+
+    Parameters
+    ----------
+    program
+        The program.
+    values
+        The arguments.
+
+    Raises
+    ------
+    CheckFailed
+        A check of the program failed.
+    IntegrityError
+        The program is wrong.
+    """
+    return Interpreter(program).run(values)
 
 
 class MemoryCheck:

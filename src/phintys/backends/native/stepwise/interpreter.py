@@ -15,12 +15,13 @@ order, is found in :mod:`~phintys.backends.native.stepwise.order`.
 from __future__ import annotations
 
 from copy import deepcopy
+from functools import singledispatch
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from phintys.backends.native.dependence import arrays_written
+from phintys._base.errors import IntegrityError
 from phintys.backends.native.expressions import (
     Conversion,
     Expression,
@@ -36,13 +37,7 @@ from phintys.backends.native.expressions import (
 from phintys.backends.native.limits import NUMBERS_A_STATEMENT
 from phintys.backends.native.runtime.callbacks import plain_array
 from phintys.backends.native.sizes import Arithmetic, Counter, Element, Extent, Fixed
-from phintys.backends.native.steps.branch import Branch
-from phintys.backends.native.steps.call import LibraryCall
-from phintys.backends.native.steps.callback import Callback, CCall
-from phintys.backends.native.steps.check import Check
-from phintys.backends.native.steps.claim import Claim
 from phintys.backends.native.steps.kernel import Kernel
-from phintys.backends.native.steps.loop import Loop
 from phintys.backends.native.stepwise.calls import Calls
 from phintys.backends.native.stepwise.faults import CheckFailed, TooLong, expect
 from phintys.backends.native.stepwise.grid import Grid
@@ -51,7 +46,7 @@ from phintys.backends.native.stepwise.storage import Memory, Storage
 from phintys.backends.native.values import Array, LoopVariable, Place
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from phintys.backends.native.memory import MemoryPlan
     from phintys.backends.native.program import Program, Step
@@ -86,26 +81,6 @@ _ACCUMULATE: dict[str, Any] = {
     "maximum": np.maximum,
     "minimum": np.minimum,
 }
-
-
-def run(program: Program, values: Sequence[Any]) -> list[Any]:
-    """Return the results of a program, each array of which has memory of its own.
-
-    Parameters
-    ----------
-    program
-        The program.
-    values
-        The arguments.
-
-    Raises
-    ------
-    CheckFailed
-        A check of the program failed.
-    IntegrityError
-        The program is wrong.
-    """
-    return Interpreter(program).run(values)
 
 
 class Interpreter:
@@ -165,7 +140,7 @@ class Interpreter:
             self.objects[value] = data
             return
         data = plain_array(np.asarray(data), value.dtype)
-        self._spend(data.size / NUMBERS_A_STATEMENT)
+        self.spend(data.size / NUMBERS_A_STATEMENT)
         self.shapes[value] = data.shape
         memory = self._seen(data, value.dtype) if self.plan is not None else None
         if memory is None:
@@ -201,12 +176,13 @@ class Interpreter:
 
     def size(self, size: Size) -> int:
         """Return a size, after a look at the one that it is said to be equal to."""
-        given = self._size(size)
+        given = self.size_as_given(size)
         canonical = self.sizes.canonical(size)
-        expect(given == self._size(canonical), f"{size} is {given}, and not {canonical}")
+        expect(given == self.size_as_given(canonical), f"{size} is {given}, and not {canonical}")
         return given
 
-    def _size(self, size: Size) -> int:
+    def size_as_given(self, size: Size) -> int:
+        """Return a size as it was before checks merged it with others."""
         if isinstance(size, Fixed):
             return size.known
         if isinstance(size, Extent):
@@ -218,7 +194,7 @@ class Interpreter:
         if isinstance(size, Counter):
             return self.counters[size.loop]
         assert isinstance(size, Arithmetic)
-        result = _OPERATIONS[size.operation](*[self._size(part) for part in size.arguments])
+        result = _OPERATIONS[size.operation](*[self.size_as_given(part) for part in size.arguments])
         return (result + 2**63) % 2**64 - 2**63
 
     def _keep_elements(self, array: Array) -> None:
@@ -250,14 +226,14 @@ class Interpreter:
                 memory.put(..., root.data.reshape(-1))
         return memory
 
-    def _spend(self, work: float) -> None:
+    def spend(self, work: float) -> None:
         self.work += work
         if self.most_work is not None and self.work > self.most_work:
             raise TooLong
 
     def _new_memory(self, root: Array) -> Memory:
         length = int(np.prod(self.shape(root), dtype=object))
-        self._spend(length / NUMBERS_A_STATEMENT)
+        self.spend(length / NUMBERS_A_STATEMENT)
         slot = None if self.plan is None else self.plan.places.get(root)
         if slot is None:
             return Memory.alone(root.dtype, length)
@@ -277,7 +253,10 @@ class Interpreter:
         """
         assert self.plan is not None
         sizes = [
-            [one.dtype.itemsize, *(self._size(self.sizes.canonical(size)) for size in one.sizes)]
+            [
+                one.dtype.itemsize,
+                *(self.size_as_given(self.sizes.canonical(size)) for size in one.sizes),
+            ]
             for _, one in self.plan.slots[slot].sizes()
         ]
         return max(int(np.prod(some, dtype=object)) for some in sizes)
@@ -341,97 +320,11 @@ class Interpreter:
 
     # ---- steps
 
-    def check(self, step: Check) -> None:
-        """Compare two sizes."""
-        left, right = self._size(step.left), self._size(step.right)
-        if left != right:
-            raise CheckFailed(step.failure, left, right)
-
-    def branch(self, step: Branch) -> None:
-        """Carry out one side of a choice."""
-        for inner in step.then if self.truth(step.condition) else step.otherwise:
-            self.inner(inner)
-
-    def call(self, step: LibraryCall) -> None:
-        """Call a routine."""
-        self._expect_apart(step)
-        self.calls.carry_out(step, self)
-
     def step(self, step: Step) -> None:
         """Carry out a step."""
-        carry_out = _CARRIED_OUT.get(type(step))
-        if carry_out is not None:
-            carry_out(self, step)
-        else:  # a fence
-            for array in step.reads():
-                self.memory(array)
+        carry_out(step, self)
         for array in step.writes():
             self._keep_elements(array)
-
-    def _expect_apart(self, step: Step) -> None:
-        """Check that what a step reads is not in the memory that it writes."""
-        written = {array.memory: self.memory(array) for array in step.writes()}
-        for array in step.reads():
-            memory = self.memory(array)
-            for other, place in written.items():
-                if other is not array.memory and place.storage is memory.storage:
-                    reach = min(place.owners.size, memory.owners.size)
-                    expect(not reach, f"{step.title} reads {array!r}, where it writes {other!r}")
-
-    def claim(self, step: Claim) -> None:
-        """Let a result begin as an argument: in its memory, if memory is shared at all."""
-        source = self.memory(step.source)
-        self.shapes[step.target] = self.shape(step.source)
-        if self.plan is None:
-            memory = Memory.alone(step.target.dtype, source.data.size)
-            if step.is_kept:
-                memory.put(..., source.data)
-        else:
-            heirs_of = source.known.tolist() if step.is_kept else ()
-            length = source.data.size
-            memory = Memory(source.storage, step.target.dtype, length, source.start, heirs_of)
-        self.memories[step.target] = memory
-
-    def callback(self, step: Callback) -> None:
-        """Execute an Op, on the memory itself if memory is shared at all."""
-        is_shared = self.plan is not None
-        values = [self.value(value, itself=is_shared) for value in step.inputs]
-        made = self.calls.perform(step, values)
-        lost = [self.memory(array) for array in step.overwrites()] if is_shared else ()
-        for memory in lost:
-            memory.lose()
-        for value, result in zip(step.outputs, made, strict=True):
-            self.give(value, result)
-            if isinstance(value, Array):
-                self.memories[value].inherit()
-
-    def loop(self, loop: Loop) -> None:
-        """Carry out a loop; passes that are independent of each other run backwards."""
-        passes = range(self.size(loop.count))
-        rows = loop.own_rows
-        private: list[Array] = []
-        if rows is not None:
-            passes = passes[::-1]
-            outside = {*rows, *loop.sums}
-            private = [
-                array for array in dict.fromkeys(arrays_written(loop)) if array not in outside
-            ]
-        for number in passes:
-            self._spend(1)
-            self.counters[loop.counter] = number
-            self._forget(private)
-            for inner in loop.body:
-                self.inner(inner)
-            if loop.until is not None and self.truth(loop.until):
-                break
-        self._forget(private)
-        self.counters.pop(loop.counter, None)
-
-    def _forget(self, arrays: Sequence[Array]) -> None:
-        for array in arrays:
-            memory = self.memories.get(array)
-            if memory is not None:
-                memory.lose()
 
     def inner(self, step: Step) -> None:
         """Carry out a step of a loop or branch, whose kernels keep nothing from the time before."""
@@ -440,6 +333,13 @@ class Interpreter:
             for array in step.local:
                 self.memories.pop(array, None)
         self.step(step)
+
+    def forget(self, arrays: Sequence[Array]) -> None:
+        """Lose what is in the memory of some arrays."""
+        for array in arrays:
+            memory = self.memories.get(array)
+            if memory is not None:
+                memory.lose()
 
     # ---- kernels
 
@@ -477,7 +377,7 @@ class Interpreter:
 
     def part(self, statement: Statement, grid: Grid) -> None:
         """Carry out a statement for some iterations, of which all read before any writes."""
-        self._spend(1 + grid.count / NUMBERS_A_STATEMENT)
+        self.spend(1 + grid.count / NUMBERS_A_STATEMENT)
         target = statement.target
         memory = self.memory(target)
         value = np.broadcast_to(self.expression(statement.value, grid), grid.shape)
@@ -524,14 +424,11 @@ def _extreme_of_nothing(statement: Statement, value: Numbers, axes: Sequence[int
     return np.full(shape, most if statement.reducer == "minimum" else least, dtype)
 
 
-_CARRIED_OUT: dict[type[Step], Callable[[Interpreter, Any], None]] = {
-    Branch: Interpreter.branch,
-    Callback: Interpreter.callback,
-    CCall: Interpreter.callback,
-    Check: Interpreter.check,
-    Claim: Interpreter.claim,
-    Kernel: Interpreter.kernel,
-    LibraryCall: Interpreter.call,
-    Loop: Interpreter.loop,
-}
-"""Kind of step -> what carries it out."""
+@singledispatch
+def carry_out(step: Step, interpreter: Interpreter) -> None:
+    """Carry out a step, by the rule of its kind."""
+    kind = type(step).__name__
+    msg = (
+        f"Steps of the kind {kind} are not carried out: add a rule by @carry_out.register({kind})."
+    )
+    raise IntegrityError(msg)
