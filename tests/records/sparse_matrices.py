@@ -10,7 +10,7 @@ from phintys.sparse import linalg
 from phintys.sparse.determinants import InverseAtEntries, LogDet, LowerFactor, SelectedInverse
 from phintys.sparse.factors import Factorize
 from phintys.sparse.indexing import EntryPlaces, TakenPattern
-from phintys.sparse.parts import FromParts, Parts, PlacesIn
+from phintys.sparse.parts import ElementsAt, FromParts, Parts, PlacesIn
 from phintys.sparse.patterns import (
     CheckedPattern,
     CommonPattern,
@@ -352,7 +352,30 @@ def _there_and_back(data, indices, indptr, format):
     return Parts()(made)[0]
 
 
+def _at_others(draw, smooth):
+    example = _elements(draw, smooth)
+    rng = np.random.default_rng(draw(st.integers(0, 2**16)))
+    others, other_indptr = _pattern(rng, (4, 4))
+    params = example.params | {"others": others, "other_indptr": other_indptr}
+    del params["format"]
+    return Example(example.values, params, example.types)
+
+
+def _taken_at(data, indices, indptr, others, other_indptr):
+    full = sp.csr_array((data, indices, indptr), shape=(4, 4)).toarray()
+    return full[_numbered(others, other_indptr) > 0]
+
+
 MATRICES = [
+    OpRecord(
+        name="ElementsAt",
+        build=ElementsAt(),
+        reference=_taken_at,
+        draw=_at_others,
+        ops=(ElementsAt,),
+        skip=("batching",),
+        tolerance=EXACT,
+    ),
     OpRecord(
         name="Parts of FromParts",
         build=_there_and_back,

@@ -103,7 +103,6 @@ BY_THEMSELVES = {
     "sparse/determinants.InverseAtEntries",
     "sparse/determinants.LogDet",
     "sparse/determinants.SelectedInverse",
-    "sparse/parts.PlacesIn",
     "sparse/products.PatternProduct",
     "sparse/solving.SolvingOp",
 }

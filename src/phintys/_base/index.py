@@ -459,7 +459,9 @@ PATTERNS: dict[str, str] = {
     "phintys.gradient.patterns.multiplying": """
         BatchedDot Blockwise Conv ConvByFilters ConvByImages Convolve Dot MatrixOp
         """,
-    "phintys.sparse.dependence": "FromParts Parts ProductByColumns ProductByRows ProductOfRows",
+    "phintys.sparse.dependence": """
+        ElementsAt FromParts Parts ProductByColumns ProductByRows ProductOfRows
+        """,
 }
 """Modules -> the classes of Ops for which they have rules of sparsity patterns."""
 
@@ -553,8 +555,8 @@ RULES: dict[str, dict[str, str]] = {
         "CANONICAL_SHARDING": "WithSharding",
     },
     "phintys.passes.sparse": {
-        "CANONICAL_SPARSE": "Parts",
-        "EXPAND_SPARSE": "InverseAtEntries",
+        "CANONICAL_SPARSE": "CommonPattern ElementsAt MergedPattern Parts",
+        "EXPAND_SPARSE": "ElementsAt InverseAtEntries",
     },
     "phintys.passes.stabilize": {
         "STABILIZE": """

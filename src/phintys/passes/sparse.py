@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
+import phintys.tensor as pt
+from phintys.graph.variable import Constant
 from phintys.rewriting import late_rules, node_rewriter
 from phintys.sparse.determinants import InverseAtEntries, LowerFactor, SelectedInverse
 from phintys.sparse.factors import Factorize
-from phintys.sparse.parts import FromParts, Parts
+from phintys.sparse.parts import ElementsAt, FromParts, Parts, keys, places
+from phintys.sparse.patterns import CommonPattern, MergedPattern
 
 if TYPE_CHECKING:
     from phintys.graph.apply import Apply
@@ -27,6 +30,73 @@ def parts_of_parts(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     if inner is None or not isinstance(inner.op, FromParts):
         return None
     return list(inner.inputs)
+
+
+@node_rewriter(
+    [MergedPattern, CommonPattern],
+    examples=[
+        "phintys.sparse.patterns.MergedPattern()(*2 * [[0, 2], [0, 1, 2]])[0]",
+        "phintys.sparse.patterns.CommonPattern()(*2 * [[0, 2], [0, 1, 2]])[3]",
+    ],
+)
+def pattern_with_itself(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+    """MergedPattern(p, p), CommonPattern(p, p) -> p"""
+    indices, indptr, *others = node.inputs
+    if not _are_same(others, (indices, indptr)):
+        return None
+    everywhere = pt.arange(cast("Any", indices).shape[0])
+    return [indices, indptr, everywhere, everywhere]
+
+
+@node_rewriter(
+    [ElementsAt],
+    examples=["phintys.sparse.parts.ElementsAt()(x, *2 * [[0, 1, 2], [0, 3]])"],
+)
+def elements_at_their_pattern(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+    """ElementsAt(x, p, p) -> x"""
+    data, *patterns = node.inputs
+    return [data] if _are_same(patterns[:2], patterns[2:]) else None
+
+
+@node_rewriter(
+    [ElementsAt],
+    examples=[
+        "phintys.sparse.parts.ElementsAt()(x, [0, 1, 2], [0, 3], [1, 2, 3], [0, 3])",
+        "phintys.sparse.parts.ElementsAt()(x, [0, 1, 2], [0, 3], [0, 1, 2, 3], [0, 4])",
+        "phintys.sparse.parts.ElementsAt()(x, [0, 1, 2], [0, 3], [1, 2], [0, 2])",
+    ],
+)
+def places_of_elements(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+    """ElementsAt(x, p, q) -> x[places of q in p], or zeros with x at the places of p in q"""
+    data, *patterns = cast("Any", node.inputs)
+    pattern, wanted = patterns[:2], patterns[2:]
+    gathered = _places_within(wanted, pattern)
+    if gathered is not None:
+        return [data[gathered]]
+    scattered = _places_within(pattern, wanted)
+    if scattered is not None:
+        zeros = pt.zeros(wanted[0].shape[0], data.type.dtype)
+        return [pt.set_subtensor(zeros[scattered], data)]
+    return [cast("Any", node.op).expanded(data, *patterns)]
+
+
+def _places_within(part: Any, whole: Any) -> Any:
+    """Return where a pattern is in another one, if it is known to be part of it."""
+    if all(isinstance(v, Constant) for v in (*part, *whole)):
+        at = places(*(keys(*(v.data for v in pattern)) for pattern in (part, whole)))
+        return pt.constant(at) if (at < len(whole[0].data)).all() else None
+    for op, made, given in ((CommonPattern, part, whole), (MergedPattern, whole, part)):
+        node = made[0].owner
+        if node is None or not isinstance(node.op, op) or not _are_same(made, node.outputs[:2]):
+            continue
+        for start in (0, 2):
+            if _are_same(given, node.inputs[start : start + 2]):
+                return node.outputs[2 + start // 2]
+    return None
+
+
+def _are_same(a: Any, b: Any) -> bool:
+    return all(x is y for x, y in zip(a, b, strict=True))
 
 
 @node_rewriter(
@@ -55,7 +125,14 @@ def inverse_of_positive(fgraph: FunctionGraph, node: Apply) -> list[Variable] | 
     return [SelectedInverse()(*lower, *pattern)]
 
 
-CANONICAL_SPARSE = late_rules(parts_of_parts, needs=[Parts])
+CANONICAL_SPARSE = late_rules(
+    parts_of_parts,
+    pattern_with_itself,
+    elements_at_their_pattern,
+    needs=[Parts, MergedPattern, CommonPattern, ElementsAt],
+)
 
-EXPAND_SPARSE = late_rules(inverse_of_positive, needs=[InverseAtEntries])
+EXPAND_SPARSE = late_rules(
+    inverse_of_positive, places_of_elements, needs=[InverseAtEntries, ElementsAt]
+)
 """What has no derivative, and comes after differentiation."""

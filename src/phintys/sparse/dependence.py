@@ -12,7 +12,7 @@ import numpy as np
 
 from phintys.gradient.patterns.index_sets import related, union
 from phintys.gradient.patterns.rules import pattern_of
-from phintys.sparse.parts import FromParts, Parts
+from phintys.sparse.parts import ElementsAt, FromParts, Parts, keys, places
 from phintys.sparse.products import ProductByColumns, ProductByRows, ProductOfRows
 
 if TYPE_CHECKING:
@@ -30,6 +30,18 @@ def pattern_of_from_parts(step: Step) -> list[Sets]:
 def pattern_of_parts(step: Step) -> list[Sets]:
     """The elements themselves; what says where they are depends on nothing."""
     return [step.sets[0], None, None, None]
+
+
+@pattern_of(ElementsAt)
+def pattern_of_elements_at(step: Step) -> list[Sets]:
+    """Those of the entries that both patterns have."""
+    patterns = step.values(1)
+    if patterns is None:
+        return step.dense()
+    at = places(keys(*patterns[2:]), keys(*patterns[:2]))
+    count = len(patterns[0])
+    (found,) = np.nonzero(at < count)
+    return [related(at[found], found, (len(at), count), step.sets[0])]
 
 
 @pattern_of(ProductByRows, ProductByColumns, ProductOfRows)

@@ -12,12 +12,13 @@ from typing import Any
 import phintys.tensor as pt
 from phintys._base.errors import ArgumentError, ShapeError, TypeContractError
 from phintys.graph.variable import Constant
-from phintys.sparse.parts import Form, from_arrays, parts
+from phintys.sparse.parts import Form, elements_at, from_arrays, parts
 from phintys.sparse.patterns import (
     CheckedPattern,
     CommonPattern,
     Converted,
     MergedPattern,
+    PatternOp,
     ProductPattern,
 )
 from phintys.sparse.products import ProductByColumns, ProductByRows, ProductOfRows
@@ -198,12 +199,14 @@ def on_union(x: Any, y: Any, function: Any) -> Any:
     a, b = _alike(x, y)
     if a.has_pattern_of(b):
         return a.with_data(function(a.data, b.data)).variable
-    indices, indptr, at_a, at_b = MergedPattern()(a.indices, a.indptr, b.indices, b.indptr)
-    elements = (
-        pt.set_subtensor(pt.zeros(indices.shape[0], form.data.dtype)[at], form.data)
-        for form, at in ((a, at_a), (b, at_b))
-    )
-    return a.with_pattern(function(*elements), indices, indptr).variable
+    return _on_pattern(MergedPattern(), a, b, function)
+
+
+def _on_pattern(pattern: PatternOp, a: Form, b: Form, function: Any) -> Any:
+    """Return a function of two matrices at the entries of a pattern that is made of theirs."""
+    indices, indptr, *_ = pattern(a.indices, a.indptr, b.indices, b.indptr)
+    result = a.with_pattern(a.data, indices, indptr)
+    return result.with_data(function(elements_at(a, result), elements_at(b, result))).variable
 
 
 def sub(x: Any, y: Any) -> Any:
@@ -221,9 +224,7 @@ def mul(x: Any, y: Any) -> Any:
         a, b = _alike(x, y)
         if a.has_pattern_of(b):
             return a.with_data(a.data * b.data).variable
-        indices, indptr, at_a, at_b = CommonPattern()(a.indices, a.indptr, b.indices, b.indptr)
-        product = a.data[at_a] * b.data[at_b]
-        return Form(product, indices, indptr, a.shape, a.format, a.static).variable
+        return _on_pattern(CommonPattern(), a, b, pt.mul)
     if not is_sparse(x):
         x, y = y, x
     form, y = parts(as_sparse_variable(x)), as_tensor_variable(y)

@@ -20,6 +20,7 @@ from phintys.graph.variable import Constant
 from phintys.sparse.type import ARRAYS, INDEX, SparseType
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.known import known_int
+from phintys.tensor.shape_rules import ShapedOp, TakesShape
 from phintys.tensor.type import TensorType
 
 
@@ -63,9 +64,11 @@ class Parts(Op):
         ]
 
     def R_op(self, inputs: Any, eval_points: Any) -> list[Any]:
-        """Return the elements of the direction, which has the pattern of the input."""
+        """Return the elements of the direction at the entries of the input."""
         (direction,) = eval_points
-        return [None if direction is None else self(direction)[0], None, None, None]
+        if direction is None:
+            return [None] * 4
+        return [elements_at(parts(direction), parts(inputs[0])), None, None, None]
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Only the elements depend on the values of the elements."""
@@ -198,11 +201,16 @@ class Form:
         return replace(self, data=data, indices=indices, indptr=indptr)
 
     def has_pattern_of(self, other: Form) -> bool:
-        """Return whether two matrices have the same pattern because it is the same variables."""
+        """Return whether two matrices have the same pattern because it is the same variables.
+
+        The patterns of two matrices that a graph makes of one pattern are different variables:
+        both can be inputs of a function, with different patterns. Where they are not, rewrites find
+        that the patterns are equal.
+        """
         return (
             self.format == other.format
-            and made_of(self.indices) is made_of(other.indices)
-            and made_of(self.indptr) is made_of(other.indptr)
+            and self.indices is other.indices
+            and self.indptr is other.indptr
         )
 
     @property
@@ -220,18 +228,6 @@ def parts(x: Any) -> Form:
     """
     data, indices, indptr, shape = _parts_of(x)
     return Form(data, indices, indptr, shape, x.type.format, x.type.shape)
-
-
-def made_of(part: Any) -> Any:
-    """Return the variable that a part of a matrix is, if the matrix is made of variables."""
-    node = part.owner
-    while node is not None and isinstance(node.op, Parts):
-        made = node.inputs[0].owner
-        if made is None or not isinstance(made.op, FromParts):
-            break
-        part = made.inputs[part.index]
-        node = part.owner
-    return part
 
 
 def _parts_of(x: Any) -> Any:
@@ -261,7 +257,7 @@ def _index_vector(x: Any) -> Any:
     return pt.constant(x.data.astype(INDEX)) if isinstance(x, Constant) else pt.cast(x, INDEX)
 
 
-class PlacesIn(Op):
+class PlacesIn(TakesShape):
     """Where the entries of one pattern are in another.
 
     It is the number of entries of the other for those that are not in it.
@@ -279,10 +275,6 @@ class PlacesIn(Op):
         indices, indptr, others, other_indptr = inputs
         output_storage[0][0] = places(keys(indices, indptr), keys(others, other_indptr))
 
-    def infer_shape(self, fgraph: Any, node: Apply, input_shapes: Any) -> list[Any]:
-        """Return the number of entries."""
-        return [input_shapes[0]]
-
     def L_op(self, inputs: Any, outputs: Any, output_grads: Any) -> list[Any]:
         """Return nothing: patterns have no derivative."""
         return [disconnected_type() for _ in inputs]
@@ -290,6 +282,55 @@ class PlacesIn(Op):
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Patterns have no derivative."""
         return [[False] for _ in node.inputs]
+
+
+class ElementsAt(ShapedOp):
+    """The elements of a matrix at the entries of another pattern; 0 where it has none.
+
+    Inputs are the elements, indices and ``indptr`` of the matrix, then the other pattern. The
+    gradient of the elements is that at the other pattern, taken at the entries of the matrix.
+    """
+
+    __props__ = ()
+
+    def make_node(self, data: Any, *patterns: Any) -> Apply:
+        """Build a node for elements, and the indices and ``indptr`` of both patterns."""
+        data, *variables = [as_tensor_variable(v) for v in (data, *patterns)]
+        inputs = [data, *variables]
+        return Apply(self, inputs, [TensorType(data.type.dtype, *self.static_shapes(inputs))()])
+
+    def perform(self, node: Apply, inputs: Any, output_storage: Any) -> None:
+        """Search by the key (major, minor) of an entry."""
+        data, *pattern, others, other_indptr = inputs
+        if len(data) != len(pattern[0]):
+            msg = f"{self}: {len(data)} elements for {len(pattern[0])} indices."
+            raise ShapeError(msg)
+        at = places(keys(others, other_indptr), keys(*pattern))
+        output_storage[0][0] = np.append(data, np.zeros(1, data.dtype))[at]
+
+    def output_shapes(self, shapes: Any) -> list[tuple[Any, ...]]:
+        """Return the number of entries of the other pattern."""
+        return [shapes.shapes[3]]
+
+    def L_op(self, inputs: Any, outputs: Any, output_grads: Any) -> list[Any]:
+        """Return the elements of the gradient at the entries of the matrix."""
+        _, *patterns = inputs
+        gradient = self(output_grads[0], *patterns[2:], *patterns[:2])
+        return [gradient, *(disconnected_type() for _ in patterns)]
+
+    def R_op(self, inputs: Any, eval_points: Any) -> list[Any]:
+        """Return the elements of the direction: it is linear."""
+        direction = eval_points[0]
+        return [None if direction is None else self(direction, *inputs[1:])]
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """The pattern has no derivative."""
+        return [[True], *([False] for _ in node.inputs[1:])]
+
+    def expanded(self, data: Any, *patterns: Any) -> Any:
+        """Return the elements by their places."""
+        at = PlacesIn()(*patterns[2:], *patterns[:2])
+        return pt.concatenate([data, pt.zeros(1, data.type.dtype)])[at]
 
 
 def keys(indices: Any, indptr: Any) -> Any:
@@ -313,5 +354,4 @@ def elements_at(form: Form, pattern: Form) -> Any:
     if form.format != pattern.format:
         msg = f"Both matrices must have one format, got {form.format} and {pattern.format}."
         raise ShapeError(msg)
-    at = PlacesIn()(pattern.indices, pattern.indptr, form.indices, form.indptr)
-    return pt.concatenate([form.data, pt.zeros(1, form.data.dtype)])[at]
+    return ElementsAt()(form.data, form.indices, form.indptr, pattern.indices, pattern.indptr)
