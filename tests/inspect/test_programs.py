@@ -26,7 +26,7 @@ def test_steps_are_nodes_and_arrays_are_edges():
 def test_callbacks_are_a_kind_of_their_own():
     x = pt.dvector("x")
     (node,) = [one for one in program_of([x], pt.partition(x, 2)).nodes if one.kind == "callback"]
-    assert node.facts[1] == "because PartitionOp has no lowering"
+    assert node.facts[1] == "because NumPy divides rows without sorting them"
 
 
 def test_bodies_are_parts():

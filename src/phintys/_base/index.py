@@ -394,6 +394,7 @@ LOWERINGS: dict[str, str] = {
     "phintys.backends.native.lower.diagonals": "AllocDiag ExtractDiag",
     "phintys.backends.native.lower.elemwise": "DimShuffle Elemwise",
     "phintys.backends.native.lower.extremes": "ArgExtremeAlong Argmax Argmin",
+    "phintys.backends.native.lower.fourier": "FFT IRFFT RFFT",
     "phintys.backends.native.lower.from_graph": "OpFromGraph",
     "phintys.backends.native.lower.general_eigen": "Eig Eigvals",
     "phintys.backends.native.lower.if_else": "IfElse",
@@ -428,7 +429,7 @@ LOWERINGS: dict[str, str] = {
     "phintys.backends.native.lower.solving_by_factors": """
         Det Inv Lstsq Pinv SlogDet Solve Sylvester
         """,
-    "phintys.backends.native.lower.sorting": "ArgSortOp RowOrder SortOp",
+    "phintys.backends.native.lower.sorting": "ArgPartitionOp ArgSortOp PartitionOp RowOrder SortOp",
     "phintys.backends.native.lower.sparse_products": "ProductByColumns ProductByRows ProductOfRows",
     "phintys.backends.native.lower.user_functions": "NativeCall",
 }

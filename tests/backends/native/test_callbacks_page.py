@@ -128,6 +128,9 @@ CONDITIONS = [
         "indices of rows of 131,072 elements or more",
         lambda: pt.argsort(pt.tensor(shape=(1 << 17,))),
     ),
+    ("partitions at known places", lambda: pt.partition(x("float64"), 1)),
+    ("indices of partitions", lambda: pt.argpartition(x("float64"), 1)),
+    ("arrays of 65,536 numbers or more", lambda: pt.fft.fft(pt.tensor(shape=(1 << 16,)))),
     ("rows of a matrix", lambda: RowOrder()(x("float64", 2))),
     ("places of complex numbers", lambda: pt.searchsorted(x("complex128"), x("complex128"))),
     (

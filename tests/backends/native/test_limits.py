@@ -31,7 +31,8 @@ FACTS = {
         export/interface.OTHER_SHAPE export/interface._FIRST export/interface._SECOND
         frame.STATE frame.STATUS frame.CONSTANTS frame.FIRST_RECORD frame.OUT_OF_MEMORY
         frame.EXCEPTION frame.NO_RESULT frame.NO_BUFFER frame.TOO_LARGE memory.ALIGNMENT
-        lower/images._AXES routines/exponentials.ROOMS routines/triangular_functions._SINGULAR
+        lower/images._AXES routines/fourier_stages.RADICES routines/exponentials.ROOMS
+        routines/triangular_functions._SINGULAR
         routines/triangular_functions._NOT_REAL runtime/blocks._ALIGNMENT runtime/blocks._CLASSES
         runtime/blocks._CLASS_BYTES runtime/blocks._BLOCKS_BYTES runtime/c_entry.WRONG_LENGTH
         runtime/c_entry.FAILED runtime/c_entry.NO_MEMORY runtime/c_entry.BAD_GRADIENT

@@ -30,6 +30,9 @@ ALLOWED = {
 }
 """What objects may call beside BLAS and LAPACK."""
 
+UNDECIDED = {"PartitionOp", "ArgPartitionOp"}
+"""Records whose results are in an order that is decided at some places only."""
+
 FOLDER = Path(__file__).parents[3] / "records"
 
 pytestmark = [
@@ -78,6 +81,8 @@ def _outcomes(record, example, folder):
         return
     module = _module(path)
     found = module.f(*given, capacities=[100_000] * len(outputs))
+    if str(record) in UNDECIDED:
+        found, expected = ([np.sort(one) for one in many] for many in (found, expected))
     for one, other in zip([*found, *given], [*expected, *overwritten], strict=True):
         assert np.shape(one) == np.shape(other)
         assert np.asarray(one).tobytes() == np.asarray(other).tobytes()

@@ -10,30 +10,29 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from phintys import scalar as ps
-from phintys.backends.native.expressions import Literal, Operation, SizeValue
-from phintys.backends.native.kernels.fusion import fuse
+from phintys._base.errors import IndexingError
+from phintys.backends.native.failures import Failure
 from phintys.backends.native.limits import SHORT_SORTED_ROW
 from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.lowering import Lowering, NotLowered
-from phintys.backends.native.lower.pruning import prune
+from phintys.backends.native.lower.own_or_python import check_own, copy_view, own_or_python
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.routines.ordering import ORDER, key_dtype
-from phintys.backends.native.steps.branch import Branch
 from phintys.backends.native.steps.call import LibraryCall
 from phintys.graph.apply import Apply
+from phintys.tensor.partitioning import ArgPartitionOp, PartitionOp
 from phintys.tensor.sorting import LONG, ArgSortOp, RowOrder, SortOp
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from phintys.backends.native.program import Step
     from phintys.backends.native.sizes import Size
     from phintys.backends.native.values import Array
 
-_BOOL, _INT64 = np.dtype("bool"), np.dtype("int64")
+_INT64 = np.dtype("int64")
 
 _WHY = "NumPy sorts long rows faster"
+_PARTITIONS = "NumPy divides rows without sorting them"
 
 
 @lowers(SortOp)
@@ -59,45 +58,43 @@ def lower_row_order(op: RowOrder, node: Apply, lowering: Lowering) -> None:
     _add_order(node, lowering, x.array, [target.array], (rows,), columns, rows)
 
 
+@lowers(PartitionOp, ArgPartitionOp)
+def lower_partition(op: PartitionOp | ArgPartitionOp, node: Apply, lowering: Lowering) -> None:
+    """Sorted numbers are a partition at all places."""
+    if not lowering.is_exported:
+        raise NotLowered(_PARTITIONS)
+    x = lowering.view(node.inputs[0])
+    n = lowering.sizes.canonical(x.sizes[op.axis])
+    least = max((-place if place < 0 else place + 1 for place in op.kth), default=0)
+    is_enough = lowering.sizes.arithmetic("lt", lowering.sizes.fixed(least - 1), n)
+    detail = f"a row has fewer than {least} elements"
+    failure = Failure(node, "index", detail, IndexingError, "{op}: {detail}.")
+    lowering.require(is_enough, failure)
+    target, _ = lowering.compute(node.outputs[0], x.sizes)
+    _sort_rows(op, node, lowering, target, n)
+
+
 def _lower_along(op: SortOp | ArgSortOp, node: Apply, lowering: Lowering, most: int) -> None:
     """Sort along an axis by own code where there are no more numbers than ``most``."""
     sizes = lowering.sizes
     x = lowering.view(node.inputs[0])
     n = sizes.canonical(x.sizes[op.axis])
-    is_own = lowering.is_exported or (n.known is not None and n.known < most)
-    if n.known is not None and not is_own:
-        raise NotLowered(_WHY)
-    target, _ = lowering.compute(node.outputs[0], x.sizes)
-    if is_own:
-        _sort_rows(op, node, lowering, target, n)
-        return
-    condition = _is_less(n, most, node, lowering)
-    with lowering.body() as own:
-        short = sizes.arithmetic("min", n, sizes.fixed(most))
-        _sort_rows(op, node, lowering, target, short)
-    with lowering.body() as others:
-        lowering.callback(node, _WHY)
-        _copy(lowering.view(node.outputs[0]), target, node, lowering)
-    kept = {target.array}
-    bodies: list[list[Step]] = [fuse(prune(body, kept), sizes, kept) for body in (own, others)]
-    lowering.steps.append(Branch(condition, *bodies, node=node))
+    check_own(lowering, n, most, _WHY)
+    is_bounded = lowering.is_exported or n.known is not None
+    room = n if is_bounded else sizes.arithmetic("min", n, sizes.fixed(most))
 
+    def own(target: View) -> None:
+        _sort_rows(op, node, lowering, target, room)
 
-def _is_less(size: Size, most: int, node: Apply, lowering: Lowering) -> Array:
-    """Return whether a size is less than a number, as a single bool."""
-    array = lowering.array(_BOOL, ())
-    is_less = Operation(ps.lt, (SizeValue(size), Literal(np.int64(most), _INT64)), _BOOL)
-    lowering.store(View.of(array, lowering.sizes), is_less, (), nodes=(node,))
-    return array
-
-
-def _copy(source: View, target: View, node: Apply, lowering: Lowering) -> None:
-    loops = lowering.loops(target.sizes)
-    lowering.store(target, lowering.load(source, loops), loops, nodes=(node,))
+    own_or_python(node, lowering, x.sizes, (n, most, _WHY), own)
 
 
 def _sort_rows(
-    op: SortOp | ArgSortOp, node: Apply, lowering: Lowering, target: View, room: Size
+    op: SortOp | ArgSortOp | PartitionOp | ArgPartitionOp,
+    node: Apply,
+    lowering: Lowering,
+    target: View,
+    room: Size,
 ) -> None:
     """Sort by own code, in rows along the axis, of no more numbers than there is room for."""
     sizes = lowering.sizes
@@ -107,12 +104,12 @@ def _sort_rows(
     is_last = op.axis == x.ndim - 1
     found = target.array if is_last else lowering.array(target.array.dtype, rows.sizes)
     outputs = [found]
-    if isinstance(op, SortOp):
+    if isinstance(op, SortOp | PartitionOp):
         outputs.insert(0, lowering.array(_INT64, (*rows.sizes[:-1], room)))
     _add_order(node, lowering, rows.array, outputs, rows.sizes, sizes.fixed(1), room)
     if not is_last:
         back = [order.index(axis) for axis in range(x.ndim)]
-        _copy(View.of(found, sizes).rearranged(back, sizes), target, node, lowering)
+        copy_view(View.of(found, sizes).rearranged(back, sizes), target, node, lowering)
 
 
 def _add_order(

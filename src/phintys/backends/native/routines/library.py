@@ -19,6 +19,9 @@ from phintys.backends.native.assembler.math.calls import (
     CHOLESKY,
     CHOLESKY_INVERSE,
     COLUMNS,
+    FOURIER,
+    FOURIER_OF_REAL,
+    FOURIER_TO_REAL,
     IMAGE_FILTERS,
     IMAGE_SPREAD,
     IMAGE_SUMS,
@@ -39,6 +42,7 @@ if TYPE_CHECKING:
     from phintys.backends.native.assembler import random
     from phintys.backends.native.routines import (
         blocked_factors,
+        fourier,
         image_parts,
         ordering,
         outlined_products,
@@ -52,6 +56,7 @@ if TYPE_CHECKING:
 else:
     blocked_factors = LateModule("phintys.backends.native.routines.blocked_factors")
     products_by_columns = LateModule("phintys.backends.native.routines.products_by_columns")
+    fourier = LateModule("phintys.backends.native.routines.fourier")
     image_parts = LateModule("phintys.backends.native.routines.image_parts")
     ordering = LateModule("phintys.backends.native.routines.ordering")
     pool_parts = LateModule("phintys.backends.native.routines.pool_parts")
@@ -69,6 +74,9 @@ _OTHERS = {
     CHOLESKY: (tiled_factors, "write_factor"),
     CHOLESKY_INVERSE: (tiled_factors, "write_inverse"),
     COLUMNS: (products_by_columns, "write_columns"),
+    FOURIER: (fourier, "write_fourier"),
+    FOURIER_OF_REAL: (fourier, "write_fourier"),
+    FOURIER_TO_REAL: (fourier, "write_fourier"),
     IMAGE_FILTERS: (image_parts, "write_filters"),
     IMAGE_SPREAD: (image_parts, "write_spread"),
     IMAGE_SUMS: (image_parts, "write_sums"),

@@ -27,6 +27,7 @@ from phintys.graph.variable import Constant
 if TYPE_CHECKING:
     from phintys.backends.native.failures import Failure
     from phintys.backends.native.layout import Layout
+    from phintys.backends.native.steps.callback import Callback
     from phintys.backends.reference import diagnosis, ownership, thunks
     from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph
@@ -107,7 +108,8 @@ class Failures:
                 (first, second),
                 "The function may overwrite some of its arguments, and may have begun to.",
             )
-        self._replay(known, failure.node)
+        is_new = all(step.node is not failure.node for step in self._done(call))
+        self._replay(known, failure.node, is_new=is_new)
         self._replay(known, None)
         if self.layout.callbacks:
             self._raise_own(failure, (first, second), "Its inputs depend on Ops in Python.")
@@ -151,17 +153,20 @@ class Failures:
             else x
             for variable, x in zip(self.fgraph.inputs, inputs, strict=True)
         }
-        shared = CALL.read(call, "shared")
-        if not shared:
-            return known
-        machine = ctypes.cast(shared, ctypes.py_object).value
         aliases = AliasMap.of_graph(self.fgraph)
-        for number in machine.done:
-            step = self.layout.callbacks[number]
+        for step in self._done(call):
             for variable, value in zip(step.node.outputs, step.outputs, strict=True):
                 if isinstance(value, Array) and not aliases.is_overwritten(variable):
                     known[variable] = self._value(value, words)
         return known
+
+    def _done(self, call: int) -> list[Callback]:
+        """Return the callbacks that have been carried out in this call."""
+        shared = CALL.read(call, "shared")
+        if not shared:
+            return []
+        machine = ctypes.cast(shared, ctypes.py_object).value
+        return [self.layout.callbacks[number] for number in machine.done]
 
     def _value(self, array: Array, words: ctypes.Array[ctypes.c_int64]) -> np.ndarray[Any, Any]:
         """Return a copy of what Python code has made; it lives as long as the call."""
@@ -171,7 +176,9 @@ class Failures:
             ctypes.memmove(value.ctypes.data, words[record], value.nbytes)
         return value
 
-    def _replay(self, known: Mapping[Variable, Any], last: Apply | None) -> None:
+    def _replay(
+        self, known: Mapping[Variable, Any], last: Apply | None, *, is_new: bool = False
+    ) -> None:
         """Run a node, and what it depends on, in the reference backend.
 
         Python code of Ops that are callbacks is never carried out again, nor is what depends on
@@ -183,8 +190,12 @@ class Failures:
             Values that need not be computed.
         last
             The node; all nodes if not given.
+        is_new
+            Whether no Python code of that node has been carried out, so that it may be.
         """
         callbacks = {step.node for step in self.layout.callbacks}
+        if is_new:
+            callbacks.discard(cast("Apply", last))
         nodes = execution_order(self.fgraph)
         has_inner = not callbacks.issubset(nodes)
         if last is not None:

@@ -45,6 +45,9 @@ RANDOM_BITS = "random_bits"
 SORTING_ORDER = "sorting_order"
 """The same for the indices that sort."""
 
+FOURIER, FOURIER_OF_REAL, FOURIER_TO_REAL = "fourier", "fourier_of_real", "fourier_to_real"
+"""The same for Fourier transforms, of complex numbers, of real ones, and back to real ones."""
+
 
 class OutlinedSymbol(NamedTuple):
     """Which function an outlined symbol stands for.
