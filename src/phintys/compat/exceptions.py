@@ -33,7 +33,7 @@ _WIDER: dict[type[errors.PhintysError], tuple[type[Exception], ...]] = {
     errors.NanGuardError: (AssertionError,),
     errors.NullGradientError: (ValueError,),
     errors.OpContractError: (ValueError,),
-    errors.RewriteError: (ValueError,),
+    errors.RewriteError: (TypeError, ValueError),
     errors.ShapeError: (TypeError, AssertionError),
     errors.TypeContractError: (ValueError, NotImplementedError),
 }
@@ -43,7 +43,7 @@ _WIDER: dict[type[errors.PhintysError], tuple[type[Exception], ...]] = {
 (``NotImplementedError``). ``GradientError``: a cost that is not a scalar. ``IndexingError``: an
 index of floats. ``NanGuardError``: a NaN. ``NullGradientError``: a derivative along a direction.
 ``OpContractError``: lengths that are not known, a wrong order of dimensions. ``RewriteError``: a
-variable to replace that is not in the graph. ``ShapeError``: ranks
+replacement of another type (``TypeError``), a variable to replace that is not in the graph. ``ShapeError``: ranks
 that differ (``TypeError``), ``specify_shape`` (``AssertionError``). ``TypeContractError``: a text
 for a number (``ValueError``), an object of no type (``NotImplementedError``).
 """
