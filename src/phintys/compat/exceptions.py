@@ -43,9 +43,10 @@ _WIDER: dict[type[errors.PhintysError], tuple[type[Exception], ...]] = {
 (``NotImplementedError``). ``GradientError``: a cost that is not a scalar. ``IndexingError``: an
 index of floats. ``NanGuardError``: a NaN. ``NullGradientError``: a derivative along a direction.
 ``OpContractError``: lengths that are not known, a wrong order of dimensions. ``RewriteError``: a
-replacement of another type (``TypeError``), a variable to replace that is not in the graph. ``ShapeError``: ranks
-that differ (``TypeError``), ``specify_shape`` (``AssertionError``). ``TypeContractError``: a text
-for a number (``ValueError``), an object of no type (``NotImplementedError``).
+replacement of another type (``TypeError``), a variable to replace that is not in the graph.
+``ShapeError``: ranks that differ (``TypeError``), ``specify_shape`` (``AssertionError``).
+``TypeContractError``: a text for a number (``ValueError``), an object of no type
+(``NotImplementedError``).
 """
 
 _HERE = "phintys.compat.exceptions:"
