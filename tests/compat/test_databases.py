@@ -143,3 +143,7 @@ def test_a_rewrite_runs_at_the_end_or_after_each_of_the_others():
     with pytest.raises(ValueError, match="`final_rewriter` and `cleanup` must not both"):
         EquilibriumDB().register("d", OpSub(pt.exp, pt.sin), final_rewriter=True, cleanup=True)
     assert SequenceDB().query("+a").data == []
+
+
+def test_a_query_may_include_nothing():
+    assert not RewriteDatabaseQuery(include=None).selects({"fast_run"})

@@ -378,7 +378,7 @@ def test_flags_from_the_environment(tmp_path, flags, expected):
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        ("nvcc.flags=-O3", "UserWarning: AESARA_FLAGS: there is no option 'nvcc.flags'"),
+        ("nvcc.flags=-O3", "ConfigWarning: AESARA_FLAGS: there is no option 'nvcc.flags'"),
         ("floatX=float8", "takes one of"),
         ("floatX=float8", "The value comes from AESARA_FLAGS"),
         ("floatX", "an entry is name=value, got 'floatX'"),

@@ -214,8 +214,6 @@ def test_what_is_not_supported_says_so(theano):
         pool_2d(x, (2, 2), mode="mean")
     with pytest.raises(ValueError, match="cannot be padded"):
         pool_2d(x, (2, 2), pad=(1, 1))
-    with pytest.raises(ValueError, match="known when the graph is built"):
-        pool_2d(x, (T.lscalar("n"), 2))
 
 
 def test_pytensor_has_convolutions_of_its_own():

@@ -135,3 +135,9 @@ def test_what_batch_normalization_refuses(theano):
         bn.batch_normalization_test(x, v, v, v, v, epsilon=1e-9)
     with pytest.raises(ValueError, match="'low_mem' or 'high_mem'"):
         bn.batch_normalization(x, v, v, v, v, mode="mem")
+
+
+@pytest.mark.parametrize(("dtype", "expected"), [("int8", "float32"), ("int32", "float64")])
+def test_the_approximate_sigmoid_has_the_dtype_of_other_functions(dtype, expected, theano):
+    x = theano.tensor.vector("x", dtype=dtype)
+    assert theano.tensor.nnet.ultra_fast_sigmoid(x).dtype == expected

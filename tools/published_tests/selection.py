@@ -229,7 +229,7 @@ INTERNAL_LINES = (
     r"\.op\b|\.owner\b|\.tag\b|is_super|signature|isinstance\(",
     r"DestroyHandler|ReplaceValidate|_features|_history|hasattr\(|aesara\.tensor\.Op",
     r"gemm_opt|_optimizer|\.linker|linker_classes|\.E_|type_eps|__count__|isfinite",
-    r"_fn_cache|clone_float32|general_toposort|walk\(|vars_res_list|res_list|str\(local_",
+    r"scan_nodes|len\(ops\)|_fn_cache|clone_float32|general_toposort|walk\(|vars_res_list|res_list|str\(local_",
 )
 """Lines of tests that ask which nodes a graph has, for attributes or for the order of a walk."""
 
@@ -308,6 +308,12 @@ DECIDED: tuple[Decision, ...] = (
     Decision(r"", r"ArgumentError: (function|updates): .*(Give each|two new)", "said, not guessed"),
     Decision(r"", r"Regex pattern did not match", "the words of a message"),
     Decision(r"", r"DID NOT WARN", "the words of a warning"),
+    Decision(r"TestRepeat::test_basic.uint64", r"DID NOT RAISE", "accepted here"),
+    Decision(
+        r"test_searchsortedOp_on_right_side",
+        r"AssertionError",
+        "places in an array that is not sorted, as it must be",
+    ),
     Decision(
         r"test_optimize.*(scalar_arg|grad_disconnected|duplicate_input|constant_expressions)",
         r"AssertionError|list index|no attribute 'connection_pattern'",
@@ -348,7 +354,8 @@ DECIDED: tuple[Decision, ...] = (
     ),
     Decision(r"test_input_dimensions_match", r"", "no broadcast at run time"),
     Decision(
-        r"test_pprint|test_debugprint|test_str$|test_print_constant|CheckAndRaise_str"
+        r"test_pprint|test_debugprint|test_optimizer_verbose|TestCholeskySolve::test_repr"
+        r"|test_min_informative_str|test_str$|test_print_constant|CheckAndRaise_str"
         r"|test_fixed_shape_basic|summary_with_profile|test_profiling$|pydotprint_profile",
         r"",
         "the text of what is printed",

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from phintys import graph
-from phintys._base.errors import RewriteError
 from phintys.compat.old_classes import core_classes
 from phintys.graph.apply import Apply
 from phintys.tensor import batching
@@ -14,11 +12,7 @@ from phintys.tensor import batching
 if TYPE_CHECKING:
     from phintys.graph.op import Op
 
-__all__ = ["Blockwise", "ReplaceError", "_vectorize_node", "graph_replace", "vectorize_graph"]
-
-
-class ReplaceError(RewriteError, ValueError):
-    """A variable to replace is not in the graph; a ValueError, as in PyTensor."""
+__all__ = ["Blockwise", "_vectorize_node", "vectorize_graph"]
 
 
 class Blockwise(batching.Blockwise):
@@ -47,20 +41,6 @@ class Blockwise(batching.Blockwise):
 def vectorize_graph(outputs: Any, replace: Mapping[Any, Any]) -> Any:
     """Return outputs for batches of variables; a sequence of outputs is returned as a list."""
     return batching.vectorize_graph(outputs, replace)
-
-
-def graph_replace(outputs: Any, replace: Any = None, *, strict: bool = True) -> Any:
-    """Replace variables in graphs; see :func:`phintys.graph.graph_replace`.
-
-    Raises
-    ------
-    ReplaceError
-        ``strict``, and a variable to replace is not there.
-    """
-    try:
-        return graph.graph_replace(outputs, replace, strict=strict)
-    except RewriteError as error:
-        raise ReplaceError(str(error)) from None
 
 
 class _Dispatch:

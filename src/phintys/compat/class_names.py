@@ -88,7 +88,6 @@ _TENSORS = {
         "advanced_inc_subtensor advanced_inc_subtensor1 advanced_set_subtensor "
         "advanced_set_subtensor1 advanced_subtensor",
     ),
-    "AdvancedIndexingError": "builtins:TypeError",
     **{
         f"advanced_boolean_{what}subtensor": f"phintys.compat.tensors:advanced_{what}subtensor"
         for what in ("", "inc_", "set_")

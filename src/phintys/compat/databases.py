@@ -63,7 +63,7 @@ class RewriteDatabaseQuery:
 
     def __init__(
         self,
-        include: Iterable[str | None] = (),
+        include: Iterable[str | None] | None = (),
         require: Iterable[str] | None = None,
         exclude: Iterable[str] | None = None,
         subquery: Mapping[str, RewriteDatabaseQuery] | None = None,
@@ -71,7 +71,7 @@ class RewriteDatabaseQuery:
         extra_rewrites: Iterable[Any] | None = None,
         **options: Any,
     ) -> None:
-        self.include = frozenset(name for name in include if name is not None)
+        self.include = frozenset(name for name in include or () if name is not None)
         self.require = frozenset(require or ())
         self.exclude = frozenset(exclude or ())
         self.subquery = dict(subquery or {})

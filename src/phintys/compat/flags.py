@@ -9,6 +9,7 @@ from typing import Any
 from phintys._base.config import OPTIONS
 from phintys._base.errors import ConfigError, add_note
 from phintys.compat.configuration import OLD_OPTIONS, OTHER_MODES, config
+from phintys.compat.exceptions import ConfigWarning
 
 __all__ = ["set_flags"]
 
@@ -28,7 +29,7 @@ def set_flags(package: str) -> None:
 
     Warns
     -----
-    UserWarning
+    ConfigWarning
         There is no such option.
     """
     variable = f"{package.upper()}_FLAGS"
@@ -57,7 +58,7 @@ def _set(variable: str, name: str, text: str) -> None:
         setattr(config, name, value)
     else:
         msg = f"{variable}: there is no option {name.replace('__', '.')!r}; it has no effect."
-        warnings.warn(msg, UserWarning, stacklevel=2)
+        warnings.warn(msg, ConfigWarning, stacklevel=2)
 
 
 def _value(default: Any, text: str) -> Any:

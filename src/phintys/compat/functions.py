@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from phintys import compile as core
 from phintys import gradient
-from phintys._base.errors import ArgumentError, GradientError, NullGradientError
+from phintys._base.errors import ArgumentError, GradientError
 from phintys._base.origin import current_origin
 from phintys.compat import modes
 from phintys.compat.debugging import profile_stats
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 __all__ = [
-    "CostError",
-    "ForwardError",
     "Lop",
     "Param",
     "Rop",
@@ -41,17 +39,10 @@ __all__ = [
 
 
 Lop = as_one_step(gradient.Lop)
+Rop = as_one_step(gradient.Rop)
 hessian = as_one_step(gradient.hessian)
 subgraph_grad = as_one_step(gradient.subgraph_grad)
 verify_grad = as_one_step(gradient.verify_grad)
-
-
-class CostError(GradientError, TypeError):
-    """The cost is not a scalar; a TypeError, as in the old packages."""
-
-
-class ForwardError(NullGradientError, ValueError):
-    """A derivative along a direction does not exist; a ValueError, as in the old packages."""
 
 
 def Param(
@@ -196,21 +187,6 @@ def _overwritten(inputs: list[Any], outputs: Any, updates: Any) -> set[Any]:
     return {one for one in found if not isinstance(one, SharedVariable)}
 
 
-@as_one_step
-def Rop(*arguments: Any, **options: Any) -> Any:
-    """Return the Jacobian times a vector; see :func:`phintys.Rop`.
-
-    Raises
-    ------
-    ForwardError
-        It does not exist.
-    """
-    try:
-        return gradient.Rop(*arguments, **options)
-    except NullGradientError as error:
-        raise ForwardError(str(error)) from None
-
-
 def pullback(f: Any, wrt: Any, cotangents: Any, *arguments: Any, **options: Any) -> Any:
     """Return ``cotangents`` times the Jacobian; see :func:`phintys.Lop`.
 
@@ -237,7 +213,7 @@ def pushforward(
 
     Raises
     ------
-    ForwardError
+    NullGradientError
         It does not exist.
     """
     return Rop(
@@ -263,10 +239,7 @@ def grad(
 ) -> Any:
     """Return gradients; see :func:`phintys.grad`. ``return_disconnected`` is case-insensitive."""
     if isinstance(cost, Variable) and getattr(cost.type, "ndim", 0):
-        try:
-            return gradient.grad(cost, wrt)
-        except GradientError as error:
-            raise CostError(str(error)) from None
+        return gradient.grad(cost, wrt)
     if isinstance(cost, Variable) and isinstance(cost.type, NullType):
         msg = f"The cost {cost} is undefined: {cost.type.why_null}."
         raise GradientError(msg)

@@ -10,6 +10,7 @@ import numpy as np
 import phintys.tensor as pt
 from phintys._base.config import config
 from phintys._base.errors import ArgumentError
+from phintys.compat import windows
 from phintys.compat.unshared import unshared_by_inputs, unshared_by_weights, unshared_conv2d
 from phintys.tensor.images.convolutions import ConvByFilters
 from phintys.tensor.images.geometry import count_of, extent_of, per_axis_padding
@@ -419,22 +420,31 @@ def pool(
     if ws is None:
         msg = f"pool_{ndim}d needs the size of windows: ws, or ds in older programs."
         raise ArgumentError(msg)
+    if mode not in {"max", "sum", *_AVERAGES}:
+        modes = ", ".join(map(repr, ("max", "sum", *_AVERAGES)))
+        msg = f"The mode of pooling is one of {modes}, got {mode!r}."
+        raise ArgumentError(msg)
     window = each(ws, ndim)
+    steps = None if stride is None else each(stride, ndim)
+    padding = (0,) * ndim if pad is None else each(pad, ndim)
     # Older versions of Theano asked for a choice, and took False if there was none.
-    options = {
-        "stride": None if stride is None else each(stride, ndim),
-        "padding": 0 if pad is None else each(pad, ndim),
-        "partial": not ignore_border,
-    }
+    partial = not ignore_border
+    if windows.has_variables(window, steps, padding):
+        return windows.pool(ndim, input, window, steps, padding, partial, mode)
+    options: dict[str, Any] = {"stride": steps, "padding": padding, "partial": partial}
     if mode == "max":
         return pt.signal.max_pool(input, window, **options)
     if mode == "sum":
         return pt.signal.sum_pool(input, window, **options)
-    if mode not in _AVERAGES:
-        modes = ", ".join(map(repr, ("max", "sum", *_AVERAGES)))
-        msg = f"The mode of pooling is one of {modes}, got {mode!r}."
-        raise ArgumentError(msg)
     return pt.signal.average_pool(input, window, **options, count_padding=_AVERAGES[mode])
+
+
+def either(old: Any, new: Any, names: str) -> Any:
+    """Return the one of two options that is given; they are one, by an older and a newer name."""
+    if old is not None and new is not None:
+        msg = f"Pooling takes one of {names}, which are names of one option; got {old} and {new}."
+        raise ArgumentError(msg)
+    return new if old is None else old
 
 
 def each(value: Any, ndim: int) -> Any:
@@ -449,16 +459,17 @@ def pool_2d(
     ws: Any = None,
     ignore_border: bool | None = None,
     stride: Any = None,
-    pad: Any = (0, 0),
+    pad: Any = None,
     mode: str = "max",
     ds: Any = None,
     st: Any = None,
     padding: Any = None,
 ) -> Any:
     """Return the largest elements, sums or averages of windows on the last two axes."""
-    window = ds if ws is None else ws
-    pads = pad if padding is None else padding
-    return pool(2, input, window, ignore_border, st if stride is None else stride, pads, mode)
+    window, steps = either(ds, ws, "ds and ws"), either(st, stride, "st and stride")
+    unless_zero = None if isinstance(pad, tuple) and not any(pad) else pad
+    pads = either(padding, unless_zero, "padding and pad")
+    return pool(2, input, window, ignore_border, steps, pads, mode)
 
 
 def pool_3d(
@@ -466,16 +477,17 @@ def pool_3d(
     ws: Any = None,
     ignore_border: bool | None = None,
     stride: Any = None,
-    pad: Any = (0, 0, 0),
+    pad: Any = None,
     mode: str = "max",
     ds: Any = None,
     st: Any = None,
     padding: Any = None,
 ) -> Any:
     """Return :func:`pool_2d` of the last three axes."""
-    window = ds if ws is None else ws
-    pads = pad if padding is None else padding
-    return pool(3, input, window, ignore_border, st if stride is None else stride, pads, mode)
+    window, steps = either(ds, ws, "ds and ws"), either(st, stride, "st and stride")
+    unless_zero = None if isinstance(pad, tuple) and not any(pad) else pad
+    pads = either(padding, unless_zero, "padding and pad")
+    return pool(3, input, window, ignore_border, steps, pads, mode)
 
 
 def max_pool_2d(

@@ -14,7 +14,15 @@ from typing import Any
 import numpy as np
 
 import phintys.tensor as pt
-from phintys.compat import adapters, elementwise, pullbacks, registered, scalars, test_values
+from phintys.compat import (
+    adapters,
+    elementwise,
+    exceptions,
+    pullbacks,
+    registered,
+    scalars,
+    test_values,
+)
 from phintys.compat.rewriters import clients
 from phintys.compat.texts import as_string
 from phintys.compile import Function
@@ -182,6 +190,7 @@ def borrow_methods(package: str) -> None:
     if not _users:
         for cls, methods in _PLACES:
             _set(cls, methods)
+        exceptions.widen()
     _users.add(package)
 
 
@@ -211,4 +220,5 @@ def return_methods(package: str) -> None:
         else:
             setattr(cls, name, method)
     _before.clear()
+    exceptions.narrow()
     registered.forget_all()

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import inspect
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from phintys import compile as core
 from phintys._base.errors import ConfigError, OpContractError
-from phintys._base.errors import NanGuardError as CoreNanGuardError
 from phintys.backends.reference import ReferenceBackend
 from phintys.compat.configuration import OLD_OPTIONS, OTHER_MODES, config
 from phintys.compat.databases import RewriteDatabaseQuery
@@ -22,7 +20,7 @@ from phintys.passes import PIPELINES
 from phintys.rewriting import GraphRewriter, Pass, Pipeline
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable
 
 __all__ = [
     "FAST_COMPILE",
@@ -30,7 +28,6 @@ __all__ = [
     "DebugMode",
     "Mode",
     "MonitorMode",
-    "NanGuardError",
     "NanGuardMode",
     "chosen_mode",
     "detect_nan",
@@ -310,32 +307,6 @@ class MonitorMode(OldMode, core.MonitorMode):
         )
 
 
-class NanGuardError(CoreNanGuardError, AssertionError):
-    """``NanGuardMode`` found NaN, infinity or a huge value; an AssertionError, as before."""
-
-
-class _Guard(NanGuard):
-    """Checks the values of each node, and raises the old kind of error."""
-
-    def before(self, node: Any, inputs: Any) -> None:
-        """Raise if the value of a leaf is bad."""
-        with _as_assertion():
-            super().before(node, inputs)
-
-    def after(self, node: Any, inputs: Any, outputs: Any) -> None:
-        """Raise if a result is bad."""
-        with _as_assertion():
-            super().after(node, inputs, outputs)
-
-
-@contextmanager
-def _as_assertion() -> Generator[None]:
-    try:
-        yield
-    except CoreNanGuardError as error:
-        raise NanGuardError(str(error)) from None
-
-
 class NanGuardMode(OldMode, core.NanGuardMode):
     """``NanGuardMode(nan_is_error, inf_is_error, big_is_error, optimizer, linker)``."""
 
@@ -347,7 +318,7 @@ class NanGuardMode(OldMode, core.NanGuardMode):
         optimizer: Any = "default",
         linker: Any = None,
     ) -> None:
-        guard = _Guard(nan_is_error, inf_is_error, big_is_error)
+        guard = NanGuard(nan_is_error, inf_is_error, big_is_error)
         backend = ReferenceBackend(before_node=guard.before, after_node=guard.after)
         core.Mode.__init__(self, backend, _pipeline(optimizer))
 

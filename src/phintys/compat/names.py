@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from phintys.compat.class_names import LINEAR_ALGEBRA, MODULES, NAMES
 from phintys.compat.elementwise import FLOATING
+from phintys.compat.exceptions import NAMES as EXCEPTIONS
 from phintys.compat.scalars import SCALARS
 
 __all__ = ["CALLED", "MISSING", "MISSING_NAMES", "PACKAGES", "Source"]
@@ -45,9 +46,10 @@ def _here(module: str, names: str) -> dict[str, str]:
     return {name: f"{module}:{name}" for name in names.split()}
 
 
-_BATCHES: dict[str, str] = _here(
-    "phintys.compat.batching", "Blockwise _vectorize_node graph_replace vectorize_graph"
-)
+_BATCHES: dict[str, str] = {
+    **_here("phintys.compat.batching", "Blockwise _vectorize_node vectorize_graph"),
+    "graph_replace": "phintys.graph:graph_replace",
+}
 
 _ANYTHING: dict[str, str] = {
     "Generic": "phintys.graph.type:Generic",
@@ -124,6 +126,11 @@ _FAULTS: dict[str, str] = {
 }
 
 _OBSERVING: dict[str, str] = _here("phintys.tensor.observing", "Assert CheckAndRaise assert_op")
+
+_NAN_GUARD: list[Source] = [
+    _here(_MODES, "NanGuardMode"),
+    _here("phintys._base.errors", "NanGuardError"),
+]
 
 _OPTDB: dict[str, str] = _here("phintys.compat.registered", "optdb")
 
@@ -412,7 +419,7 @@ _SHARED_BY_BOTH: dict[str, list[Source]] = {
     "compile.io": _COMPILE,
     "compile.mode": _COMPILE,
     "compile.monitormode": [_here(_MODES, "MonitorMode detect_nan")],
-    "compile.nanguardmode": [_here(_MODES, "NanGuardError NanGuardMode")],
+    "compile.nanguardmode": _NAN_GUARD,
     "compile.ops": _COMPILE,
     "compile.pfunc": _COMPILE,
     "compile.profiling": _PROFILING,
@@ -646,7 +653,7 @@ _NEWER: dict[str, list[Source]] = {
     "compile.debug.dump": [_here(_DEBUGGING, "function_dump")],
     "compile.debug.profiling": _PROFILING,
     "compile.debug.monitormode": [_here(_MODES, "MonitorMode detect_nan")],
-    "compile.debug.nanguardmode": [_here(_MODES, "NanGuardError NanGuardMode")],
+    "compile.debug.nanguardmode": _NAN_GUARD,
     "compile.executor": _COMPILE,
     "compile.function.pfunc": _COMPILE,
     "compile.function.types": _COMPILE,
@@ -750,7 +757,11 @@ def _completed(package: str, modules: dict[str, list[Source]]) -> dict[str, list
     added = MODULES[package]
     names = [*modules, *(name for name in added if name not in modules)]
     return {
-        name: [*modules.get(name, ()), *added.get(name, ()), *filter(None, [NAMES.get(name)])]
+        name: [
+            *modules.get(name, ()),
+            *added.get(name, ()),
+            *filter(None, (NAMES.get(name), EXCEPTIONS.get(name))),
+        ]
         for name in names
     }
 

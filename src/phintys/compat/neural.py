@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 import phintys.tensor as pt
-from phintys._base.config import config
 from phintys._base.errors import ArgumentError, ShapeError
 from phintys.compat import elementwise
 from phintys.graph import Variable
@@ -199,7 +198,7 @@ def ultra_fast_sigmoid(x: Any) -> Any:
     array([0.5       , 0.875     , 0.99752738])
     """
     x = pt.as_tensor_variable(x)
-    x = x if x.dtype.startswith("float") else x.astype(config.floatX)
+    x = x.astype(elementwise.FLOATING["sigmoid"](x).dtype)
     half = abs(x) * 0.5
     line = 0.935409070603099 + 0.0458812946797165 * (half - 1.7)
     far = pt.switch(half < 3, line, 0.99505475368673)

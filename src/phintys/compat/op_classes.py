@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import phintys.tensor as pt
+from phintys._base.errors import ArgumentError
 from phintys.compat import images, neural, tensors
 from phintys.compat.adapters import matrix_dot
 from phintys.compat.old_classes import stands_for
@@ -191,12 +192,18 @@ def _pooled_shape(
     padding: Any = None,
 ) -> list[Any]:
     """Return the shape of what pooling returns."""
-    window = images.each(ds if ws is None else ws, ndim)
-    given = st if stride is None else stride
-    step = window if given is None else images.each(given, ndim)
-    pads = next((one for one in (pad, padding) if one is not None), 0)
+    size = images.either(ds, ws, "ds and ws")
+    given = images.either(st, stride, "st and stride")
+    pads = images.either(padding, pad, "padding and pad")
     shape = list(imgshape)
-    axes = zip(shape[-ndim:], window, step, images.each(pads, ndim), strict=True)
+    if size is None or len(shape) < ndim:
+        msg = f"Pool.out_shape needs a window, and a shape of {ndim} sizes or more; got {imgshape}."
+        raise ArgumentError(msg)
+    window = images.each(size, ndim)
+    step = window if given is None else images.each(given, ndim)
+    axes = zip(
+        shape[-ndim:], window, step, images.each(0 if pads is None else pads, ndim), strict=True
+    )
     if ignore_border:
         spatial = [pooled_size(*axis, partial=False) for axis in axes]
     else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from phintys.graph import Constant, generic
+from phintys.graph.type import Generic
 
 __all__ = [
     "NoneConst",
@@ -27,8 +28,12 @@ class _OfNone(type):
 class NoneTypeT(metaclass=_OfNone):
     """The type of :data:`NoneConst`."""
 
+    def __new__(cls) -> Any:
+        """Return the one type."""
+        return generic
 
-class SliceType:
+
+class SliceType(Generic):
     """The type of slices, which no variable has here: an index holds its slices."""
 
 

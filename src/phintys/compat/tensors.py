@@ -5,9 +5,12 @@ from __future__ import annotations
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 import phintys.tensor as pt
 from phintys._base.errors import ArgumentError, OpContractError, ShapeError
 from phintys.compat.elementwise import FLOATING
+from phintys.compat.exceptions import EmptyConstantError
 from phintys.compat.old_classes import StandsFor
 from phintys.graph import Constant, SharedVariable, Variable
 from phintys.passes import infer_shapes, rewrite_graph
@@ -111,8 +114,11 @@ def get_scalar_constant_value(x: Any, **options: Any) -> Any:
     Raises
     ------
     OpContractError
-        The value is not known.
+        The value is not known; as an ``EmptyConstantError``, because there is none.
     """
+    if isinstance(x, Constant) and not np.size(x.data):
+        msg = f"{x} has no element, and so not one value."
+        raise EmptyConstantError(msg)
     return get_underlying_scalar_constant_value(x)
 
 
@@ -133,12 +139,8 @@ def get_vector_length(x: Any) -> int:
         length = known_int(rewrite_graph(sizes[0])) if sizes else None
     if length is None:
         msg = f"Length of {x} is not known before run time."
-        raise UnknownLengthError(msg)
+        raise OpContractError(msg)
     return length
-
-
-class UnknownLengthError(OpContractError, ValueError):
-    """The length of a vector is not known; a ValueError, as in the old packages."""
 
 
 def constant(x: Any, name: str | None = None, ndim: int | None = None, dtype: Any = None) -> Any:
