@@ -292,7 +292,7 @@ ndtri_exp = FloatRow(
     "ndtri_exp",
     "scipy.special:ndtri_exp",
     doc="Inverse of log_ndtr: the quantile of the standard normal at exp(x).",
-    source="SciPy's, of 2021: Newton's method far out.",
+    source="SciPy's, from its version 1.7 of 2021 on: Newton's method far out.",
     domain="x < 0",
     example="[-1.0, -0.5]",
     intervals=((-4.0, -0.1),),

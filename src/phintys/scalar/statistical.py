@@ -45,7 +45,7 @@ xlogx = FloatRow(
     "xlogx",
     _xlogx_values,
     doc="x * log(x), and 0 for x = 0.",
-    source="SciPy's, of 2012; natively as log.",
+    source="SciPy's, from its version 0.13 of 2013 on; natively as log.",
     domain="x >= 0",
     intervals=((0.1, 5.0),),
     expansion=lambda x: xlogy(x, x),

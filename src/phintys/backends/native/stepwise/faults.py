@@ -23,6 +23,9 @@ class TooLong(Exception):  # noqa: N818 - the program is not at fault
 
 
 def expect(condition: object, message: str) -> None:
-    """Raise an :class:`~phintys._base.errors.IntegrityError` unless a condition holds."""
+    """Raise an :class:`~phintys._base.errors.IntegrityError` unless a condition holds.
+
+    What is asked for every expression raises it itself, since the text takes longer than the check.
+    """
     if not condition:
         raise IntegrityError(message)

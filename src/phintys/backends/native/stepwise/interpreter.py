@@ -178,7 +178,8 @@ class Interpreter:
         """Return a size, after a look at the one that it is said to be equal to."""
         given = self.size_as_given(size)
         canonical = self.sizes.canonical(size)
-        expect(given == self.size_as_given(canonical), f"{size} is {given}, and not {canonical}")
+        if given != self.size_as_given(canonical):
+            raise IntegrityError(f"{size} is {given}, and not {canonical}")
         return given
 
     def size_as_given(self, size: Size) -> int:
@@ -217,7 +218,8 @@ class Interpreter:
     def memory(self, array: Array) -> Memory:
         """Return the memory of an array."""
         root = array.memory
-        expect(root not in self.hidden, f"{array!r} is used outside of its kernel")
+        if root in self.hidden:
+            raise IntegrityError(f"{array!r} is used outside of its kernel")
         memory = self.memories.get(root)
         if memory is None:
             memory = self.memories[root] = self._new_memory(root)
@@ -265,13 +267,13 @@ class Interpreter:
         """Return the elements that indices name, in the shape of the grid."""
         flat: Any = np.zeros((), np.int64)
         shape = self.shape(array)
-        expect(len(shape) == len(indices), f"{array!r} is indexed with {len(indices)} indices")
+        if len(shape) != len(indices):
+            raise IntegrityError(f"{array!r} is indexed with {len(indices)} indices")
         for index, length in zip(indices, shape, strict=True):
             at = self.index(index, grid)
             flat = flat * length + at
-            if grid.count:
-                is_inside = (at >= 0).all() and (at < length).all()
-                expect(is_inside, f"{array!r} is indexed with {at}, and an axis has {length}")
+            if grid.count and not ((at >= 0).all() and (at < length).all()):
+                raise IntegrityError(f"{array!r} is indexed with {at}, and an axis has {length}")
         return np.broadcast_to(flat, grid.shape)
 
     def index(self, index: Index, grid: Grid) -> Any:
@@ -300,8 +302,8 @@ class Interpreter:
                 return kept
             memory = self.memory(expression.array)
             places = self.places(expression.array, expression.indices, grid)
-            is_there = memory.holds(places).all()
-            expect(is_there, f"{expression.array!r} is read, but a part of it is not there")
+            if not memory.holds(places).all():
+                raise IntegrityError(f"{expression.array!r} is read, but a part of it is not there")
             return memory.data[places]
         if isinstance(expression, Conversion):
             return self.expression(expression.argument, grid).astype(expression.dtype)
@@ -315,7 +317,8 @@ class Interpreter:
         arguments = [self.expression(argument, grid) for argument in expression.arguments]
         kernel = expression.op.kernel([argument.dtype for argument in arguments])
         result = np.asarray(kernel(*arguments))
-        expect(result.dtype == expression.dtype, f"{expression.op} gives {result.dtype}")
+        if result.dtype != expression.dtype:
+            raise IntegrityError(f"{expression.op} gives {result.dtype}")
         return result
 
     # ---- steps
@@ -386,7 +389,8 @@ class Interpreter:
             axes = [grid.loops.index(loop) for loop in statement.reduction]
             kept = grid.without(axes)
             value = _reduced(statement, value, axes)
-        expect(value.dtype == target.dtype, f"{target!r} is given {value.dtype}")
+        if value.dtype != target.dtype:
+            raise IntegrityError(f"{target!r} is given {value.dtype}")
         places = self.places(target, statement.indices, kept).reshape(-1)
         value = np.broadcast_to(value, kept.shape).reshape(-1)
         if statement.accumulate:
@@ -395,8 +399,8 @@ class Interpreter:
             memory.put(places, memory.data[places])
             return
         is_dynamic = any(index.dynamic for index in statement.indices)
-        is_once = is_dynamic or len(np.unique(places)) == len(places)
-        expect(is_once, f"an element of {target!r} is written twice")
+        if not is_dynamic and len(np.unique(places)) < len(places):
+            raise IntegrityError(f"an element of {target!r} is written twice")
         memory.put(places, value)
 
 
