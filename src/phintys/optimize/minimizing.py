@@ -11,6 +11,7 @@ import numpy as np
 
 from phintys._base.errors import ArgumentError
 from phintys._base.late import LateModule
+from phintys._base.plotting import axes_or_new
 from phintys._base.progress import Progress
 from phintys.optimize.constraints import scipys_constraints
 from phintys.optimize.problem import Problem
@@ -74,6 +75,27 @@ class Minimum:
     def nfev(self) -> int:
         """The number of evaluations of the cost: SciPy's name of ``evaluations``."""
         return self.evaluations
+
+    def plot(self, axes: Any = None) -> Any:
+        """Plot the cost after each step by matplotlib.
+
+        Parameters
+        ----------
+        axes
+            Axes of matplotlib; new ones by default.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes; the scale is logarithmic if all costs are positive.
+        """
+        axes = axes_or_new(axes)
+        axes.plot(self.history, marker="." if len(self.history) < 100 else "")
+        axes.set_xlabel("step")
+        axes.set_ylabel("cost")
+        if min(self.history) > 0:
+            axes.set_yscale("log")
+        return axes
 
 
 def minimize(
