@@ -168,7 +168,7 @@ def _line_for(shown: bool | None) -> _Line | None:
     """Return where to write, or ``None`` for nowhere."""
     if shown is False:
         return None
-    show = _display_of_notebook()
+    show = display_of_notebook()
     if show is not None:
         return _OnPage(show)
     try:
@@ -180,7 +180,7 @@ def _line_for(shown: bool | None) -> _Line | None:
     return _InFile() if shown else None
 
 
-def _display_of_notebook() -> Any:
+def display_of_notebook() -> Any:
     """Return the function that shows something on a page, if there is a page."""
     ipython: Any = sys.modules.get("IPython")
     if ipython is None or getattr(ipython.get_ipython(), "kernel", None) is None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack, cast
 from phintys._base.errors import add_note
 from phintys._base.garbage_collection import collector_paused
 from phintys._base.late import LateModule
+from phintys._base.origin import current_origin
 from phintys.compile.arguments import (
     checked_choice,
     checked_inputs,
@@ -280,6 +281,7 @@ def function(
                 keys=keys,
                 unpack=unpack,
                 trace=trace,
+                origin=current_origin(),
             )
             compiled = Function(maker, [_container(spec) for spec in all_specs])
         compiled.trust_input = trust_input
