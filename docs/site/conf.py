@@ -38,6 +38,7 @@ sphinx_gallery_conf = {
     "abort_on_example_error": True,
     "download_all_examples": False,
     "show_memory": False,
+    "write_computation_times": False,
     "show_signature": False,
     "min_reported_time": 3600,
     "image_scrapers": ("matplotlib",),
