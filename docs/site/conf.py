@@ -55,7 +55,7 @@ html_copy_source = False
 html_show_sourcelink = False
 # Summaries would be fetched, which pages from file:// may not do.
 html_show_search_summary = False
-html_sidebars = {"index": [], "changelog": []}
+html_sidebars = {"index": [], "changes_*": []}
 html_theme_options = {
     "navbar_align": "left",
     "header_links_before_dropdown": 7,
