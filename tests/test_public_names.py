@@ -77,7 +77,7 @@ HOMES = {
         piecewise save load
         """,
     "phintys.contrib.optimisers": "sgd momentum adagrad adam",
-    "phintys.inspect": "graph_page to_dot to_mermaid draw_graph draw_program",
+    "phintys.inspect": "graph_page profile_page to_dot to_mermaid draw_graph draw_program",
     "phintys.optimize": "minimize",
     "phintys.parallel": "map TaskError",
     "phintys.tree": "flatten leaves leaves_with_paths map ravel",

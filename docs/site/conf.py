@@ -38,6 +38,7 @@ sphinx_gallery_conf = {
     "abort_on_example_error": True,
     "download_all_examples": False,
     "show_memory": False,
+    "write_computation_times": False,
     "show_signature": False,
     "min_reported_time": 3600,
     "image_scrapers": ("matplotlib",),
@@ -54,7 +55,7 @@ html_copy_source = False
 html_show_sourcelink = False
 # Summaries would be fetched, which pages from file:// may not do.
 html_show_search_summary = False
-html_sidebars = {"index": [], "changelog": []}
+html_sidebars = {"index": [], "changes_*": []}
 html_theme_options = {
     "navbar_align": "left",
     "header_links_before_dropdown": 7,

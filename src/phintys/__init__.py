@@ -16,12 +16,12 @@ Examples
 """
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from phintys import compile, control, graph, passes, rewriting, scalar, tensor
 from phintys._base.config import config
 from phintys._base.errors import PhintysError
-from phintys._base.late import late_names
+from phintys._base.late import LateModule, late_names
 from phintys._base.not_offered import ModulesElsewhere
 from phintys.compile import (
     Function,
@@ -78,17 +78,31 @@ if TYPE_CHECKING:
     )
     from phintys.graph.from_function import wrap_py
     from phintys.graph.printing import debugprint, dprint
+    from phintys.inspect import magics as _magics
     from phintys.tensor.batching import vectorize_graph
 
     # The package shows them too, and is below them: for `make index`.
     tensor.__all__ += ["grad", "hessian", "jacobian", "random"]
 else:
     __getattr__, __dir__ = late_names(__name__)
+    _magics = LateModule("phintys.inspect.magics")
 
 if ModulesElsewhere not in sys.meta_path:
     sys.meta_path.append(ModulesElsewhere)
 
 __version__ = "0.1.0"
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """Add ``%%explain`` and ``%%profile`` to IPython: what ``%load_ext phintys`` calls.
+
+    Parameters
+    ----------
+    shell
+        The shell.
+    """
+    _magics.add_commands(shell)
+
 
 __all__ = [
     "Apply",

@@ -57,6 +57,7 @@ def test_the_options_of_the_design_exist():
         "loop_megabytes",
         "product_crossover",
         "profile",
+        "progress",
         "traceback_limit",
         "verify_graphs",
         "warn_float64",

@@ -85,3 +85,11 @@ def test_functions_have_the_name_that_functions_of_python_have(name):
     assert {one.__name__ for one in (f, *again)} == {expected}
     assert {one.__qualname__ for one in (f, *again)} == {expected}
     assert f.copy(name="other").__name__ == "other"
+
+
+def test_help_names_the_line_that_compiled_it():
+    f = phintys.function([X], X + 1)
+    assert f'Compiled at File "{__file__}", line' in f.__doc__
+    assert "f = phintys.function([X], X + 1)" in f.__doc__
+    assert pickle.loads(pickle.dumps(f)).__doc__ == f.__doc__
+    assert copy.copy(f).maker.origin is f.maker.origin

@@ -1,4 +1,4 @@
-"""The page in a browser: it loads without errors, folds, finds and zooms.
+"""The pages in a browser: they load without errors, fold, find and zoom.
 
 `make browser-tests` installs what this needs, where it may.
 """
@@ -10,7 +10,7 @@ import pytest
 
 import phintys
 import phintys.tensor as pt
-from phintys.inspect import graph_page
+from phintys.inspect import graph_page, profile_page
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="needs selenium")
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -33,10 +33,9 @@ def browser():
         yield driver
 
 
-def opened(browser, what, tmp_path):
-    browser.get(
-        graph_page(what, tmp_path / "page.html").drawings and (tmp_path / "page.html").as_uri()
-    )
+def opened(browser, what, tmp_path, page=graph_page):
+    page(what, tmp_path / "page.html")
+    browser.get((tmp_path / "page.html").as_uri())
     assert [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"] == []
     return browser
 
@@ -114,3 +113,25 @@ def test_times_have_colours(browser, tmp_path):
     run(browser, "(current = 1, show())")
     run(browser, "(element('colours').value = 'seconds', views[0].draw(), legend())")
     assert "most:" in browser.find_element("id", "legend").text
+
+
+def test_a_profile_has_flames_and_a_time_line(browser, tmp_path):
+    x = pt.dmatrix("x")
+    f = phintys.function([x], pt.tanh(x @ x).sum(), profile=True, name="total")
+    for _ in range(3):
+        f(np.ones((50, 50)))
+    opened(browser, f, tmp_path, profile_page)
+    assert "3 calls" in browser.find_element("id", "summary").text
+    parts = browser.find_elements("css selector", "#flame button")
+    assert any("Tanh" in part.text for part in parts)
+    assert __file__.rpartition("/")[2] in parts[1].text
+    parts[-1].click()
+    assert "total" in browser.find_element("css selector", "#flame button.around").text
+    browser.find_element("css selector", "[data-by=Op]").click()
+    browser.find_element("id", "search").send_keys("dot")
+    assert browser.find_element("id", "matches").text != "0 found"
+    assert run(browser, "events.length") > 3
+    browser.find_element("id", "closer").click()
+    assert run(browser, "to - from < last")
+    browser.find_element("id", "fit").click()
+    assert run(browser, "to - from === last")

@@ -70,7 +70,9 @@ def test_progress_and_options(line, capsys):
     assert [step for step, _ in seen] == [1, 2]
     assert [cost for _, cost in seen] == found.history[1:]
     minimize(cost, params, START, data, options={"maxiter": 1}, progress=True)
-    assert "step 1: cost" in capsys.readouterr().err
+    assert "Minimizing: step 1, cost" in capsys.readouterr().err
+    minimize(cost, params, START, data, options={"maxiter": 1})
+    assert capsys.readouterr().err == ""
 
 
 def test_wrong_arguments(line):

@@ -14,7 +14,7 @@ __all__ = ["stage"]
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 
-OUTSIDE = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
+OUTSIDE = {"CONTRIBUTING.md": "contributing.md"}
 """Pages that are not in docs/ -> their names among the sources."""
 
 _LINK = re.compile(r"(!?\[[^]]*\]\()([^)#:\s]+)((?:#[^)]*)?\))")
@@ -30,7 +30,7 @@ def stage(source: Path, more: Iterable[str] = ()) -> None:
         The folder. What is there and unchanged stays as it is, so that Sphinx need not read it.
     more
         Sources that others write there, such as ``"gallery/index"``: they are entries of the
-        navigation before the last section.
+        navigation before the last two sections.
     """
     source.mkdir(parents=True, exist_ok=True)
     first = DOCS / "index.md"
@@ -118,8 +118,8 @@ def _toctree(pages: Iterable[str], *options: str) -> str:
 def _first_page(text: str, found: list[Section], more: list[str]) -> str:
     """Return the first page, whose lists are the navigation instead."""
     text = text.partition(f"## {found[0].title}\n")[0]
-    *pages, last = (_slug(section.title) for section in found)
-    pages += [*more, last, "changelog"]
+    *pages, inside, changes = (_slug(section.title) for section in found)
+    pages += [*more, inside, changes]
     return text + _toctree(pages, ":hidden:")
 
 

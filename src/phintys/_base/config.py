@@ -276,6 +276,15 @@ class Config:
             "without BLAS."
         ),
     )
+    progress = _choice(
+        "auto",
+        "always",
+        "never",
+        doc=(
+            "Whether a line shows how far compilations of large graphs, minimizations and tasks "
+            "are: 'auto' where a person waits a while, at terminals and in notebooks."
+        ),
+    )
     profile = _switch(default=False, doc="Profile every function that is compiled from now on.")
     compute_test_value = _choice(
         "off",

@@ -31,7 +31,7 @@ OPTIONAL = {
     "pytensor": "graphs of PyTensor",
     "pymc": "models of PyMC",
     "nutpie": "sampling of models",
-    "matplotlib": "pictures of the examples",
+    "matplotlib": "plots",
     "ziglang": "a C compiler",
     "fissix": "scripts in Python 2",
 }

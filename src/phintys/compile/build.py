@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack, cast, overload
 
 from phintys._base.errors import add_note
 from phintys._base.garbage_collection import collector_paused
+from phintys._base.late import LateModule
+from phintys._base.origin import current_origin
 from phintys.compile.arguments import (
     checked_choice,
     checked_inputs,
@@ -32,12 +35,15 @@ from phintys.rewriting import RewriteTrace
 if TYPE_CHECKING:
     import numpy as np
 
+    from phintys._base import progress
     from phintys.compile.io import Out
     from phintys.compile.mode import ModeName
     from phintys.compile.profile import Profile
     from phintys.compile.rebuild import Rebuilt
+    from phintys.rewriting import Pass
     from phintys.tensor.variable import TensorMethods
 
+    AfterPass = Callable[[Pass, FunctionGraph], None]
     T = TypeVar("T", bound=TensorMethods)
     Number = complex | np.ndarray[Any, Any] | np.generic
 
@@ -52,6 +58,12 @@ if TYPE_CHECKING:
         profile: bool | str | Profile | None
         on_unused_input: Literal["raise", "warn", "ignore"] | None
         trust_input: bool
+
+else:
+    progress = LateModule("phintys._base.progress")
+
+_LARGE = 1_000
+"""Nodes of a graph whose compilation may take over a second."""
 
 
 @overload
@@ -247,45 +259,62 @@ def function(
         fgraph, all_specs, updated = _close(specs, rebuilt, states, len(outs))
         if not accept_inplace:
             refuse_inplace(fgraph)
-        try:
-            guard_memory(fgraph, all_specs)
-            trace = _rewrite(fgraph, mode, profiled)
-        except Exception as error:
-            add_note(error, f"While compiling {name or 'a function'} with {mode!r}.")
-            raise
-        separate_outputs(fgraph, all_specs, [out.borrow for out in outs], updated)
-        for feature in fgraph.features:
-            if not getattr(feature, "outlives_rewriting", False):
-                fgraph.remove_feature(feature)
-        maker = FunctionMaker(
-            fgraph,
-            all_specs,
-            outs,
-            updated,
-            mode,
-            name,
-            profiled,
-            keys=keys,
-            unpack=unpack,
-            trace=trace,
-        )
-        compiled = Function(maker, [_container(spec) for spec in all_specs])
+        with _watched(fgraph, mode, name) as after_pass:
+            try:
+                guard_memory(fgraph, all_specs)
+                trace = _rewrite(fgraph, mode, profiled, after_pass)
+            except Exception as error:
+                add_note(error, f"While compiling {name or 'a function'} with {mode!r}.")
+                raise
+            separate_outputs(fgraph, all_specs, [out.borrow for out in outs], updated)
+            for feature in fgraph.features:
+                if not getattr(feature, "outlives_rewriting", False):
+                    fgraph.remove_feature(feature)
+            maker = FunctionMaker(
+                fgraph,
+                all_specs,
+                outs,
+                updated,
+                mode,
+                name,
+                profiled,
+                keys=keys,
+                unpack=unpack,
+                trace=trace,
+                origin=current_origin(),
+            )
+            compiled = Function(maker, [_container(spec) for spec in all_specs])
         compiled.trust_input = trust_input
         if profiled is not None:
             profiled.compile_seconds += perf_counter() - start
         return compiled
 
 
-def _rewrite(fgraph: FunctionGraph, mode: Mode, profile: Profile | None) -> RewriteTrace | None:
+@contextmanager
+def _watched(fgraph: FunctionGraph, mode: Mode, name: str | None) -> Generator[AfterPass | None]:
+    """Show the progress of the compilation of a large graph; yield what to call after passes."""
+    count = len(fgraph.apply_nodes)
+    if count < _LARGE:
+        yield None
+        return
+    passes = len(mode.pipeline.names)
+    doing = f"Compiling {name or 'a function'} of {count:,} nodes"
+    with progress.Progress(doing, passes, "passes", alike=False, shown=None) as line:
+        yield lambda _, __: line.advance("machine code" if line.done + 1 == passes else "")
+
+
+def _rewrite(
+    fgraph: FunctionGraph, mode: Mode, profile: Profile | None, after_pass: AfterPass | None
+) -> RewriteTrace | None:
     """Run the passes of a mode; return a trace of the rewrites if the mode is tracing.
 
     The time of each pass and rule is added to the profile.
     """
     if profile is None and not mode.traced:
-        mode.rewrite(fgraph)
+        mode.rewrite(fgraph, None, after_pass)
         return None
     trace = RewriteTrace()
-    mode.rewrite(fgraph, trace)
+    mode.rewrite(fgraph, trace, after_pass)
     if profile is None:
         return trace
     for name, seconds in trace.passes:

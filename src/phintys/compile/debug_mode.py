@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ from phintys.rewriting import Pipeline, RewriteTrace, RuleDriver
 
 if TYPE_CHECKING:
     from phintys.backends.base import Backend
-    from phintys.rewriting import NodeRewriter
+    from phintys.rewriting import NodeRewriter, Pass
 
 
 class DebugMode(Mode):
@@ -123,7 +123,12 @@ class DebugMode(Mode):
             return chosen
         return replace(chosen, rules=tuple(_rules_of(self.pipeline)))
 
-    def rewrite(self, fgraph: FunctionGraph, trace: RewriteTrace | None = None) -> None:
+    def rewrite(
+        self,
+        fgraph: FunctionGraph,
+        trace: RewriteTrace | None = None,
+        after_pass: Callable[[Pass, FunctionGraph], None] | None = None,
+    ) -> None:
         """Run the passes over a graph, and record the replacements.
 
         Parameters
@@ -132,6 +137,8 @@ class DebugMode(Mode):
             The graph, modified in place.
         trace
             The trace in which to record the rewrites.
+        after_pass
+            Called after each pass, with the pass and the graph.
 
         Raises
         ------
@@ -139,7 +146,7 @@ class DebugMode(Mode):
             Another run over a copy of the graph made different rewrites.
         """
         twins = [_twin(fgraph) for _ in range(self.options.stability_patience)]
-        steps = self._noting(fgraph, RewriteTrace() if trace is None else trace)
+        steps = self._noting(fgraph, RewriteTrace() if trace is None else trace, after_pass)
         for twin in twins:
             if problem := steps_differ(steps, self._noting(twin, RewriteTrace())):
                 msg = (
@@ -150,10 +157,15 @@ class DebugMode(Mode):
                 )
                 raise StochasticOrder(msg)
 
-    def _noting(self, fgraph: FunctionGraph, trace: RewriteTrace) -> list[Replacement]:
+    def _noting(
+        self,
+        fgraph: FunctionGraph,
+        trace: RewriteTrace,
+        after_pass: Callable[[Pass, FunctionGraph], None] | None = None,
+    ) -> list[Replacement]:
         notes = Replacements(trace)
         fgraph.attach_feature(notes)
-        self.pipeline.apply(fgraph, trace, verify=self.verify or None)
+        self.pipeline.apply(fgraph, trace, verify=self.verify or None, after_pass=after_pass)
         return notes.found()
 
 

@@ -80,7 +80,7 @@ def returned_by(maker: FunctionMaker) -> str:
 
 
 def documentation_of(maker: FunctionMaker, inputs: CallSignature) -> str:
-    """Return the documentation of a function: inputs, results, updates and mode.
+    """Return the documentation of a function: inputs, results, updates, and where it was compiled.
 
     Examples
     --------
@@ -109,6 +109,7 @@ def documentation_of(maker: FunctionMaker, inputs: CallSignature) -> str:
         + (", updated" if spec.variable in updated else "")
         for spec in reads
     ]
+    made = [f"Compiled at {maker.origin}"] if maker.origin.lineno else []
     return "\n\n".join(
         [
             f"{inputs} -> {returned_by(maker)}",
@@ -116,6 +117,7 @@ def documentation_of(maker: FunctionMaker, inputs: CallSignature) -> str:
             *_section("Parameters", parameters),
             *_section("Returns", outputs),
             *_section("Shared variables", shared),
+            *made,
         ]
     )
 

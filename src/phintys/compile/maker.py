@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from phintys._base.origin import UNKNOWN
 from phintys._base.records import record
 
 if TYPE_CHECKING:
+    from phintys._base.origin import Origin
     from phintys.compile.io import In, Out
     from phintys.compile.mode import Mode
     from phintys.compile.profile import Profile
@@ -41,6 +43,8 @@ class FunctionMaker:
         The form of the result: ``"one"``, ``"list"``, ``"dict"`` or ``"none"``.
     trace : RewriteTrace or None
         The trace of the rewrites, if the mode is tracing.
+    origin : Origin
+        The line of the user's program that compiled it.
     """
 
     fgraph: FunctionGraph
@@ -53,6 +57,7 @@ class FunctionMaker:
     keys: list[str] | None = None
     unpack: str = "list"
     trace: RewriteTrace | None = None
+    origin: Origin = UNKNOWN
 
     @property
     def function_name(self) -> str:

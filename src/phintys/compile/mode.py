@@ -16,7 +16,7 @@ from phintys.passes import PIPELINES
 from phintys.rewriting import Pipeline
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Literal, Self
 
     from phintys.backends.base import Backend
@@ -91,7 +91,12 @@ class Mode:
         """The backend, which is imported on first access."""
         return get_backend(self._backend)
 
-    def rewrite(self, fgraph: FunctionGraph, trace: RewriteTrace | None = None) -> None:
+    def rewrite(
+        self,
+        fgraph: FunctionGraph,
+        trace: RewriteTrace | None = None,
+        after_pass: Callable[[Pass, FunctionGraph], None] | None = None,
+    ) -> None:
         """Run the passes over a graph.
 
         Parameters
@@ -100,8 +105,10 @@ class Mode:
             The graph, modified in place.
         trace
             The trace in which to record the rewrites.
+        after_pass
+            Called after each pass, with the pass and the graph.
         """
-        self.pipeline.apply(fgraph, trace, verify=self.verify or None)
+        self.pipeline.apply(fgraph, trace, verify=self.verify or None, after_pass=after_pass)
 
     def including(self, *names: str) -> Self:
         """Return a mode with the passes of these names or tags enabled."""

@@ -1,4 +1,4 @@
-"""Pictures of graphs and programs: :func:`graph_page`, and texts for other programs.
+"""Pictures of graphs, programs and profiles, and texts for other programs.
 
 >>> import phintys.tensor as pt
 >>> from phintys.inspect import to_mermaid
@@ -9,6 +9,7 @@ flowchart TD
 from phintys.inspect.drawings import Drawing, DrawnEdge, DrawnNode, DrawnPart
 from phintys.inspect.graphs import draw_graph
 from phintys.inspect.page import GraphPage, graph_page
+from phintys.inspect.profiles import ProfilePage, profile_page
 from phintys.inspect.programs import draw_program
 from phintys.inspect.text_formats import to_dot, to_mermaid
 
@@ -18,9 +19,11 @@ __all__ = [
     "DrawnNode",
     "DrawnPart",
     "GraphPage",
+    "ProfilePage",
     "draw_graph",
     "draw_program",
     "graph_page",
+    "profile_page",
     "to_dot",
     "to_mermaid",
 ]

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
-from html import escape
-from importlib.resources import files
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from phintys.inspect.documents import Page, assembled
 from phintys.inspect.graphs import draw_graph
 from phintys.inspect.programs import draw_program
 
@@ -19,7 +16,7 @@ _LIBRARIES = ("cytoscape.min.js", "dagre.min.js")
 """Drawing and layout: https://js.cytoscape.org and https://github.com/dagrejs/dagre, both MIT."""
 
 
-class GraphPage:
+class GraphPage(Page):
     """A page with pictures, which notebooks show.
 
     Parameters
@@ -41,40 +38,15 @@ class GraphPage:
     """
 
     def __init__(self, title: str, drawings: list[Drawing]) -> None:
-        self.title = title
+        super().__init__(title)
         self.drawings = drawings
 
     @property
     def html(self) -> str:
         """The page: text, styles, scripts and data in one file."""
-        assets = files("phintys.inspect") / "assets"
-
-        def asset(name: str) -> str:
-            return (assets / name).read_text("utf-8")
-
         data = {"drawings": [drawing.as_dict() for drawing in self.drawings]}
-        parts = {
-            "{{title}}": escape(self.title),
-            "{{style}}": asset("page.css"),
-            "{{libraries}}": "\n".join(f"<script>{asset(name)}</script>" for name in _LIBRARIES),
-            "{{data}}": _inside_script(json.dumps(data, ensure_ascii=False)),
-            "{{script}}": asset("page.js"),
-        }
-        page = asset("page.html")
-        for mark, text in parts.items():
-            page = page.replace(mark, text)
-        return page
-
-    def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the page to a file, and return its path."""
-        path = Path(path)
-        path.write_text(self.html, "utf-8")
-        return path
-
-    def _repr_html_(self) -> str:
-        return (
-            f'<iframe title="{escape(self.title)}" srcdoc="{escape(self.html)}" '
-            'style="width: 100%; height: 34em; border: 1px solid #8888"></iframe>'
+        return assembled(
+            "page.html", self.title, data, styles=("page.css",), scripts=(*_LIBRARIES, "page.js")
         )
 
     def __repr__(self) -> str:
@@ -140,8 +112,3 @@ def _drawings_of(what: Any) -> list[Drawing]:
         program, emitted = program_and_text()
         found.append(draw_program(program, emitted, "native program"))
     return found
-
-
-def _inside_script(text: str) -> str:
-    """Return JSON that no browser takes for the end of a script."""
-    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from threading import Lock
@@ -12,6 +11,8 @@ import numpy as np
 
 from phintys._base.errors import ArgumentError
 from phintys._base.late import LateModule
+from phintys._base.plotting import axes_or_new
+from phintys._base.progress import Progress
 from phintys.optimize.constraints import scipys_constraints
 from phintys.optimize.problem import Problem
 
@@ -75,6 +76,27 @@ class Minimum:
         """The number of evaluations of the cost: SciPy's name of ``evaluations``."""
         return self.evaluations
 
+    def plot(self, axes: Any = None) -> Any:
+        """Plot the cost after each step by matplotlib.
+
+        Parameters
+        ----------
+        axes
+            Axes of matplotlib; new ones by default.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes; the scale is logarithmic if all costs are positive.
+        """
+        axes = axes_or_new(axes)
+        axes.plot(self.history, marker="." if len(self.history) < 100 else "")
+        axes.set_xlabel("step")
+        axes.set_ylabel("cost")
+        if min(self.history) > 0:
+            axes.set_yscale("log")
+        return axes
+
 
 def minimize(
     cost: Any,
@@ -87,7 +109,7 @@ def minimize(
     constraints: Any = (),
     tol: float | None = None,
     options: Mapping[str, Any] | None = None,
-    progress: bool | Callable[[int, float], Any] = False,
+    progress: bool | Callable[[int, float], Any] | None = None,
     sparse: bool = False,
     mode: Any = None,
 ) -> Minimum:
@@ -124,8 +146,8 @@ def minimize(
     tol, options
         As for ``scipy.optimize.minimize``.
     progress
-        ``True`` writes a line to stderr after each step; a function gets the number of the step and
-        the cost.
+        Whether a line says which step it is and the cost: ``True``, ``False``, or ``None`` for
+        where a person waits, as ``config.progress`` says. A function gets both after each step.
     sparse
         Whether the method gets the Hessian, and the Jacobians and Hessians of constraints, as
         sparse matrices, for ``"trust-constr"``. That pays for many parameters of which each depends
@@ -261,7 +283,7 @@ class Minimizer:
         start: Any = None,
         givens: Mapping[Any, Any] | None = None,
         *,
-        progress: bool | Callable[[int, float], Any] = False,
+        progress: bool | Callable[[int, float], Any] | None = None,
     ) -> Minimum:
         """Minimize.
 
@@ -280,9 +302,12 @@ class Minimizer:
             ``start`` has another form or another shape than the first one, or ``givens`` has an
             input that was not among the first ones.
         """
-        tell = _callback_for(progress)
         with self._lock, self._problem.of(givens):
-            return self._run(self._problem.at(start), tell)
+            at = self._problem.at(start)
+            if callable(progress):
+                return self._run(at, progress)
+            with Progress("Minimizing", shown=progress) as line:
+                return self._run(at, lambda _, cost: line.advance(f"cost {cost:.6g}"))
 
     def _run(self, start: Any, tell: Callable[[int, float], Any]) -> Minimum:
         history = _History(self._value, self._has_gradient, tell)
@@ -351,12 +376,3 @@ class _History:
         self._since_the_step.clear()
         if len(self.costs) > 1:
             self._tell(len(self.costs) - 1, self.costs[-1])
-
-
-def _callback_for(progress: Any) -> Callable[[int, float], Any]:
-    """Return the function to call after each step."""
-    if callable(progress):
-        return progress
-    if progress:
-        return lambda step, cost: sys.stderr.write(f"step {step}: cost {cost:.6g}\n")
-    return lambda step, cost: None

@@ -9,10 +9,10 @@ import numpy as np
 
 from phintys._base.cores import thread_limit, usable_cores
 from phintys._base.errors import ArgumentError
+from phintys._base.progress import Progress
 from phintys.graph.shared_variable import SharedVariable
 from phintys.parallel.places import InTurn, OnDask, OnJoblib, OnThreads, Place
 from phintys.parallel.portable import Portable
-from phintys.parallel.progress import Progress
 from phintys.parallel.tasks import Outcome, Task, flags_for_others
 from phintys.random.bits.states import WORDS, folded, random_type, state
 
@@ -49,8 +49,8 @@ def map(
     workers
         Number of threads, or of joblib's workers; by default that of the cores. Dask has its own.
     progress
-        Whether to print how many tasks are done, on standard error; by default if that is a
-        terminal.
+        Whether a line says how many tasks are done: ``True``, ``False``, or ``None`` for where a
+        person waits, as ``config.progress`` says.
 
     Returns
     -------
@@ -85,7 +85,9 @@ def map(
     calls = _arguments(inputs, rng)
     if not calls:
         return []
-    return _collected(_place(f, calls, client, workers), calls, Progress(len(calls), progress))
+    place = _place(f, calls, client, workers)
+    with Progress("", len(calls), "tasks", shown=progress) as tell:
+        return _collected(place, calls, tell)
 
 
 def _check_workers(workers: int | None) -> None:
@@ -172,7 +174,6 @@ def _collected(place: Place, calls: Sequence[Any], progress: Progress) -> list[A
                 break
     finally:
         place.close()
-        progress.end()
     if failed < len(calls):
         error = outcomes[failed].error
         assert error is not None

@@ -50,7 +50,7 @@ def test_what_is_linked_is_there_to_be_read(source):
 def test_the_navigation_has_the_sections(source):
     first = (source / "index.md").read_text("utf-8")
     assert first.endswith(
-        "```{toctree}\n:hidden:\n\nstart\nguides\nnumbers\nreference/index\nunder_the_hood\nchangelog\n```\n"
+        "```{toctree}\n:hidden:\n\nstart\nguides\nnumbers\nreference/index\nunder_the_hood\nchanges\n```\n"
     )
     assert "\nlinear_algebra\n" in (source / "guides.md").read_text("utf-8")
 

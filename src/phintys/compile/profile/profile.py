@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from phintys._base.plotting import axes_or_new
 from phintys.compile.profile.measured import Measured
 from phintys.compile.profile.report import write_report
 from phintys.graph import notebooks
@@ -68,6 +69,32 @@ class Profile(Measured):
     def _repr_html_(self) -> str:
         """Return HTML for notebooks: the report."""
         return notebooks.html_of_text(str(self))
+
+    def plot(self, axes: Any = None, most: int = 15) -> Any:
+        """Plot the time that Ops take by matplotlib.
+
+        Parameters
+        ----------
+        axes
+            Axes of matplotlib; new ones by default.
+        most
+            The maximum number of Ops, the slowest ones.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes, with a bar for each Op, the slowest at the top.
+        """
+        axes = axes_or_new(axes)
+        costs = list(self.by_op().items())[:most]
+        bars = axes.barh([op for op, _ in costs], [1e3 * cost.seconds for _, cost in costs])
+        total = self.step_seconds or 1.0
+        axes.bar_label(bars, [f"{cost.seconds / total:.0%}" for _, cost in costs], padding=3)
+        axes.invert_yaxis()
+        axes.margins(x=0.12)
+        axes.set_xlabel(f"ms in {self.calls:,} calls")
+        axes.set_title(self.name or "function")
+        return axes
 
     def write_trace(self, path: str | PathLike[str]) -> None:
         """Write the first calls to a file for Chrome's trace viewer or Perfetto.

@@ -34,12 +34,14 @@ from phintys.tensor.creation import as_sizes
 from phintys.tensor.sizes import ceil_div_sizes, fold, multiply_sizes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from phintys.graph import notebooks
     from phintys.graph.variable import Variable
+    from phintys.random.distributions import plots
 else:
     notebooks = LateModule("phintys.graph.notebooks")
+    plots = LateModule("phintys.random.distributions.plots")
 
 DISTRIBUTIONS: dict[str, type[Distribution]] = {}
 """The method of generators -> the distribution that it draws from."""
@@ -187,6 +189,23 @@ class Distribution:
     def _repr_html_(self) -> str | None:
         """Return HTML for notebooks: the parameters, with their formulas."""
         return notebooks.html_of_parameters(type(self).__name__, self.parameters)
+
+    def plot(self, axes: Any = None, givens: Mapping[Any, Any] | None = None) -> Any:
+        """Plot the density, or the probabilities of integers, by matplotlib.
+
+        Parameters
+        ----------
+        axes
+            Axes of matplotlib; new ones by default.
+        givens
+            The values of variables that the parameters depend on.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes, with a curve for each distribution of a batch.
+        """
+        return plots.plot_density(self, axes, givens)
 
     def all_parameters(self) -> Iterator[Any]:
         """Yield the parameters, also those of distributions that this one is made of."""
