@@ -64,6 +64,16 @@ def python_command():
     return command
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Look for no garbage while modules are imported and tests collected: nearly all stays."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+
+
 def pytest_collection_finish():
     """Leave what was imported and collected out of garbage collections, and run fewer of them.
 

@@ -32,7 +32,7 @@ def bounded_distributions():
 BOUNDED = list(bounded_distributions())
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("method", "parameters", "ends"), BOUNDED)
 def test_what_is_truncated_at_an_end_of_its_support_is_that_end(method, parameters, ends):
     name = next(iter(parameters))

@@ -42,7 +42,7 @@ def test_derivatives(record, data):
     check_op(record, [example], modes=["reference"], skip=["batching"])
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @_budget(FRACTION["debug"])
 @given(data=st.data())
 def test_debug_mode_finds_nothing_and_batches_are_right(record, data):
@@ -59,7 +59,7 @@ def test_values_of_expressions(expression, data):
     check_op(expression, [example], modes=[REWRITTEN], skip=skip)
 
 
-@pytest.mark.sampled(3, 1)
+@pytest.mark.sampled(5, 1)
 @_budget(FRACTION_OF_EXPRESSIONS["derivatives"])
 @given(data=st.data())
 def test_derivatives_of_expressions(expression, data):

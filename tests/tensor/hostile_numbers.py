@@ -1,6 +1,6 @@
 """A walk over all functions and Ops that take integer parameters, with numbers that no array has.
 
-    python hostile_numbers.py
+    python hostile_numbers.py 1
 
 Calls are taken from the examples of all records, and Ops from the graphs that these build: whatever
 has an integer among its parameters, or in a sequence that is one, is called with hostile numbers in
@@ -145,7 +145,7 @@ def props_of(op):
 
 
 def walk(every):
-    """Yield what is wrong, for each of so many records."""
+    """Yield what is wrong, for each ``every``-th record."""
     ops = {}
     calls = 0
     for record in RECORDS[::every]:

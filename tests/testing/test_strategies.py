@@ -107,19 +107,23 @@ WANTED = {
     "with a size of 1": lambda a: 1 in a.shape and a.size > 1,
     "read backwards": lambda a: any(stride < 0 for stride in a.strides),
     "broadcast": lambda a: a.size > 1 and 0 in a.strides,
-    "with NaN": lambda a: a.dtype == "float32" and np.isnan(a).any(),
-    "with -inf": lambda a: a.dtype == "float64" and np.isneginf(a).any(),
-    "with -0.0": lambda a: a.dtype == "float64" and (np.signbit(a) & (a == 0)).any(),
-    "with the least integer": lambda a: a.dtype == "int8" and (a == -128).any(),
-    "with the largest integer": lambda a: a.dtype == "uint64" and (a == 2**64 - 1).any(),
-    "with the largest float": lambda a: (
-        a.dtype == "float16" and (a == np.finfo("float16").max).any()
-    ),
+}
+WANTED_OF_A_DTYPE = {
+    "float16": {"the largest float": lambda a: (a == np.finfo("float16").max).any()},
+    "float32": {"NaN": lambda a: np.isnan(a).any()},
+    "float64": {
+        "-inf": lambda a: np.isneginf(a).any(),
+        "-0.0": lambda a: (np.signbit(a) & (a == 0)).any(),
+    },
+    "int8": {"the least integer": lambda a: (a == -128).any()},
+    "uint64": {"the largest integer": lambda a: (a == 2**64 - 1).any()},
 }
 
 
 def test_arrays_cover_what_needs_care():
     find_all(arrays(), WANTED)
+    for dtype, conditions in WANTED_OF_A_DTYPE.items():
+        find_all(arrays((dtype,)), conditions)
 
 
 @given(arrays(("int8", "uint8", "float32"), interval=(0.5, 2.5), special=False))

@@ -41,9 +41,13 @@ def test_all_views_and_readers_are_drawn():
 def test_kernels_that_read_memory_again_for_each_view_are_found(monkeypatch):
     """A value that two views of a nest show is read once: then it may be overwritten."""
     monkeypatch.setattr(KernelOrder, "register", lambda self, load, grid: None)
-    found = [check_seed(seed, VIEWS) for seed in range(24)]
-    assert {one.variant.name for one in found if one} == {"step by step"}
-    assert any("is not there" in one.text for one in found if one)
+    for seed in range(24):
+        found = check_seed(seed, VIEWS)
+        if found is not None:
+            assert found.variant.name == "step by step"
+            if "is not there" in found.text:
+                return
+    pytest.fail("never found")
 
 
 def test_lines_that_are_large_in_a_later_call_are_not_drawn():

@@ -104,7 +104,7 @@ print(len(llvm().compile(str(library(target, symbols)), target.machine(0))))
 """
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("name", "lanes"), [("aarch64", 2), ("x86-64-v2", 2), ("x86-64-v3", 4), ("x86-64-v4", 8)]
 )

@@ -121,6 +121,7 @@ def test_entries_of_another_user_are_not_used(compiles, filled, tmp_path):
     assert compiles(tmp_path / "ours").hits == 0
 
 
+@pytest.mark.sampled(2, 1)
 @posix
 @pytest.mark.parametrize("most", [0, 3000])
 def test_a_disk_without_room(compiles, tmp_path, most):

@@ -310,6 +310,7 @@ COMPILING = (
 )
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("flags", ["", "object_cache=False"])
 def test_eight_threads_compile_at_once(run, flags):
     run(COMPILING, flags=flags)
