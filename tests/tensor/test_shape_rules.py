@@ -17,6 +17,7 @@ from phintys.tensor.cumulative import CumOp
 from phintys.tensor.extremes import Argmax, Argmin
 from phintys.tensor.indexing import ARRAY, SCALAR, AdvancedSubtensor, Mask, Subtensor
 from phintys.tensor.indexing.basic import IndexingOp
+from phintys.tensor.linear_algebra.banded import SolveBanded
 from phintys.tensor.reduce import Reduce
 from phintys.tensor.running_extremes import RunningArgExtreme, RunningExtreme
 from phintys.tensor.shape_rules import ShapedOp, SizeSources, StaticShapes
@@ -41,6 +42,7 @@ FITTING = [
     (pt.AllocEmpty("float64"), [np.array(2), np.array(0)]),
     (Gemm(), [*_arrays((2, 3), (3, 4), (), (2, 4))]),
     (Gemm(), [*_arrays((2, 3), (3,), ())]),
+    (SolveBanded(0, 1), _arrays((3, 2), (3, 1))),
     (pt.Reshape(3), [*_arrays((2, 6)), np.array([3, -1, 2])]),
     (pt.Reshape(2), [*_arrays((0, 6)), np.array([3, 0])]),
     (Subtensor([slice(SCALAR, None, SCALAR), SCALAR]), [*_arrays((7, 3, 2)), 1, 2, -3]),
@@ -71,6 +73,7 @@ WRONG = [
     (pt.AllocEmpty("float64"), [np.array(-1)]),
     (Gemm(), [*_arrays((2, 3), (3, 4), (), (2, 5))]),
     (Gemm(), [*_arrays((2, 3), (4,), ())]),
+    (SolveBanded(0, 1), _arrays((3, 3), (3, 1))),
     (pt.Reshape(2), [*_arrays((2, 6)), np.array([5, -1])]),
     (pt.Reshape(2), [*_arrays((2, 6)), np.array([5, 2])]),
     (Subtensor([slice(None), SCALAR]), [*_arrays((7, 3)), -4]),

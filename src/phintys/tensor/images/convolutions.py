@@ -135,7 +135,7 @@ class _Part(ShapedOp):
         inputs = [*operands, *sizes]
         return Apply(self, inputs, [TensorType(dtype, *self.static_shapes(inputs))()])
 
-    def _arrays(self, shapes: Shapes[Any]) -> tuple[Any, Any, Any]:
+    def arrays(self, shapes: Shapes[Any]) -> tuple[Any, Any, Any]:
         """Return the sizes of images, filters, and a result that is given or ``None``."""
         first, second = shapes.shapes[:2]
         lengths = [shapes.value(at) for at in range(2, len(shapes.inputs))]
@@ -146,14 +146,14 @@ class _Part(ShapedOp):
             return (second[0], channels, *lengths), first, second
         return first, (second[1], shapes.floor_div(first[1], self.groups), *lengths), second
 
-    def _extents(self, shapes: Shapes[Any], filters: Sequence[Any]) -> list[Any]:
+    def extents(self, shapes: Shapes[Any], filters: Sequence[Any]) -> list[Any]:
         """Return how far filters reach along each spatial axis."""
         pairs = zip(filters[2:], self.dilation, strict=True)
         return [extent_of(length, dilation, shapes) for length, dilation in pairs]
 
     def output_shapes(self, shapes: Shapes[S]) -> list[tuple[S, ...]]:
         """Return the sizes of the array that is computed, after checks that all fit."""
-        images, filters, given = self._arrays(shapes)
+        images, filters, given = self.arrays(shapes)
         shapes.equal(images[1], shapes.multiply(filters[1], self.groups), _CHANNELS)
         if self.groups > 1:
             channels, number = (
@@ -164,7 +164,7 @@ class _Part(ShapedOp):
             shapes.agreed((images[1], channels), _CHANNELS_LEFT)
             shapes.equal(filters[0], number, _FILTERS_LEFT)
         counts: list[S] = []
-        axes = zip(images[2:], self._extents(shapes, filters), self.padding, strict=True)
+        axes = zip(images[2:], self.extents(shapes, filters), self.padding, strict=True)
         for axis, (length, extent, padding) in enumerate(axes):
             shapes.at_least(filters[2 + axis], 1, _EMPTY)
             room = room_of(length, padding, extent, shapes)
@@ -181,7 +181,7 @@ class _Part(ShapedOp):
 
     def misfit_error(self, misfit: Misfit, shapes: Shapes[Any]) -> ShapeError:
         """Show the shapes, and what to change."""
-        images, filters, given = self._arrays(shapes)
+        images, filters, given = self.arrays(shapes)
         return ShapeError(f"{self}: {self._wrong(misfit, shapes, images, filters, given)}")
 
     def _wrong(
@@ -202,7 +202,7 @@ class _Part(ShapedOp):
             return f"{number} {what} cannot be divided into {groups} equal groups."
         if misfit is _EMPTY:
             return f"filters have the shape {_text(filters)}, without elements."
-        extents = self._extents(shapes, filters)
+        extents = self.extents(shapes, filters)
         axes = list(zip(images[2:], self.padding, extents, strict=True))
         if misfit.kind == _ROOM:
             return (
@@ -229,7 +229,7 @@ class _Part(ShapedOp):
         shapes = ExactShapes(self, node.inputs, given, [first, second, *map(int, lengths)])
         (shape,) = self.output_shapes(shapes)
         out = np.zeros(given_lengths(self, shape, first.dtype), first.dtype)
-        extents = self._extents(shapes, self._arrays(shapes)[1])
+        extents = self.extents(shapes, self.arrays(shapes)[1])
         pads = [pads_of(*pair) for pair in zip(self.padding, extents, strict=True)]
         if out.size:  # otherwise there may be any number of groups
             self._compute(first, second, out, extents, pads)

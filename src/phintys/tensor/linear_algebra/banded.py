@@ -24,13 +24,13 @@ from phintys.tensor.linear_algebra.matrix_op import (
 )
 from phintys.tensor.linear_algebra.triangular import singular, with_columns
 from phintys.tensor.reduce import sum
+from phintys.tensor.shape_rules import Misfit, Shapes
 from phintys.tensor.shapes import sizes_of
 from phintys.tensor.size_check import SizeCheck
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from phintys.graph.apply import Apply
     from phintys.tensor.variable import TensorVariable
 
 
@@ -70,22 +70,22 @@ class SolveBanded(FailingMatrixOp):
         self.below, self.above = int(below), int(above)
         self.transposed = bool(transposed)
 
-    def make_node(self, *inputs: Any) -> Apply:
-        """Apply to stacks of bands and of right sides."""
-        node = super().make_node(*inputs)
-        bands: Any = node.inputs[0]
-        rows = 2 * self.below + self.above + 1
-        if bands.type.shape[-1] not in {None, rows}:
-            msg = f"{self} takes bands with {rows} elements for each column; got {bands.type}."
-            raise ShapeError(msg)
-        return node
+    def fixed_sizes(self) -> dict[str, int]:
+        """Return the number of elements of a column: the diagonals, and room for exchanges."""
+        return {"r": 2 * self.below + self.above + 1}
+
+    def misfit_error(self, misfit: Misfit, shapes: Shapes[Any]) -> ShapeError:
+        """Say how many elements a column has."""
+        if misfit.kind != "r":
+            return super().misfit_error(misfit, shapes)
+        return ShapeError(
+            f"{self}: bands must have {self.fixed_sizes()['r']} elements for each column, got "
+            f"{shapes.inputs[0]} of shape {tuple(shapes.shapes[0])}."
+        )
 
     def compute(self, *matrices: Any) -> Sequence[Any]:
         """Factorize and substitute with LAPACK."""
         bands, b = matrices
-        if bands.shape[-1] != 2 * self.below + self.above + 1:
-            msg = f"{self}: the bands have {bands.shape[-1]} elements for each column."
-            raise ShapeError(msg)
         if not b.size:
             return (b,)
         gbtrf, gbtrs = (lapack_function(name, bands, b) for name in ("gbtrf", "gbtrs"))

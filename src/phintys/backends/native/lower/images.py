@@ -29,6 +29,7 @@ from phintys.backends.native.steps.call import LibraryCall, Routine
 from phintys.graph.apply import Apply
 from phintys.tensor.convolution import Convolve
 from phintys.tensor.images.convolutions import Conv, ConvByFilters, ConvByImages
+from phintys.tensor.images.geometry import pads_of
 from phintys.tensor.images.pooling import MaxPool
 
 if TYPE_CHECKING:
@@ -67,42 +68,30 @@ class _Convolution:
 
     Parameters
     ----------
-    node, lowering
+    op, node, lowering
         What is lowered.
-    images, filters, result
-        The sizes of the arrays; ``None`` for a result that is computed.
 
     Attributes
     ----------
-    counts
-        The spatial sizes of the result.
+    shape
+        The sizes of the result.
     options
         The options of the call: all sizes, with three spatial axes.
     """
 
     def __init__(
-        self,
-        node: Apply,
-        lowering: Lowering,
-        images: Sequence[Size],
-        filters: Sequence[Size],
-        result: Sequence[Size] | None,
+        self, op: Conv | ConvByImages | ConvByFilters, node: Apply, lowering: Lowering
     ) -> None:
         self._node, self._lowering, self._sizes = node, lowering, lowering.sizes
-        op: Any = node.op
         sizes, fixed = self._sizes, lowering.sizes.fixed
         groups, zero, one = fixed(op.groups), fixed(0), fixed(1)
-        channels = sizes.mul(filters[1], groups)
-        failure = Failure(node, "channels", "{0} channels of images and {1} of filters")
-        lowering.require_equal(images[1], channels, failure)
-        failure = Failure(node, "groups", "{0} filters are left over")
-        lowering.require_equal(sizes.arithmetic("mod", filters[0], groups), zero, failure)
-        self.counts, before = self._places(images[2:], filters[2:])
-        if result is not None:
-            wanted = (images[0], filters[0], *self.counts)
-            for axis, pair in enumerate(zip(result, wanted, strict=True)):
-                detail = f"dimension {axis} of the gradient: {{0}} and {{1}}"
-                lowering.require_equal(*pair, Failure(node, "size", detail))
+        shapes = NativeShapes(node, lowering)
+        (self.shape,) = op.output_shapes(shapes)
+        images, filters, given = op.arrays(shapes)
+        counts = (given or self.shape)[2:]
+        extents = op.extents(shapes, filters)
+        pads = [pads_of(*pair, shapes)[0] for pair in zip(op.padding, extents, strict=True)]
+        before = [fixed(pad) if isinstance(pad, int) else pad for pad in pads]
         self.options = {
             "images": images[0],
             "groups": groups,
@@ -110,46 +99,11 @@ class _Convolution:
             "filters": sizes.arithmetic("floordiv", filters[0], groups),
             **_three_axes("n", images[2:], one),
             **_three_axes("k", filters[2:], one),
-            **_three_axes("m", self.counts, one),
+            **_three_axes("m", counts, one),
             **_three_axes("s", [fixed(step) for step in op.stride], one),
             **_three_axes("d", [fixed(step) for step in op.dilation], one),
             **_three_axes("f", before, zero),
         }
-
-    def _places(
-        self, images: Sequence[Size], filters: Sequence[Size]
-    ) -> tuple[list[Size], list[Size]]:
-        """Return the number of places along each axis, and the elements in front of it."""
-        node, lowering, sizes = self._node, self._lowering, self._sizes
-        op: Any = node.op
-        zero, one = sizes.fixed(0), sizes.fixed(1)
-        counts: list[Size] = []
-        fronts: list[Size] = []
-        for axis, (length, inner) in enumerate(zip(images, filters, strict=True)):
-            has_elements = sizes.arithmetic("lt", zero, inner)
-            lowering.require(has_elements, Failure(node, "empty", "filters without elements"))
-            reach = sizes.mul(sizes.sub(inner, one), sizes.fixed(op.dilation[axis]))
-            before, behind = self._pads(op.padding[axis], reach)
-            padded = sizes.add(length, sizes.add(before, behind))
-            fits = sizes.arithmetic("lt", reach, padded)
-            lowering.require(fits, Failure(node, "size", "filters are larger than padded images"))
-            room = sizes.sub(sizes.sub(padded, reach), one)
-            steps = sizes.arithmetic("floordiv", room, sizes.fixed(op.stride[axis]))
-            counts.append(sizes.add(steps, one))
-            fronts.append(before)
-        return counts, fronts
-
-    def _pads(self, padding: Any, reach: Size) -> tuple[Size, Size]:
-        """Return the elements before and behind an axis, for filters that reach so far."""
-        sizes = self._sizes
-        if padding == "full":
-            return reach, reach
-        if padding == "half":
-            extent = sizes.add(reach, sizes.fixed(1))
-            half = sizes.arithmetic("floordiv", extent, sizes.fixed(2))
-            return half, half
-        before, behind = padding
-        return sizes.fixed(before), sizes.fixed(behind)
 
     def volume(self, letter: str) -> Size:
         """Return a product of three spatial sizes."""
@@ -208,8 +162,8 @@ def lower_conv(op: Conv, node: Apply, lowering: Lowering) -> None:
     sizes = lowering.sizes
     images, filters = (lowering.view(variable) for variable in node.inputs)
     _check_support(op, images)
-    made = _Convolution(node, lowering, images.sizes, filters.sizes, None)
-    target, _ = lowering.compute(node.outputs[0], [images.sizes[0], filters.sizes[0], *made.counts])
+    made = _Convolution(op, node, lowering)
+    target, _ = lowering.compute(node.outputs[0], made.shape)
     width = sizes.fixed(panel_width(target.array.dtype.itemsize))
     panels = _ceil_div(sizes, made.volume("m"), width)
     items = sizes.product([made.options["images"], made.options["groups"], panels])
@@ -222,13 +176,11 @@ def lower_conv_by_images(op: ConvByImages, node: Apply, lowering: Lowering) -> N
     sizes = lowering.sizes
     filters, gradient = (lowering.view(variable) for variable in node.inputs[:2])
     _check_support(op, filters)
-    lengths = [lowering.size_of(variable) for variable in node.inputs[2:]]
-    for length in lengths:
-        lowering.require_length(length, Failure(node, "size", "a size of images"))
-    channels = sizes.mul(filters.sizes[1], sizes.fixed(op.groups))
-    images = [gradient.sizes[0], channels, *lengths]
-    made = _Convolution(node, lowering, images, filters.sizes, gradient.sizes)
-    target, _ = lowering.compute(node.outputs[0], images)
+    for variable in node.inputs[2:]:
+        failure = Failure(node, "size", "a size of images")
+        lowering.require_length(lowering.size_of(variable), failure)
+    made = _Convolution(op, node, lowering)
+    target, _ = lowering.compute(node.outputs[0], made.shape)
     options = made.options
     whole = sizes.mul(options["images"], options["groups"])
     fair = _ceil_div(sizes, sizes.mul(whole, options["channels"]), sizes.fixed(IMAGE_ITEMS))
@@ -262,15 +214,12 @@ def lower_conv_by_filters(op: ConvByFilters, node: Apply, lowering: Lowering) ->
     sizes = lowering.sizes
     images, gradient = (lowering.view(variable) for variable in node.inputs[:2])
     _check_support(op, images)
-    lengths = [lowering.size_of(variable) for variable in node.inputs[2:]]
-    inner = sizes.arithmetic("floordiv", images.sizes[1], sizes.fixed(op.groups))
-    filters = [gradient.sizes[1], inner, *lengths]
-    made = _Convolution(node, lowering, images.sizes, filters, gradient.sizes)
-    target, _ = lowering.compute(node.outputs[0], filters)
+    made = _Convolution(op, node, lowering)
+    target, _ = lowering.compute(node.outputs[0], made.shape)
     options, one = made.options, sizes.fixed(1)
     width = sizes.fixed(panel_width(target.array.dtype.itemsize))
     wide = sizes.mul(_ceil_div(sizes, options["filters"], width), width)
-    sums = sizes.product([options["groups"], inner, made.volume("k"), wide])
+    sums = sizes.product([options["groups"], options["channels"], made.volume("k"), wide])
     most = sizes.arithmetic(
         "floordiv", sizes.fixed(IMAGE_SUM_ELEMENTS), sizes.arithmetic("max", sums, one)
     )
@@ -296,39 +245,20 @@ def lower_max_pool(op: MaxPool, node: Apply, lowering: Lowering) -> None:
     _check_support(op, view)
     lead = view.ndim - op.ndim
     one = sizes.fixed(1)
-    counts = [
-        _windows(op, axis, length, node, lowering) for axis, length in enumerate(view.sizes[lead:])
-    ]
+    lengths = op.output_shapes(NativeShapes(node, lowering))[0]
     options = {"images": sizes.product(view.sizes[:lead])}
     facts = {
         "n": view.sizes[lead:],
-        "m": counts,
+        "m": lengths[lead:],
         "w": [sizes.fixed(size) for size in op.window],
         "s": [sizes.fixed(step) for step in op.stride],
         "p": [sizes.fixed(pad) for pad in op.padding],
     }
     for letter, given in facts.items():
         options |= _three_axes(letter, given, sizes.fixed(0) if letter == "p" else one)
-    lengths = [*view.sizes[:lead], *counts]
     outputs = tuple(lowering.compute(out, lengths)[0].array for out in node.outputs)
     source = lowering.contiguous(view, node).array
     lowering.add(LibraryCall(MAX_POOL, (source,), outputs, options, node))
-
-
-def _windows(op: MaxPool, axis: int, length: Size, node: Apply, lowering: Lowering) -> Size:
-    """Return the number of windows along an axis."""
-    sizes = lowering.sizes
-    size, step, pad = op.window[axis], op.stride[axis], op.padding[axis]
-    least = 1 if op.partial else max(1, size - 2 * pad)
-    fits = sizes.arithmetic("lt", sizes.fixed(least - 1), length)
-    lowering.require(fits, Failure(node, "size", "windows are larger than images"))
-    stride, one, zero = sizes.fixed(step), sizes.fixed(1), sizes.fixed(0)
-    if op.partial and step >= size:
-        return sizes.arithmetic("floordiv", sizes.add(length, sizes.fixed(step - 1)), stride)
-    # Windows after the first one; of partial ones, up to the one that reaches the end.
-    room = sizes.add(length, sizes.fixed(2 * pad - size + (step - 1 if op.partial else 0)))
-    more = sizes.arithmetic("floordiv", room, stride)
-    return sizes.add(sizes.arithmetic("max", more, zero) if op.partial else more, one)
 
 
 @lowers(Convolve)
