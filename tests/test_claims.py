@@ -1,40 +1,20 @@
 """What the documents say to be missing is missing, and what is there is not said to be."""
 
-import inspect
 import re
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
-from phintys import sparse
 from phintys.compat import names
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
 COMPAT = (ROOT / "docs" / "compat.md").read_text()
-NOUNS = {
-    "exponentials of sparse matrices": (sparse.linalg, "expm_multiply"),
-    "preconditioners": (inspect.signature(sparse.linalg.cg).parameters, "M"),
-}
-"""What README says not to be supported -> where it would be, by SciPy's name."""
 
 
 @pytest.mark.parametrize("command", ["make demo", "make test"])
 def test_readme_has_the_commands_of_a_fresh_machine(command):
     assert re.search(rf"^{command}\b", README, re.MULTILINE)
-
-
-def missing_in_readme():
-    (listed,) = re.findall(r"Not yet supported are (.*?)\.\s", README)
-    return re.split(r", | and ", listed)
-
-
-@pytest.mark.parametrize("noun", missing_in_readme())
-def test_what_readme_says_to_be_missing_is_missing(noun):
-    place, name = NOUNS[noun]
-    assert name not in (place if isinstance(place, Mapping) else dir(place))
-    assert noun not in README.split("## Features\n")[1].split("\n## ")[0].lower()
 
 
 def missing_in_compat():

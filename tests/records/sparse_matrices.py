@@ -18,6 +18,7 @@ from phintys.sparse.patterns import (
     MergedPattern,
     ProductPattern,
 )
+from phintys.sparse.preconditioning import PreconditionedIteration
 from phintys.sparse.products import ProductByColumns, ProductByRows, ProductOfRows
 from phintys.sparse.roots import RootFactor, RootFactorGradient
 from phintys.sparse.solving import SolveByFactors, SolveByIteration, SolveTriangularMatrix
@@ -202,6 +203,13 @@ SYSTEMS = [
         (LogDet,),
     ),
     _record(
+        "gmres with a preconditioner",
+        _solution(lambda a, b: linalg.gmres(a, b, M=lambda r: r / 3)),
+        _system(),
+        (PreconditionedIteration,),
+        tolerance=Tolerance("it stops at rtol", ulps=2**24, normwise=True),
+    ),
+    _record(
         "InverseAtEntries",
         (_build_inverse, _inverse),
         _system(has_right=False),
@@ -361,6 +369,10 @@ def _at_others(draw, smooth):
     return Example(example.values, params, example.types)
 
 
+def _built_at(data, indices, indptr, others, other_indptr):
+    return ElementsAt()(data, indices, indptr, others, other_indptr)
+
+
 def _taken_at(data, indices, indptr, others, other_indptr):
     full = sp.csr_array((data, indices, indptr), shape=(4, 4)).toarray()
     return full[_numbered(others, other_indptr) > 0]
@@ -369,7 +381,7 @@ def _taken_at(data, indices, indptr, others, other_indptr):
 MATRICES = [
     OpRecord(
         name="ElementsAt",
-        build=ElementsAt(),
+        build=_built_at,
         reference=_taken_at,
         draw=_at_others,
         ops=(ElementsAt,),

@@ -14,9 +14,11 @@ import phintys.tensor as pt
 from phintys._base.errors import ArgumentError, ShapeError, TypeContractError
 from phintys._base.public import public_dir
 from phintys.sparse.determinants import InverseAtEntries, LogDet
+from phintys.sparse.exponentials import expm_multiply
 from phintys.sparse.factors import Factorize
 from phintys.sparse.operations import as_sparse_variable, dense_from_sparse, is_sparse
 from phintys.sparse.parts import Form, parts
+from phintys.sparse.preconditioning import preconditioned
 from phintys.sparse.products import conj
 from phintys.sparse.roots import RootFactor
 from phintys.sparse.solving import SolveByFactors, SolveByIteration, SolveTriangularMatrix
@@ -24,6 +26,7 @@ from phintys.tensor.convert import as_tensor_variable
 
 __all__ = [
     "cg",
+    "expm_multiply",
     "gmres",
     "inverse_on_pattern",
     "logdet",
@@ -262,7 +265,14 @@ def slogdet(A: Any) -> tuple[Any, Any]:
     return sign, logarithm
 
 
-def cg(A: Any, b: Any, rtol: float = 1e-10, atol: float = 0.0, maxiter: int | None = None) -> Any:
+def cg(
+    A: Any,
+    b: Any,
+    rtol: float = 1e-10,
+    atol: float = 0.0,
+    maxiter: int | None = None,
+    M: Any = None,
+) -> Any:
     """Return the solution of ``A @ x = b`` by conjugate gradients (Hestenes, Stiefel, 1952).
 
     The gradient is that of the solution, by the same method; no iterations are differentiated.
@@ -277,6 +287,11 @@ def cg(A: Any, b: Any, rtol: float = 1e-10, atol: float = 0.0, maxiter: int | No
         The norm of the residual is at most ``max(rtol * norm(b), atol)``.
     maxiter
         The most iterations, by default ten for each row.
+    M
+        A preconditioner: a linear function of a symbolic vector, or a sparse or dense matrix, which
+        multiplies with about the inverse of A; or ``"jacobi"``, the inverse of the diagonal. It
+        must be symmetric and positive definite, and A and b real. It has no derivative, since the
+        solution does not depend on it.
 
     Raises
     ------
@@ -290,10 +305,10 @@ def cg(A: Any, b: Any, rtol: float = 1e-10, atol: float = 0.0, maxiter: int | No
     >>> import scipy.sparse
     >>> from phintys import sparse
     >>> A = scipy.sparse.csc_array([[2.0, 1.0], [1.0, 4.0]])
-    >>> sparse.linalg.cg(A, [4.0, 9.0]).eval().round(6)
+    >>> sparse.linalg.cg(A, [4.0, 9.0], M="jacobi").eval().round(6)
     array([1., 2.])
     """
-    return _by_iteration(A, b, ("cg", rtol, atol, maxiter))
+    return _by_iteration(A, b, M, "cg", rtol, atol, maxiter, None)
 
 
 def gmres(
@@ -303,6 +318,7 @@ def gmres(
     atol: float = 0.0,
     restart: int | None = None,
     maxiter: int | None = None,
+    M: Any = None,
 ) -> Any:
     """Return the solution of ``A @ x = b`` by minimal residuals (Saad, Schultz, 1986).
 
@@ -314,6 +330,8 @@ def gmres(
         As for :func:`cg`.
     restart
         After how many iterations the method begins again, by default 20.
+    M
+        As for :func:`cg`; it need not be symmetric. Gradients take the transposed function.
 
     Raises
     ------
@@ -330,15 +348,19 @@ def gmres(
     >>> sparse.linalg.gmres(A, [4.0, 8.0]).eval().round(6)
     array([1., 2.])
     """
-    return _by_iteration(A, b, ("gmres", rtol, atol, maxiter, restart))
+    return _by_iteration(A, b, M, "gmres", rtol, atol, maxiter, restart)
 
 
-def _by_iteration(A: Any, b: Any, settings: tuple[Any, ...]) -> Any:
+def _by_iteration(A: Any, b: Any, M: Any, *settings: Any) -> Any:
     form, transposed = _square(A, settings[0])
     form, b = _in_one_dtype(form, as_tensor_variable(b))
-    op = SolveByIteration(*settings)
-    op = op.transposing() if transposed else op
-    return op(form.data, form.indices, form.indptr, b)
+    settings = (*settings, transposed)
+    captured: list[Any] = []
+    if M is None:
+        op: Any = SolveByIteration(*settings)
+    else:
+        op, captured = preconditioned(settings, M, form, b)
+    return op(*captured, form.data, form.indices, form.indptr, b)
 
 
 def _check(assume_a: str) -> None:

@@ -35,16 +35,18 @@ else:
 class SolvingOp(Op):
     """The solution of ``A x = b``, or of ``A.T x = b`` if ``transposed``.
 
-    Inputs are, perhaps, the factors; the elements, indices and ``indptr`` of A in the format csc;
-    and b, a vector or a matrix.
+    Inputs are those with which the method prepares itself, perhaps the factors; the elements,
+    indices and ``indptr`` of A in the format csc; and b, a vector or a matrix.
     """
 
-    has_factors: bool = False
+    before: int = 0
+    """How many inputs come before the matrix. They have no derivative."""
+
     transposed: bool
 
     def make_node(self, *inputs: Any) -> Apply:
         """Build a node; elements and b are cast to one floating dtype."""
-        factors, (data, *pattern, b) = inputs[: self.has_factors], inputs[self.has_factors :]
+        factors, (data, *pattern, b) = inputs[: self.before], inputs[self.before :]
         data, b = as_tensor_variable(data), as_tensor_variable(b)
         if b.ndim not in {1, 2}:
             msg = f"The right side must be a vector or a matrix, got {b} of type {b.type}."
@@ -58,11 +60,15 @@ class SolvingOp(Op):
 
     def perform(self, node: Apply, inputs: Any, output_storage: Any) -> None:
         """Solve."""
-        b, indptr = inputs[-1], inputs[-2]
+        self.check_rows(*inputs[-2:])
+        output_storage[0][0] = np.ascontiguousarray(self.solution(*inputs), inputs[-1].dtype)
+
+    @staticmethod
+    def check_rows(indptr: Any, b: Any) -> None:
+        """Check that the right side has as many rows as the matrix."""
         if len(b) != len(indptr) - 1:
             msg = f"The right side must have {len(indptr) - 1} rows, got {len(b)}."
             raise ShapeError(msg)
-        output_storage[0][0] = np.ascontiguousarray(self.solution(*inputs), b.dtype)
 
     def solution(self, *inputs: Any) -> Any:
         """Return the solution."""
@@ -81,10 +87,10 @@ class SolvingOp(Op):
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Elements and the right side have derivatives."""
         last = len(node.inputs) - 1
-        return [[at in {self.has_factors, last}] for at in range(len(node.inputs))]
+        return [[at in {self.before, last}] for at in range(len(node.inputs))]
 
     def _parts(self, inputs: Any) -> tuple[Any, Any, Any]:
-        factors, (data, *pattern, b) = inputs[: self.has_factors], inputs[self.has_factors :]
+        factors, (data, *pattern, b) = inputs[: self.before], inputs[self.before :]
         return factors, (data, *pattern), b
 
     def L_op(self, inputs: Any, outputs: Any, output_grads: Any) -> list[Any]:
@@ -122,7 +128,7 @@ class SolveByFactors(SolvingOp):
     """``(factors, data, indices, indptr, b)``: the solution by the factors of A."""
 
     __props__ = ("transposed",)
-    has_factors = True
+    before = 1
 
     def __init__(self, transposed: bool = False) -> None:
         self.transposed = transposed
@@ -221,19 +227,29 @@ class SolveByIteration(SolvingOp):
         given = (self.method, self.rtol, self.atol, self.maxiter, self.restart)
         return SolveByIteration(*given, not self.transposed)
 
-    def solution(self, data: Any, indices: Any, indptr: Any, b: Any) -> Any:
-        """Iterate, for one right side after the other."""
+    def solution(self, data: Any, indices: Any, indptr: Any, b: Any, inverse: Any = None) -> Any:
+        """Iterate, for one right side after the other.
+
+        Parameters
+        ----------
+        data, indices, indptr, b
+            As they are given.
+        inverse
+            A function that multiplies a vector with about the inverse of the matrix.
+        """
         matrix = self.matrix(data, indices, indptr)
         matrix = matrix.T if self.transposed else matrix
+        if inverse is not None:
+            inverse = sl.LinearOperator(matrix.shape, inverse, dtype=b.dtype)
         result = np.zeros(b.shape, b.dtype)
         if b.ndim == 1:
-            return self._one(matrix, b)
+            return self._one(matrix, b, inverse)
         for at, right in enumerate(b.T):
-            result[:, at] = self._one(matrix, right)
+            result[:, at] = self._one(matrix, right, inverse)
         return result
 
-    def _one(self, matrix: Any, b: Any) -> Any:
-        given = {"rtol": self.rtol, "atol": self.atol, "maxiter": self.maxiter}
+    def _one(self, matrix: Any, b: Any, inverse: Any) -> Any:
+        given = {"rtol": self.rtol, "atol": self.atol, "maxiter": self.maxiter, "M": inverse}
         if self.method == "gmres":
             given["restart"] = self.restart
         x, info = getattr(sl, self.method)(matrix, b, **given)
