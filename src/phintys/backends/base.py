@@ -223,6 +223,7 @@ class ExportOptions:
     blas_prefix: str = ""
     allocate: bool = True
     libraries: tuple[str, ...] = ()
+    threads: int = 1
 
 
 @runtime_checkable

@@ -510,6 +510,7 @@ class Function(_Returning[R_co]):
         blas_prefix: str = "",
         allocate: bool = True,
         libraries: Sequence[str] = (),
+        threads: int = 1,
     ) -> list[Path]:
         """Write the function as an object with a header of C, which need no Python.
 
@@ -539,6 +540,8 @@ class Function(_Returning[R_co]):
             Whether the code may call ``malloc``; if not, all shapes must be static.
         libraries
             What a library is linked with: options of the linker, or paths.
+        threads
+            How many threads share a call: 1, since the pool of threads is not exported.
 
         Returns
         -------
@@ -585,7 +588,7 @@ class Function(_Returning[R_co]):
             updated=[index - self._arity for index in self.maker.updated],
         )
         options = ExportOptions(
-            str(path), target, kind, blas, blas_prefix, allocate, tuple(libraries)
+            str(path), target, kind, blas, blas_prefix, allocate, tuple(libraries), threads
         )
         return self.vm.export(names, options)
 

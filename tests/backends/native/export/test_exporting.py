@@ -274,6 +274,7 @@ def test_an_op_without_bundled_code_is_named(tmp_path):
         ({"blas": "mkl"}, "blas is one of"),
         ({"name": "a b"}, "the name must be one of C"),
         ({"allocate": False}, "x_0"),
+        ({"threads": 4}, "threads must be 1, got 4: the pool of threads belongs to this process"),
     ],
 )
 def test_options_are_checked(options, what, tmp_path):

@@ -84,3 +84,10 @@ def _check(names: ExportNames, options: ExportOptions) -> None:
         if given not in allowed:
             msg = f"export: {option} is one of {allowed}, got {given!r}."
             raise ArgumentError(msg)
+    if options.threads != 1:
+        msg = (
+            f"export: threads must be 1, got {options.threads!r}: the pool of threads belongs to "
+            "this process, and is not exported. Call the function in several threads, for parts of "
+            "the arguments, each with work memory of its own."
+        )
+        raise ArgumentError(msg)
