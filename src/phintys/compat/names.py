@@ -308,7 +308,8 @@ _TENSOR: list[Source] = [
         "fill": "phintys.tensor:second",
         **_here(_TENSORS, "AllocDiag ExtractDiag as_tensor_variable broadcast_shape"),
         **_here(
-            _TENSORS, "constant get_scalar_constant_value get_vector_length logaddexp prod take"
+            _TENSORS,
+            "constant get_scalar_constant_value get_vector_length logaddexp prod take to_one_hot",
         ),
         **_here(_TENSORS, "AdvancedSubtensor1 advanced_subtensor1"),
         **_here(
