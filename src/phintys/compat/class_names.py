@@ -178,6 +178,7 @@ NAMES: dict[str, dict[str, str]] = {
     "gof.optdb": _DATABASES,
     "graph": _NODES
     | {
+        "RewriteDatabaseQuery": _DATABASES["RewriteDatabaseQuery"],
         "graph_rewriter": "phintys.rewriting:graph_rewriter",
         "node_rewriter": "phintys.compat.rewriters:node_rewriter",
     },
@@ -216,7 +217,11 @@ NAMES: dict[str, dict[str, str]] = {
     "tensor.nnet.basic": {**_SOFTMAXES, **_SCALAR_SIGMOIDS},
     "tensor.nnet.nnet": {**_SOFTMAXES, **_SCALAR_SIGMOIDS},
     "tensor.nnet.sigm": _SCALAR_SIGMOIDS,
-    "tensor.opt": {**_PASSES, "get_scalar_constant_value": _TOP["get_scalar_constant_value"]},
+    "tensor.opt": {
+        **_PASSES,
+        "ShapeFeature": "phintys.compat.shape_feature:ShapeFeature",
+        "get_scalar_constant_value": _TOP["get_scalar_constant_value"],
+    },
     "tensor.random": _DRAWS,
     "tensor.random.basic": _DRAWS,
     "tensor.shape": _TENSORS,
@@ -272,6 +277,8 @@ _PASSES_ONLY = {
     **_PASSES,
     "MakeVector": "phintys.tensor:MakeVector",
 }
+
+_SHAPES = _at("phintys.compat.shape_feature", "ShapeFeature")
 
 _GPU_MODULES = [
     "gpuarray",
@@ -381,6 +388,7 @@ MODULES: dict[str, dict[str, list[dict[str, str]]]] = {
         "tensor.type_other": [_OTHER_TYPES],
         "tensor.utils": [],
         **{module: [_PASSES_ONLY] for module in _REWRITING},
+        "tensor.rewriting.shape": [_PASSES_ONLY, _SHAPES],
     },
     "pytensor": {
         **_OF_LISTS,
@@ -388,6 +396,7 @@ MODULES: dict[str, dict[str, list[dict[str, str]]]] = {
         "tensor.type_other": [_OTHER_TYPES],
         "tensor.utils": [],
         **{module: [_PASSES_ONLY] for module in _REWRITING},
+        "tensor.rewriting.shape": [_PASSES_ONLY, _SHAPES],
     },
 }
 """Modules that are only in this part, of each package."""

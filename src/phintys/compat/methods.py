@@ -22,6 +22,7 @@ from phintys.compat import (
     registered,
     scalars,
     test_values,
+    walks,
 )
 from phintys.compat.rewriters import clients
 from phintys.compat.texts import as_string
@@ -38,6 +39,7 @@ _core_eq = TensorMethods.__eq__
 _core_ne = TensorMethods.__ne__
 _core_bool = TensorMethods.__bool__
 _core_round = TensorMethods.round
+_core_toposort = FunctionGraph.toposort
 
 
 def _bool(self: Any) -> bool:
@@ -52,35 +54,48 @@ def _bool(self: Any) -> bool:
 
 def _eq(self: Any, other: Any) -> Any:
     """Compare: by identity in programs for the old packages, elsewhere element by element."""
-    if _is_old(sys._getframe(1)):
+    if _package_of(sys._getframe(1)) is not None:
         return True if self is other else NotImplemented
     return _core_eq(self, other)
 
 
 def _ne(self: Any, other: Any) -> Any:
     """Compare, as :func:`_eq` does."""
-    if _is_old(sys._getframe(1)):
+    if _package_of(sys._getframe(1)) is not None:
         return False if self is other else NotImplemented
     return _core_ne(self, other)
 
 
-def _is_old(frame: FrameType) -> bool:
-    """Return whether a module, or a package that it is in, imports a module of an old package."""
+def _package_of(frame: FrameType) -> str | None:
+    """Return the old package of which a module, or a package that it is in, imports a module."""
     namespace: Any = frame.f_globals
     name = str(namespace.get("__name__"))
     if name.startswith("phintys."):
-        return False
+        return None
     while True:
-        if any(map(_is_old_module, list(namespace.values()))):
-            return True
+        for value in list(namespace.values()):
+            if isinstance(value, ModuleType):
+                package = value.__name__.partition(".")[0]
+                if package in _users:
+                    return package
         name = name.rpartition(".")[0]
         namespace = vars(sys.modules[name]) if name in sys.modules else {}
         if not name:
-            return False
+            return None
 
 
-def _is_old_module(value: object) -> bool:
-    return isinstance(value, ModuleType) and value.__name__.partition(".")[0] in _users
+def _toposort(self: Any) -> list[Any]:
+    """Return the nodes of a graph in topological order: in old programs that of their package.
+
+    An order that features ask for, so that nothing is overwritten too early, is that of Phintys.
+    """
+    nodes = _core_toposort(self)
+    package = _package_of(sys._getframe(1))
+    if package is None or self.orderings():
+        return nodes
+    order = walks.io_toposort_from_last if package == "pytensor" else walks.io_toposort
+    found = order(self.inputs, self.outputs)
+    return found if len(found) == len(nodes) else nodes  # of nodes that nothing reads yet
 
 
 def _array(self: Any, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
@@ -175,7 +190,7 @@ _PLACES: list[tuple[type, dict[str, Any]]] = [
         },
     ),
     (Op, {"__call__": test_values.call, **pullbacks.METHODS}),
-    (FunctionGraph, {"__str__": _formulas}),
+    (FunctionGraph, {"__str__": _formulas, "toposort": _toposort}),
     (Function, {"outputs": property(_outputs)}),
     (Container, {"data": property(_data, _set_data)}),
 ]

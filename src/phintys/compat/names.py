@@ -308,7 +308,8 @@ _TENSOR: list[Source] = [
         "fill": "phintys.tensor:second",
         **_here(_TENSORS, "AllocDiag ExtractDiag as_tensor_variable broadcast_shape"),
         **_here(
-            _TENSORS, "constant get_scalar_constant_value get_vector_length logaddexp prod take"
+            _TENSORS,
+            "constant get_scalar_constant_value get_vector_length logaddexp prod take to_one_hot",
         ),
         **_here(_TENSORS, "AdvancedSubtensor1 advanced_subtensor1"),
         **_here(
@@ -505,12 +506,17 @@ _TOP: list[Source] = [
 
 _NODES = _here(_HELPERS, "apply_depends_on list_of_nodes")
 
-_WALKS = _NODES | _here("phintys.compat.walks", "ancestors graph_inputs io_toposort")
+_WALKS = _NODES | _here(
+    "phintys.compat.walks", "ancestors applys_between graph_inputs io_toposort vars_between"
+)
 """The old order of the variables differed, and programs build argument lists from it."""
 
 _WALKS_FROM_LAST: dict[str, str] = {
     name: f"phintys.compat.walks:{name}_from_last"
-    for name in ("ancestors", "graph_inputs", "io_toposort", "toposort")
+    for name in (
+        *("ancestors", "applys_between", "graph_inputs", "io_toposort", "toposort"),
+        "vars_between",
+    )
 }
 """Those of PyTensor."""
 
@@ -539,7 +545,7 @@ _GOF_GRAPH: list[Source] = [
         "is_same_graph": f"{_HELPERS}:is_same_graph",
         "ops": f"{_HELPERS}:list_of_nodes",
         "orphans": "phintys.graph:orphans_between",
-        "variables": "phintys.graph:vars_between",
+        "variables": "phintys.compat.walks:variables",
         "view_roots": "phintys.graph.alias_map:view_roots",
     },
     "phintys.graph",

@@ -41,6 +41,7 @@ __all__ = [
     "prod",
     "ravel_multi_index",
     "take",
+    "to_one_hot",
     "unravel_index",
 ]
 
@@ -307,3 +308,10 @@ class TopKOp(metaclass=StandsFor):
             return list(found) if all(wanted) else found[wanted.index(True)]
 
         return make
+
+
+def to_one_hot(y: Any, nb_class: Any, dtype: Any = None) -> Any:
+    """Return a row for each class number, with one at its place; one that is outside raises."""
+    numbers = pt.as_tensor_variable(y)
+    rows = pt.zeros((numbers.shape[0], nb_class), dtype=dtype)
+    return pt.set_subtensor(rows[pt.arange(numbers.shape[0]), numbers], 1)

@@ -12,6 +12,7 @@ import numpy as np
 import phintys.tensor as pt
 from phintys._base.errors import ArgumentError, OpContractError
 from phintys.compat.tensors import get_scalar_constant_value
+from phintys.compat.walks import variables
 from phintys.graph import Apply, Variable, ancestors
 from phintys.graph.traversal import applys_between
 from phintys.tensor.known import known_int
@@ -356,10 +357,10 @@ def sparse_grad(var: Any) -> Any:
 def shape_of_variables(fgraph: Any, input_shapes: dict[Any, Any]) -> dict[Any, tuple[int, ...]]:
     """Return the shapes of all variables of a graph for given shapes of its inputs."""
     values = {variable: np.ones(shape, variable.dtype) for variable, shape in input_shapes.items()}
-    variables: list[Any] = [x for x in ancestors(fgraph.outputs) if hasattr(x.type, "ndim")]
-    shapes = [x.shape for x in variables]
+    tensors: list[Any] = [x for x in ancestors(fgraph.outputs) if hasattr(x.type, "ndim")]
+    shapes = [x.shape for x in tensors]
     found = [tuple(int(size) for size in shape.eval(values)) for shape in shapes]
-    return dict(zip(variables, found, strict=True))
+    return dict(zip(tensors, found, strict=True))
 
 
 def is_in_ancestors(l_apply: Apply, f_node: Apply) -> bool:
@@ -370,7 +371,7 @@ def is_in_ancestors(l_apply: Apply, f_node: Apply) -> bool:
 def variables_and_orphans(i: list[Variable], o: list[Variable]) -> tuple[list[Any], list[Any]]:
     """Return the variables between inputs and outputs, and those of them without an owner."""
     given = set(i)
-    found = list(ancestors(o, given))
+    found = variables(given, o)
     return found, [one for one in found if one.owner is None and one not in given]
 
 

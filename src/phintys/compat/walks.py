@@ -1,6 +1,6 @@
 """Walks over graphs in the orders of the old packages, by which programs build argument lists.
 
-All begin at the last graph. Theano and Aesara then take the operands of a node from the first to
+Most begin at the last graph. Theano and Aesara then take the operands of a node from the first to
 the last, and PyTensor from the last to the first.
 """
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from phintys import graph
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from phintys.graph import Apply, Variable
 
@@ -19,12 +19,17 @@ __all__ = [
     "ancestor_list",
     "ancestors",
     "ancestors_from_last",
+    "applys_between",
+    "applys_between_from_last",
     "graph_inputs",
     "graph_inputs_from_last",
     "input_list",
     "io_toposort",
     "io_toposort_from_last",
     "toposort_from_last",
+    "variables",
+    "vars_between",
+    "vars_between_from_last",
 ]
 
 
@@ -83,6 +88,40 @@ def input_list(
 ) -> list[Any]:
     """Return the leaves as a list, like Theano's ``inputs``."""
     return list(graph_inputs(variable_list, blockers))
+
+
+def _around(ins: Iterable[Variable]) -> Callable[[Variable], list[Any] | None]:
+    """Return a function of a variable: the operands and the results of its node."""
+    stop = frozenset(ins)
+
+    def neighbours(variable: Variable) -> list[Any] | None:
+        node = variable.owner
+        return None if node is None or variable in stop else [*node.inputs, *node.outputs]
+
+    return neighbours
+
+
+def _around_from_last(ins: Iterable[Variable]) -> Callable[[Variable], list[Any] | None]:
+    around = _around(ins)
+    return lambda variable: (around(variable) or [])[::-1]
+
+
+def variables(i: Iterable[Variable], o: Iterable[Variable]) -> list[Any]:
+    """Return the variables between inputs and outputs in the order of Theano: depth first."""
+    return list(graph.walk(list(o)[::-1], _around(i), bfs=False))
+
+
+def vars_between(ins: Iterable[Variable], outs: Iterable[Variable]) -> Iterator[Any]:
+    """Yield the variables between ``ins`` and ``outs`` in the order of Aesara: breadth first.
+
+    It begins at the first graph, and takes the results and the operands of a node from the last.
+    """
+    return graph.walk(list(outs), _around_from_last(ins))
+
+
+def vars_between_from_last(ins: Iterable[Variable], outs: Iterable[Variable]) -> Iterator[Any]:
+    """Yield the variables between ``ins`` and ``outs`` in the order of PyTensor: depth first."""
+    return graph.walk(list(outs)[::-1], _around_from_last(ins), bfs=False)
 
 
 # ---- nodes ---------------------------------------------------------------------------------------
@@ -144,3 +183,17 @@ def toposort_from_last(
 ) -> Iterator[Apply]:
     """Yield the nodes that compute graphs, in topological order, those for the last one first."""
     return iter(_in_order(blockers or (), list(graphs)))
+
+
+def applys_between(ins: Iterable[Variable], outs: Iterable[Variable]) -> Iterator[Apply]:
+    """Yield the nodes between ``ins`` and ``outs`` in the order of Aesara, from the outputs."""
+    given = frozenset(ins)
+    nodes = (one.owner for one in vars_between(given, outs) if one not in given)
+    return iter(dict.fromkeys(node for node in nodes if node is not None))
+
+
+def applys_between_from_last(ins: Iterable[Variable], outs: Iterable[Variable]) -> Iterator[Apply]:
+    """Yield the nodes between ``ins`` and ``outs`` in the order of PyTensor, from the outputs."""
+    given = frozenset(ins)
+    nodes = (one.owner for one in ancestors_from_last(outs, given) if one not in given)
+    return iter(dict.fromkeys(node for node in nodes if node is not None))
