@@ -519,13 +519,12 @@ SPECIAL = [
         scales=(accuracy.reflected_digamma, None),
     ),
     Slope("digamma", GAMMA, (accuracy.exact_trigamma, psi2)),
-    Slope("trigamma", same((0.1, 20)), (psi2, lambda x: mp.psi(3, x)), limits=(8, 16)),
+    Slope("trigamma", same((0.1, 20)), (psi2, lambda x: mp.psi(3, x))),
     Slope(
         "polygamma",
         orders(1, 5, (0.1, 20)),
         (lambda n, x: mp.psi(int(n) + 1, x), lambda n, x: mp.psi(int(n) + 2, x)),
         by=1,
-        limits=(16, 16),
     ),
     Slope(
         "beta",
@@ -611,7 +610,6 @@ SPECIAL = [
         orders(0, 5, (0.1, 20)),
         (lambda n, x: -mp.expint(int(n) - 1, x), lambda n, x: mp.expint(int(n) - 2, x)),
         by=1,
-        limits=(16, 32),
     ),
     Slope(
         "sine_integral",

@@ -296,11 +296,7 @@ digamma = FloatRow(
 
 
 def _trigamma(x: Any) -> Any:
-    return _polygamma(np.ones((), x.dtype), x)
-
-
-def _polygamma(n: Any, x: Any) -> Any:
-    return import_whole("scipy.special").polygamma(n, x)
+    return import_whole("scipy.special").polygamma(np.ones((), x.dtype), x)
 
 
 trigamma = FloatRow(
@@ -313,9 +309,9 @@ trigamma = FloatRow(
 
 polygamma = FloatRow(
     "polygamma",
-    _polygamma,
+    "phintys.scalar.polygamma:polygamma",
     doc="n-th derivative of digamma, for an integer n of any dtype.",
-    source="SciPy's, of 2004: by the zeta function of A. Hurwitz (DLMF 25.11.12).",
+    source="A. Hurwitz, 1882: by his zeta function (DLMF 25.11.12).",
     parameters=("n", "x"),
     example="1, [1.0, 2.0]",
     nin=2,
