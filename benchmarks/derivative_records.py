@@ -519,13 +519,12 @@ SPECIAL = [
         scales=(accuracy.reflected_digamma, None),
     ),
     Slope("digamma", GAMMA, (accuracy.exact_trigamma, psi2)),
-    Slope("trigamma", same((0.1, 20)), (psi2, lambda x: mp.psi(3, x)), limits=(8, 16)),
+    Slope("trigamma", same((0.1, 20)), (psi2, lambda x: mp.psi(3, x))),
     Slope(
         "polygamma",
         orders(1, 5, (0.1, 20)),
         (lambda n, x: mp.psi(int(n) + 1, x), lambda n, x: mp.psi(int(n) + 2, x)),
         by=1,
-        limits=(16, 16),
     ),
     Slope(
         "beta",
@@ -596,8 +595,8 @@ SPECIAL = [
             limits=limits,
         )
         for name, scale, limits, *facts in (
-            ("jv", amplitude, (200, 1e3), mp.besselj, 1, -1),
-            ("yv", amplitude, (8, 64), mp.bessely, 1, -1),
+            ("jv", amplitude, (4, 16), mp.besselj, 1, -1),
+            ("yv", amplitude, (4, 16), mp.bessely, 1, -1),
             ("iv", None, (16, 64), mp.besseli, 1, 1),
             ("kv", None, (16, 64), mp.besselk, -1, -1),
             ("ive", larger_term_of_ive, (16, 1e4), mp.besseli, 1, 1, -1),
@@ -611,7 +610,6 @@ SPECIAL = [
         orders(0, 5, (0.1, 20)),
         (lambda n, x: -mp.expint(int(n) - 1, x), lambda n, x: mp.expint(int(n) - 2, x)),
         by=1,
-        limits=(16, 32),
     ),
     Slope(
         "sine_integral",

@@ -131,3 +131,85 @@ def test_slopes_of_negative_orders_and_arguments(mode):
             inner = (mpmath.besseli(order - 1, at) + mpmath.besseli(order + 1, at)) / 2
             exact = mpmath.exp(-abs(at)) * (inner - mpmath.sign(at) * mpmath.besseli(order, at))
             assert abs(one - exact) <= 1e-13 * abs(exact), (order, at)
+
+
+@pytest.fixture(scope="module", params=["native", "reference"])
+def oscillating(request):
+    v, x = pt.dvectors("v", "x")
+    values = [pt.special.jv(v, x), pt.special.yv(v, x)]
+    slopes = [phintys.grad(value.sum(), x) for value in values]
+    return phintys.function([v, x], values + slopes, mode=request.param)
+
+
+def test_functions_of_any_order_keep_their_digits(oscillating):
+    rng = np.random.default_rng(7)
+    v = [rng.uniform(-0.5, 3, 60), rng.integers(0, 6, 20), rng.uniform(3, 100, 40)]
+    x = [rng.uniform(0.25, 2, 40), rng.uniform(2, 25, 40), rng.uniform(2, 200, 40)]
+    v, x = np.concatenate(v), np.concatenate(x)
+    # Next to the ends of formulas.
+    v = np.concatenate([v, [0.5, 1.5, 2.5, 0.1, 0.9, 4.99, 5.01, 10.0, 10.1]])
+    x = np.concatenate([x, [0.25, 2.0, 2.0001, 24.99, 25.01, 25.0, 25.1, 1.9, 1.9]])
+    found = oscillating(v, x)
+    with mpmath.workdps(40):
+        for i, (order, at) in enumerate(zip(v.tolist(), x.tolist(), strict=True)):
+            order, at = mpmath.mpf(order), mpmath.mpf(at)
+            for k, function in enumerate((mpmath.besselj, mpmath.bessely)):
+                if k and order < 0:  # SciPy's
+                    continue
+                value, above = function(order, at), function(order + 1, at)
+                slope = order / at * value - above
+                least = at**-0.5 if at > order else 0
+                # Those of the second kind are raised to a large order without more digits.
+                few = (16, 24) if k else (6, 12)
+                scales = max(abs(value), least), max(abs(order / at * value), abs(above), least)
+                for one, exact, ulps, scale in zip(
+                    found[k::2], (value, slope), few, scales, strict=True
+                ):
+                    if 1e-290 < abs(exact) < 1e290:
+                        assert abs(one[i] - exact) <= ulps * EPS * scale, (k, order, at)
+
+
+def test_functions_of_any_order_go_on_where_the_routines_of_amos_end(oscillating):
+    v = np.array([0.0, 3.0, 0.5, 1e3, 1e5, 1e8, 2e9, 9e9, -3.0, 1e10, 1e300, np.inf])
+    x = np.array([1e10, 1e300, 1e12, 1e10, 1e10, 1e9, 1e10, 1e10, 1e10, 9e9, 1e10, 2.0])
+    found = oscillating(v, x)[:2]
+    for i, (order, at) in enumerate(zip(v.tolist(), x.tolist(), strict=True)):
+        if order > at:
+            assert (found[0][i], found[1][i]) == (0, -np.inf)
+            continue
+        with mpmath.workdps(700):
+            sign = -1 if order < 0 else 1
+            degree, place = abs(mpmath.mpf(order)), mpmath.mpf(at)
+            distance = mpmath.sqrt(place**2 - degree**2)
+            phase = distance - degree * mpmath.acos(degree / place) - mpmath.pi / 4
+            angle, share = mpmath.expj(phase), (degree / distance) ** 2
+            exact = angle * (1 - 1j * (3 + 5 * share) / (24 * distance)) * sign
+            exact *= mpmath.sqrt(2 / (mpmath.pi * distance))
+        for one, part in zip(found, (exact.real, exact.imag), strict=True):
+            # A rounding error of v changes the phase by v eps times the angle of v and x.
+            allowed = 4 * EPS * (1 + order * order / at)
+            assert abs(one[i] - part) <= allowed * abs(exact), (order, at)
+
+
+def test_limits_of_functions_of_any_order(oscillating):
+    numbers = [0.0, -0.0, 0.5, -0.5, 1, -1, 1.5, -2.5, 3, -3, 60, 150, 700, 1e5, 1e-300, 1e-20]
+    numbers += [np.inf, -np.inf, np.nan]
+    v, x = (part.ravel() for part in np.meshgrid(numbers, numbers))
+    found = oscillating(v, x)
+    with np.errstate(all="ignore"):
+        amplitude = np.nan_to_num(np.abs(x) ** -0.5, posinf=0)
+    for values, name in zip(found[:2], ("jv", "yv"), strict=True):
+        expected = getattr(scipy.special, name)(v, x)
+        # SciPy's routines end at infinite orders, and lose digits of large ones.
+        expected = np.where(np.isinf(v), values, expected)
+        is_finite = np.isfinite(expected)
+        np.testing.assert_array_equal(values[~is_finite], expected[~is_finite])
+        values, expected = values[is_finite], expected[is_finite]
+        allowed = 1e-12 * np.abs(expected) + 1e-13 * amplitude[is_finite]
+        assert (np.abs(values - expected) <= allowed).all()
+
+
+def test_slopes_at_0_are_those_of_the_series(oscillating):
+    v = np.array([0.0, 1.0, -1.0, 2.0, -2.0, 0.5, 1.5])
+    slopes = oscillating(v, np.zeros(7))[2]
+    np.testing.assert_array_equal(slopes, [0, 0.5, -0.5, 0, 0, np.inf, 0])

@@ -1,4 +1,4 @@
-"""Factorials, and the derivatives of Fresnel and Dawson integrals, at extreme arguments."""
+"""Factorials, exponential integrals, and derivatives of others, at extreme arguments."""
 
 from typing import Any
 
@@ -56,3 +56,22 @@ def test_slopes_of_dawson_integrals_do_not_cancel(mode):
                 exact = -1 / (2 * at * at)
             scale = abs(exact) if abs(at) > 2 else 1  # it is 0 at 0.92
             assert abs(one - exact) <= 4 * EPS * scale, at
+
+
+@MODES
+def test_exponential_integrals_of_whole_orders_have_their_digits(mode):
+    n, x = pt.lvector("n"), pt.dvector("x")
+    f = phintys.function([n, x], pt.special.expn(n, x), mode=mode)
+    rng = np.random.default_rng(5)
+    # Next to the ends of the parts with fewer places too.
+    orders = np.concatenate([rng.integers(0, 9, 40), [0, 1, 2, 5, 300, 10**6, 1, 2]])
+    places = np.concatenate(
+        [10 ** rng.uniform(-2, 2.5, 40), [0.5, 0.5, 1.0, 4.0, 0.7, 3.0, 0.999, 3.999]]
+    )
+    found = f(orders, places)
+    with mpmath.workdps(40):
+        for order, at, one in zip(orders.tolist(), places.tolist(), found.tolist(), strict=True):
+            exact = mpmath.expint(order, mpmath.mpf(at))
+            assert abs(one - exact) <= 4 * EPS * exact, (order, at)
+    ends = f([0, 1, 2, 3, 0, 1, -1], [0.0, 0.0, 0.0, np.inf, np.inf, -1.0, 2.0])
+    np.testing.assert_array_equal(ends, [np.inf, np.inf, 1, 0, 0, np.nan, np.nan])

@@ -316,6 +316,7 @@ FLOAT_FUNCTIONS: dict[str, str] = {
         spacing sqr sub true_div
         """,
     "phintys.backends.native.assembler.math.bessel": "ive j0 j1 kv kve",
+    "phintys.backends.native.assembler.math.bessel_recurrence": "jv yv",
     "phintys.backends.native.assembler.math.bessel_slopes": "log_ive_slope log_kve_slope",
     "phintys.backends.native.assembler.math.error_function": "erf erfc ndtr",
     "phintys.backends.native.assembler.math.exponential": """

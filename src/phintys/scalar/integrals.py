@@ -9,8 +9,6 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from phintys._base.late import LateModule
 from phintys._base.uninterrupted import import_whole
 from phintys.scalar.arithmetic import abs, fmod, sqr
@@ -54,20 +52,13 @@ expi = FloatRow(
 )
 
 
-def _expn(n: Any, x: Any) -> Any:
-    """Return SciPy's values for the orders that it knows, and NaN for others."""
-    is_order = (n == np.rint(n)) & (n >= 0) & (n < 2**31)
-    order = np.where(is_order, n, 0).astype(np.int64)
-    return np.where(is_order, import_whole("scipy.special").expn(order, x), np.nan)
-
-
 expn = FloatRow(
     "expn",
-    _expn,
+    "phintys.scalar.expn:expn",
     doc="Exponential integral: the integral of exp(-x t) / t**n from 1 to inf, for a whole n.",
     source=(
-        "SciPy's, from Cephes (S. L. Moshier, Methods and Programs for Mathematical "
-        "Functions, 1989)."
+        "A. M. Legendre's continued fraction, 1826 (DLMF 8.19.17); near 0 SciPy's, from Cephes (S. "
+        "L. Moshier, 1989)."
     ),
     parameters=("n", "x"),
     domain="n >= 0 and x >= 0",

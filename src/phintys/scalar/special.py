@@ -296,11 +296,7 @@ digamma = FloatRow(
 
 
 def _trigamma(x: Any) -> Any:
-    return _polygamma(np.ones((), x.dtype), x)
-
-
-def _polygamma(n: Any, x: Any) -> Any:
-    return import_whole("scipy.special").polygamma(n, x)
+    return import_whole("scipy.special").polygamma(np.ones((), x.dtype), x)
 
 
 trigamma = FloatRow(
@@ -313,9 +309,9 @@ trigamma = FloatRow(
 
 polygamma = FloatRow(
     "polygamma",
-    _polygamma,
+    "phintys.scalar.polygamma:polygamma",
     doc="n-th derivative of digamma, for an integer n of any dtype.",
-    source="SciPy's, of 2004: by the zeta function of A. Hurwitz (DLMF 25.11.12).",
+    source="A. Hurwitz, 1882: by his zeta function (DLMF 25.11.12).",
     parameters=("n", "x"),
     example="1, [1.0, 2.0]",
     nin=2,
@@ -520,24 +516,30 @@ def _slope_of_j1(x: Any) -> Any:
 
 jv = FloatRow(
     "jv",
-    "scipy.special:jv",
+    "phintys.scalar.bessel_recurrence:jv",
     doc="Bessel function of the first kind, order v.",
-    source="SciPy's (D. E. Amos, Algorithm 644, ACM Trans. Math. Softw. 12, 1986).",
+    source=(
+        "Barnett, Feng, Steed and Goldfarb, Comput. Phys. Commun. 8, 1974; SciPy's (D. E. Amos, "
+        "Algorithm 644, ACM Trans. Math. Softw. 12, 1986)."
+    ),
     parameters=("v", "x"),
     domain="x >= 0 or v % 1 == 0",
     example="1, [1.0, 2.0]",
     nin=2,
     complex=True,
     real_inputs=(0,),
-    derivative=lambda v, x, out: (None, 0.5 * (jv(v - 1, x) - jv(v + 1, x))),
+    derivative=lambda v, x, out: (None, _slope_of_jv(v, x, out)),
     undefined=_ORDER,
 )
 
 yv = FloatRow(
     "yv",
-    "scipy.special:yv",
+    "phintys.scalar.bessel_recurrence:yv",
     doc="Bessel function of the second kind, order v.",
-    source="SciPy's (D. E. Amos, Algorithm 644, ACM Trans. Math. Softw. 12, 1986).",
+    source=(
+        "Barnett, Feng, Steed and Goldfarb, Comput. Phys. Commun. 8, 1974; SciPy's (D. E. Amos, "
+        "Algorithm 644, ACM Trans. Math. Softw. 12, 1986)."
+    ),
     parameters=("v", "x"),
     domain="x > 0",
     example="1, [1.0, 2.0]",
@@ -691,7 +693,19 @@ kve = FloatRow(
 )
 
 
-_NEIGHBORS_UP_TO = 0.5  # sums of neighboring orders cancel beyond, by a factor of 2 x
+# Sums of neighboring orders of scaled functions cancel beyond, by a factor of 2 x. Functions of one
+# order have no derivatives at 0 in the other forms.
+_NEIGHBORS_UP_TO = 0.5
+
+
+def _slope_of_jv(v: Any, x: Any, out: Any) -> Any:
+    """Return the derivative of jv by x: of v - 1, which may be negative, only near 0."""
+    if dtype_of(x).kind == "c":
+        return 0.5 * (jv(v - 1, x) - jv(v + 1, x))
+    is_near = lt(abs(x), _NEIGHBORS_UP_TO)
+    place, far = switch(is_near, x, 0), switch(is_near, 1, x)
+    near = 0.5 * (jv(v - 1, place) - jv(v + 1, place))
+    return switch(is_near, near, v / far * out - jv(v + 1, far))
 
 
 def _slope_of_ive(v: Any, x: Any, out: Any) -> Any:

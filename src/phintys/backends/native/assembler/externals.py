@@ -73,7 +73,9 @@ _SAME_NAME = {
     3: "betainc",
 }
 
-FOR_SOME_ARGUMENTS = frozenset({"beta", "betaln", "binom", "ive", "j0", "j1", "kv", "kve", "poch"})
+FOR_SOME_ARGUMENTS = frozenset(
+    {"beta", "betaln", "binom", "ive", "j0", "j1", "jv", "kv", "kve", "poch", "yv"}
+)
 """Functions that have native code, which calls SciPy's for some arguments only."""
 
 _ALL = [

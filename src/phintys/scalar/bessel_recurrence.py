@@ -1,0 +1,245 @@
+"""Bessel functions of any order of the first and second kind in NumPy, where SciPy's lose digits.
+
+The routines of D. E. Amos lose up to three digits between their power series and their asymptotic
+series, two or more by the logarithms of the first factor of the power series, and end at 1e9. The
+NIST Digital Library of Mathematical Functions (dlmf.nist.gov) is cited by section.
+
+*The series* of the first kind (10.2.2), with a power and the gamma function as its factor.
+
+*Recurrence* (10.6.1) from a large order down, as J. C. P. Miller did (1952; 3.6(iii)), with twice
+the digits, gives functions of the first kind but for a factor. The continued fraction of ``H'/H``
+of Hankel's function (Barnett, Feng, Steed and Goldfarb, Comput. Phys. Commun. 8, 1974; 10.33.1)
+gives that, and the functions of the second kind, by the Wronskian (10.5.2).
+
+*Debye's expansion* (1909; 10.19.6), beyond. Its phase is ``x`` less a multiple of ``pi / 2`` and a
+correction of the size of ``v**2 / x``: the cosine and the sine of x have all digits.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from phintys._base.uninterrupted import import_whole
+from phintys.scalar.bessel import BEYOND, sum_of_powers
+from phintys.scalar.bessel_slopes import LARGEST, SUMS
+from phintys.scalar.doubled import Doubled
+
+MOST_ORDER, FAR = 100.0, 200.0
+"""The largest order and argument for which the recurrence is used ..."""
+
+MOST_ORDER_NEAR_0, FRACTION_FROM, FRACTION_TO = 50.0, 0.25, 2.0
+"""... the largest order next to 0, and where that is. SciPy's second kind has lost digits there."""
+
+FEW = 3.0
+"""SciPy's second kind of orders up to this is right from 2 on."""
+
+SERIES_ORDER = 10.0
+"""The largest order for which the gamma function has the digits that the series needs."""
+
+HANKEL_FROM = 25.0
+"""SciPy's asymptotic series is right from this argument, and from the square of the order, on."""
+
+START = 1e-140
+"""With what a recurrence begins, so that neither it nor its square leaves the range of floats."""
+
+SLOPE, SHIFT = 10.0, 6.0
+"""It begins at an order of ``m + 10 (m / 2)**(1 / 3) + 6``, for the larger m of v and x."""
+
+FRACTION_LENGTH, FRACTION_LENGTH_AT_1 = 10.0, 80.0
+"""The continued fraction has converged with ``10 + 80 / x`` places."""
+
+MOST_TERMS, MOST_STEPS = 300, 1000
+"""Bounds that no series and no recurrence reaches."""
+
+ENOUGH = 1e-18
+
+TURNING = 16.0
+"""The expansion holds where ``sqrt(abs(x**2 - v**2))`` is larger than 16 times ``v**(2 / 3)``."""
+
+TERMS = 6
+"""Of the expansion: 1e-3 and smaller ones, by their powers."""
+
+
+def jv(v: Any, x: Any) -> Any:
+    """Return the function of the first kind of arrays of floats; of complex x SciPy's.
+
+    Examples
+    --------
+    >>> from phintys.scalar.bessel_recurrence import jv
+    >>> jv(0.5, 10.0).round(12)
+    np.float64(-0.137263735755)
+    """
+    special, dtype = import_whole("scipy.special"), np.result_type(v, x)
+    if dtype.kind == "c":
+        return special.jv(v, x)
+    v, x = np.broadcast_arrays(np.asarray(v, np.float64), np.asarray(x, np.float64))
+    is_whole = v == np.rint(v)
+    order, size = np.where(is_whole, np.abs(v), v), np.abs(x)
+    is_usual = (is_whole | ((v > -1) & (x >= 0))) & np.isfinite(x)
+    is_small = is_usual & (size <= FRACTION_TO) & (order <= SERIES_ORDER)
+    is_near = is_usual & ~is_small & _is_near(order, size)
+    is_beyond = is_usual & _is_beyond(order, size)
+    found = np.full(v.shape, np.nan)
+    with np.errstate(all="ignore"):
+        for there, function in ((is_small, _series), (is_near, _downwards), (is_beyond, _first)):
+            if there.any():
+                found[there] = function(order[there], size[there])
+    known = is_small | is_near | is_beyond
+    found = np.asarray(np.where(known & _is_turned(v, x), -found, found))
+    found[~known] = special.jv(v[~known], x[~known])
+    return found.astype(dtype)[()]
+
+
+def yv(v: Any, x: Any) -> Any:
+    """Return the function of the second kind of arrays of floats; of complex x SciPy's.
+
+    Examples
+    --------
+    >>> from phintys.scalar.bessel_recurrence import yv
+    >>> yv(0.5, 1.0).round(12)
+    np.float64(-0.431098868018)
+    """
+    special, dtype = import_whole("scipy.special"), np.result_type(v, x)
+    if dtype.kind == "c":
+        return special.yv(v, x)
+    v, x = np.broadcast_arrays(np.asarray(v, np.float64), np.asarray(x, np.float64))
+    order = np.abs(v)
+    is_usual = ((v == np.rint(v)) | (v >= 0)) & (x > 0) & np.isfinite(x)
+    is_near = is_usual & _is_near(order, x) & ((x <= FRACTION_TO) | (order > FEW))
+    is_beyond = is_usual & _is_beyond(order, x)
+    found = np.full(v.shape, np.nan)
+    with np.errstate(all="ignore"):
+        for there, function in ((is_near, _upwards), (is_beyond, _second)):
+            if there.any():
+                found[there] = function(order[there], x[there])
+    known = is_near | is_beyond
+    found = np.asarray(np.where(known & _is_turned(v, x), -found, found))
+    found[~known] = special.yv(v[~known], x[~known])
+    return found.astype(dtype)[()]
+
+
+def _is_near(v: Any, x: Any) -> Any:
+    """Return where the recurrence stays in the range of floats, and SciPy's series lose digits."""
+    with np.errstate(over="ignore"):
+        is_known = (x < HANKEL_FROM) | (v * v > x)
+    is_known = is_known & (x >= FRACTION_FROM) & (x <= FAR) & (v >= -0.5)
+    return is_known & (v <= np.where(x > FRACTION_TO, MOST_ORDER, MOST_ORDER_NEAR_0))
+
+
+def _is_turned(v: Any, x: Any) -> Any:
+    """Return whether the sign changes with that of the order or of the argument, but not of both.
+
+    Of whole orders, which are the only ones for which either may be negative.
+    """
+    is_odd = np.mod(np.where(np.isfinite(v), v, 0.0), 2) == 1
+    return is_odd & ((v < 0) != np.signbit(x))
+
+
+def _series(v: Any, x: Any) -> Any:
+    half = 0.5 * x
+    square = half * half
+    term = total = np.ones_like(x)
+    for n in range(1, MOST_TERMS):
+        term = -term * (square / (n * (v + n)))
+        total = total + term
+        if not (np.abs(term) > ENOUGH).any():
+            break
+    return half**v / import_whole("scipy.special").gamma(v + 1) * total
+
+
+def _downwards(v: Any, x: Any) -> Any:
+    """Return the function of the first kind by the recurrence."""
+    base = v - np.rint(v)
+    wanted, (first, second) = _unscaled(v, x, base)
+    p, q = _fraction(base, x)
+    # H' = (p + i q) H makes J**2 + ((J' - p J) / q)**2 equal to 2 / (pi x q).
+    other = second - (base / x - p) * first
+    return wanted / np.sqrt((q * first * first + other * other / q) * (0.5 * math.pi * x))
+
+
+def _upwards(v: Any, x: Any) -> Any:
+    """Return the function of the second kind, whose recurrence is stable to larger orders."""
+    base = v - np.rint(v)
+    _, (first, second) = _unscaled(base, x, base)
+    p, q = _fraction(base, x)
+    other = second - (base / x - p) * first
+    scale = np.sqrt((q * first * first + other * other / q) * (0.5 * math.pi * x))
+    now = other / (q * scale)
+    following = (base / x - p) * now - q * first / scale
+    steps = np.rint(v)
+    for n in range(int(steps.max())):
+        after = 2 * (base + (n + 1)) / x * following - now
+        is_step = n < steps
+        now, following = np.where(is_step, following, now), np.where(is_step, after, following)
+    return now
+
+
+def _unscaled(v: Any, x: Any, base: Any) -> tuple[Any, tuple[Any, Any]]:
+    """Return multiples of the functions of the first kind of v, and of base and base + 1."""
+    largest = np.maximum(v, x)
+    top = np.ceil(largest + SLOPE * np.cbrt(0.5 * largest) + SHIFT - base)
+    place, factor = np.rint(v), Doubled(2.0) / x
+    now, before = Doubled(np.zeros_like(x)), Doubled(np.zeros_like(x))
+    wanted = np.zeros_like(x)
+    for n in range(int(top.max()), -1, -1):
+        now = now + np.where(top == n, START, 0.0)
+        wanted = np.where(place == n, now.value + now.rest, wanted)
+        if n:
+            now, before = (Doubled(base) + float(n)) * factor * now - before, now
+    return wanted, (now.value + now.rest, before.value + before.rest)
+
+
+def _fraction(v: Any, x: Any) -> tuple[Any, Any]:
+    """Return p and q of ``H'/H = p + i q`` of orders up to 1/2, from the fraction's far end."""
+    real, imaginary = np.zeros_like(x), np.zeros_like(x)
+    for n in range(math.ceil(FRACTION_LENGTH + FRACTION_LENGTH_AT_1 / x.min()), 0, -1):
+        below, beside = 2 * x + real, 2.0 * n + imaginary
+        share = ((n - 0.5) - v) * ((n - 0.5) + v) / (below * below + beside * beside)
+        real, imaginary = below * share, -beside * share
+    return -(0.5 + imaginary) / x, 1 + real / x
+
+
+def _is_beyond(v: Any, x: Any) -> Any:
+    """Return where SciPy's function ends, and the expansion holds."""
+    with np.errstate(all="ignore"):
+        v = np.minimum(v, LARGEST)
+        is_apart = _distance(v, x) > TURNING * np.square(np.cbrt(v))
+        return (np.hypot(v, x) > BEYOND) & is_apart
+
+
+def _distance(v: Any, x: Any) -> Any:
+    """Return ``sqrt(abs(x**2 - v**2))``."""
+    return np.sqrt(np.abs(x - v)) * np.sqrt(x + v)
+
+
+def _first(v: Any, x: Any) -> Any:
+    """Return the function of the first kind beyond; for orders above x it is 0."""
+    return np.where(x > v, _far(v, x)[0], 0.0)
+
+
+def _second(v: Any, x: Any) -> Any:
+    return np.where(x > v, _far(v, x)[1], -np.inf)
+
+
+def _far(v: Any, x: Any) -> tuple[Any, Any]:
+    """Return both functions of orders below x by Debye's expansion."""
+    v = np.minimum(v, x)
+    distance = _distance(v, x)
+    step, square = 1 / distance, -np.square(v / distance)
+    real, imaginary = (np.zeros_like(x) for _ in range(2))
+    for numbers in reversed(SUMS[:TERMS]):
+        real, imaginary = imaginary * step + sum_of_powers(square, numbers), -real * step
+    whole = np.rint(v)
+    shift = v * np.arcsin(v / x) - v * (v / (distance + x)) - 0.5 * math.pi * (v - whole)
+    cosine, sine = np.cos(x), np.sin(x)
+    near, aside = np.cos(shift), np.sin(shift)
+    cosine, sine = cosine * near - sine * aside, sine * near + cosine * aside
+    cosine, sine = cosine + sine, sine - cosine  # less pi / 4, but for a factor
+    quarter = np.mod(whole, 4)
+    is_odd = np.mod(whole, 2) == 1
+    cosine, sine = np.where(is_odd, sine, cosine), np.where(is_odd, -cosine, sine)
+    scale = np.where(quarter >= 2, -1.0, 1.0) / np.sqrt(math.pi * distance)
+    return scale * (cosine * real - sine * imaginary), scale * (sine * real + cosine * imaginary)
