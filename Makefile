@@ -177,7 +177,7 @@ site: .venv-site/.ready ## build the site into build/site/html (three minutes of
 	.venv-site/bin/python -m tools.site $(SITE)
 
 notebook-tests: .venv-site/.ready ## run the notebooks of the gallery, and commands for notebooks
-	.venv-site/bin/python -m pytest -rs -m 'stress or not stress' tests/tools/site/test_notebooks.py
+	.venv-site/bin/python -m pytest -rs -m 'stress or not stress' tests/tools/site/test_notebooks.py tests/tools/site/test_in_notebooks.py
 
 types: $(READY) ## check types with basedpyright
 	$(BIN)/basedpyright --threads 2

@@ -79,6 +79,10 @@ def test_pictures_stand_side_by_side(browser, tmp_path):
     browser.find_element("id", "beside").click()
     assert run(browser, "views.length") == 2
     assert run(browser, "views.map((view) => view.model.title)") == ["as written", "as rewritten"]
+    for number in (0, 1):
+        box = run(browser, f"views[{number}].cy.elements().renderedBoundingBox()")
+        assert box["x1"] >= 0
+        assert box["x2"] <= run(browser, f"views[{number}].cy.container().clientWidth")
 
 
 def test_keys_move_and_zoom(browser, tmp_path):

@@ -8,6 +8,7 @@ The theme comes with all of Bootstrap and of Font Awesome, of which the pages us
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -191,6 +192,7 @@ def _subset(font: Path, icons: set[int]) -> None:
     """Leave the icons with these code points in a font."""
     from fontTools import subset
 
+    logging.getLogger("fontTools").setLevel(logging.WARNING)  # Sphinx shows what others say
     options = subset.Options(flavor="woff2", layout_features=[])
     whole = subset.load_font(str(font), options)
     part = subset.Subsetter(options)

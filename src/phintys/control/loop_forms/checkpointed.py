@@ -18,13 +18,14 @@ from phintys.tensor.ranges import arange
 from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
+    from phintys.control.loop_forms.scan_inputs import Step
     from phintys.control.loops.scan_op import Scan
 
 
 def scan_checkpoints(
-    fn: Callable[..., Any],
+    fn: Step,
     sequences: Any = None,
     outputs_info: Any = None,
     non_sequences: Any = None,

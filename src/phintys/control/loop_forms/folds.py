@@ -11,11 +11,13 @@ from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
+
+    from phintys.control.loop_forms.scan_inputs import Step
 
 
 def map(
-    fn: Callable[..., Any],
+    fn: Step,
     sequences: Any,
     non_sequences: Any = None,
     truncate_gradient: int = -1,
@@ -52,7 +54,7 @@ def map(
 
 
 def reduce(
-    fn: Callable[..., Any],
+    fn: Step,
     sequences: Any,
     outputs_info: Any,
     non_sequences: Any = None,
@@ -118,7 +120,7 @@ def _last(output: Any, state: Any) -> Any:
 
 
 def foldl(
-    fn: Callable[..., Any],
+    fn: Step,
     sequences: Any,
     outputs_info: Any,
     non_sequences: Any = None,
@@ -141,7 +143,7 @@ def foldl(
 
 
 def foldr(
-    fn: Callable[..., Any],
+    fn: Step,
     sequences: Any,
     outputs_info: Any,
     non_sequences: Any = None,
@@ -164,7 +166,7 @@ def foldr(
 
 
 def filter(
-    fn: Callable[..., Any],
+    fn: Step,
     sequences: Any,
     non_sequences: Any = None,
     go_backwards: bool = False,

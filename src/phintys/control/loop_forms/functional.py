@@ -37,7 +37,7 @@ def loop(
     name: str | None = None,
     truncate_gradient: int = -1,
     checkpoint: int | None = None,
-) -> Any:
+) -> tuple[Any, Any]:
     """Return the last carry of a loop, and the rows that its steps computed.
 
     It is :func:`~phintys.scan` in functional form: ``body(carry, x) -> (carry, row)`` is called

@@ -15,6 +15,23 @@ from phintys.tensor.type import TensorType
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    # By numbers of arguments, and not with `...`, so that checkers know the parameters of lambdas.
+    Step = (
+        Callable[[], Any]
+        | Callable[[Any], Any]
+        | Callable[[Any, Any], Any]
+        | Callable[[Any, Any, Any], Any]
+        | Callable[[Any, Any, Any, Any], Any]
+        | Callable[[Any, Any, Any, Any, Any], Any]
+        | Callable[[Any, Any, Any, Any, Any, Any], Any]
+        | Callable[[Any, Any, Any, Any, Any, Any, Any], Any]
+        | Callable[[Any, Any, Any, Any, Any, Any, Any, Any], Any]
+        | Callable[[Any, Any, Any, Any, Any, Any, Any, Any, Any], Any]
+        | Callable[[Any, Any, Any, Any, Any, Any, Any, Any, Any, Any], Any]
+        | Callable[[Any, Any, Any, Any, Any, Any, Any, Any, Any, Any, Any], Any]
+        | Callable[[Any, Any, Any, Any, Any, Any, Any, Any, Any, Any, Any, Any], Any]
+    )
+
 
 @record()
 class Rows:

@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from phintys.control.loop_forms.builder import LoopState
-    from phintys.control.loop_forms.scan_inputs import Initial, Rows
+    from phintys.control.loop_forms.scan_inputs import Initial, Rows, Step
     from phintys.control.loop_forms.step_results import Returned
 
 
 def scan(
-    fn: Callable[..., Any],
+    fn: Step,
     sequences: Any = None,
     outputs_info: Any = None,
     non_sequences: Any = None,

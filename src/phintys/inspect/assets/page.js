@@ -281,6 +281,11 @@ class View {
       this.cy.elements().remove();
       this.cy.add(items);
     });
+    this.fit();
+  }
+
+  fit() {
+    this.cy.resize();
     this.cy.fit(undefined, 24);
     if (this.cy.zoom() > 1.2) { this.cy.zoom(1.2); this.cy.center(); }
   }
@@ -341,7 +346,7 @@ class View {
     } else if (event.key === "Enter" && this.selected !== null) this.toggle(this.selected);
     else if (event.key === "+") this.cy.stop().zoom(this.cy.zoom() * 1.25);
     else if (event.key === "-") this.cy.stop().zoom(this.cy.zoom() / 1.25);
-    else if (event.key === "f") this.cy.stop().fit(undefined, 24);
+    else if (event.key === "f") { this.cy.stop(); this.fit(); }
     else return;
     event.preventDefault();
   }
@@ -406,6 +411,7 @@ function show() {
   const isBeside = element("beside").getAttribute("aria-pressed") === "true";
   const shown = isBeside ? [current, (current + 1) % models.length] : [current];
   views = shown.map((number) => new View(models[number], details));
+  for (const view of views) view.fit();  // the first was wider before the second was there
   [...element("tabs").children].forEach((tab, number) =>
     tab.setAttribute("aria-selected", String(number === current)));
   element("as-text").open = false;
@@ -435,7 +441,7 @@ element("beside").addEventListener("click", (event) => {
 });
 element("fold").addEventListener("click", () => views.forEach((view) => { view.model.fold(); view.draw(); }));
 element("unfold").addEventListener("click", () => views.forEach((view) => { view.model.unfold(); view.draw(); }));
-element("fit").addEventListener("click", () => views.forEach((view) => view.cy.fit(undefined, 24)));
+element("fit").addEventListener("click", () => views.forEach((view) => view.fit()));
 element("colours").addEventListener("change", () => { views.forEach((view) => view.draw()); legend(); });
 element("as-text").addEventListener("toggle", () => { if (element("as-text").open) asText(); });
 element("search").addEventListener("input", search);

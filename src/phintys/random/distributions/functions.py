@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import ArgumentError
 from phintys.random.distributions.base import Distribution
+
+if TYPE_CHECKING:
+    from phintys.tensor.variable import TensorVariable
 
 
 def _distribution(distribution: Any) -> Distribution:
@@ -15,7 +18,7 @@ def _distribution(distribution: Any) -> Distribution:
     return distribution
 
 
-def logp(distribution: Distribution, value: Any) -> Any:
+def logp(distribution: Distribution, value: Any) -> TensorVariable:
     """Return the logarithm of the density or probability of a value.
 
     Examples
@@ -27,7 +30,7 @@ def logp(distribution: Distribution, value: Any) -> Any:
     return _distribution(distribution).logp(value)
 
 
-def cdf(distribution: Distribution, value: Any) -> Any:
+def cdf(distribution: Distribution, value: Any) -> TensorVariable:
     """Return the probability of numbers up to a value.
 
     Examples
@@ -39,7 +42,7 @@ def cdf(distribution: Distribution, value: Any) -> Any:
     return _distribution(distribution).cdf(value)
 
 
-def logcdf(distribution: Distribution, value: Any) -> Any:
+def logcdf(distribution: Distribution, value: Any) -> TensorVariable:
     """Return the logarithm of the probability of numbers up to a value.
 
     Examples
@@ -51,7 +54,7 @@ def logcdf(distribution: Distribution, value: Any) -> Any:
     return _distribution(distribution).logcdf(value)
 
 
-def sf(distribution: Distribution, value: Any) -> Any:
+def sf(distribution: Distribution, value: Any) -> TensorVariable:
     """Return the probability of numbers above a value.
 
     Examples
@@ -63,7 +66,7 @@ def sf(distribution: Distribution, value: Any) -> Any:
     return _distribution(distribution).sf(value)
 
 
-def logsf(distribution: Distribution, value: Any) -> Any:
+def logsf(distribution: Distribution, value: Any) -> TensorVariable:
     """Return the logarithm of the probability of numbers above a value.
 
     Examples
@@ -75,7 +78,7 @@ def logsf(distribution: Distribution, value: Any) -> Any:
     return _distribution(distribution).logsf(value)
 
 
-def icdf(distribution: Distribution, q: Any) -> Any:
+def icdf(distribution: Distribution, q: Any) -> TensorVariable:
     """Return the value up to which numbers have the probability ``q``.
 
     Examples
@@ -87,7 +90,7 @@ def icdf(distribution: Distribution, q: Any) -> Any:
     return _distribution(distribution).icdf(q)
 
 
-def isf(distribution: Distribution, q: Any) -> Any:
+def isf(distribution: Distribution, q: Any) -> TensorVariable:
     """Return the value above which numbers have the probability ``q``.
 
     Examples
@@ -99,7 +102,7 @@ def isf(distribution: Distribution, q: Any) -> Any:
     return _distribution(distribution).isf(q)
 
 
-def mean(distribution: Distribution) -> Any:
+def mean(distribution: Distribution) -> TensorVariable:
     """Return the mean of a distribution.
 
     Examples
@@ -111,7 +114,7 @@ def mean(distribution: Distribution) -> Any:
     return _distribution(distribution).mean()
 
 
-def variance(distribution: Distribution) -> Any:
+def variance(distribution: Distribution) -> TensorVariable:
     """Return the variance of a distribution.
 
     Examples
@@ -123,7 +126,7 @@ def variance(distribution: Distribution) -> Any:
     return _distribution(distribution).variance()
 
 
-def stddev(distribution: Distribution) -> Any:
+def stddev(distribution: Distribution) -> TensorVariable:
     """Return the standard deviation of a distribution.
 
     Examples
@@ -135,7 +138,7 @@ def stddev(distribution: Distribution) -> Any:
     return _distribution(distribution).stddev()
 
 
-def entropy(distribution: Distribution) -> Any:
+def entropy(distribution: Distribution) -> TensorVariable:
     """Return the entropy of a distribution, in nats.
 
     Examples

@@ -15,8 +15,6 @@ from phintys.tensor.convert import constant
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from phintys.random.distributions.base import Distribution
-
 _DRAWS = 4000
 """Draws, which show where the distribution is."""
 
@@ -25,7 +23,7 @@ _POINTS = 400
 
 
 def plot_density(
-    distribution: Distribution, axes: Any = None, givens: Mapping[Any, Any] | None = None
+    distribution: Any, axes: Any = None, givens: Mapping[Any, Any] | None = None
 ) -> Any:
     """Draw the density of a distribution, or the probabilities of its integers.
 
