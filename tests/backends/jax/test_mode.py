@@ -405,3 +405,23 @@ def test_only_functions_of_jax_without_updates_become_pure():
 def test_errors_are_errors_of_the_library():
     assert issubclass(NeedsKnownError, PhintysError)
     assert issubclass(HostRefusedError, PhintysError)
+
+
+def test_increments_of_parts_leave_negative_zeros():
+    values = np.array([-0.0, 1.0, -0.0, -0.0])
+    once = pt.inc_subtensor(x[1:2], v[:1])
+    f = phintys.function([x, v], pt.inc_subtensor(once[2], v[1]), mode="jax")
+    found = f(values, np.array([2.0, -0.0]))
+    np.testing.assert_array_equal(found, [0.0, 3.0, 0.0, 0.0])
+    assert np.signbit(found).tolist() == [True, False, True, True]
+
+
+def test_numbers_are_scalars_beside_arrays():
+    """XLA would divide by an array of one element in another way, once for each use."""
+    f = phintys.function([x, v], x / pt.exp(v[0]), mode="jax")
+    f([1.0, 2.0], [0.0])
+    ((_, program),) = f.vm._programs.items()
+    with jax.enable_x64(True):
+        text = str(jax.make_jaxpr(program.call.__wrapped__)(np.ones(3), np.ones(2)))
+    assert "f64[1] = exp" not in text
+    assert ":f64[] = exp" in text

@@ -23,7 +23,7 @@ from phintys.backends.jax.arrays import jax, jnp
 from phintys.backends.jax.held import DELETED_ERRORS, UPLOADS, HeldArray, Transfers, sent, to_host
 from phintys.backends.jax.meshes import Layout, check_division, common_mesh, sharding_of
 from phintys.backends.jax.requirement import with_64_bits
-from phintys.backends.jax.tracing import HostRefusedError, NeedsKnownError, Session, Trace
+from phintys.backends.jax.tracing import HostRefusedError, NeedsKnownError, Session, Trace, is_known
 from phintys.backends.reference.vm import VM
 from phintys.graph.inner import HasInnerGraph
 from phintys.graph.shared_variable import SharedVariable, on_host
@@ -58,7 +58,8 @@ class Specialised:
     Attributes
     ----------
     call
-        The function of JAX: inputs -> results and the code of the first failure.
+        The function of JAX: inputs -> results and the code of the first failure, which is ``None``
+        if nothing is checked.
     session
         What its trace has found.
     """
@@ -160,7 +161,7 @@ class JaxProgram:
             code = trace.code
             if outputs is self.outputs:
                 self._keep_old(found, values, code, session, donates=donates)
-            return found, code
+            return found, None if is_known(code) else code
 
         places = tuple(sorted(self._updates.values())) if donates else ()
         placed = {} if self._layout is None else self._placing(self._layout, outputs)
@@ -306,7 +307,8 @@ class JaxProgram:
                 self._raise_as_library(inputs, error)
                 raise
             if self._has_failed(results, code, program):
-                results, holders = self._repeated(inputs, values, int(code), program), []
+                number = 0 if code is None else int(code)
+                results, holders = self._repeated(inputs, values, number, program), []
             if self.options.results == "device":
                 return self._held(results, holders)
             if self._layout is not None and self._layout.is_spread:

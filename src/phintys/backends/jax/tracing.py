@@ -180,8 +180,8 @@ class Trace:
         return found
 
     def add_code(self, code: Any) -> None:
-        """Add the code of an inner scope."""
-        if self.session.checks:
+        """Add the code of an inner scope. One that is known is 0."""
+        if self.session.checks and not is_known(code):
             self._codes.append(code)
 
     def check(self, holds: Any, node: Apply, make: Callable[[], Exception]) -> None:

@@ -21,13 +21,24 @@ def elemwise(op: Any, node: Apply, trace: Trace, *inputs: Any) -> list[Any]:
     """Apply the scalar op; only sizes that are statically 1 are broadcast."""
     _check_sizes(node, inputs)
     dtypes = [np.dtype(output.type.dtype) for output in node.outputs]  # pyright: ignore[reportAttributeAccessIssue]
-    args = [jnp.asarray(value) for value in inputs]
+    shape = np.broadcast_shapes(*(np.shape(value) for value in inputs))
+    args = _with_scalars([jnp.asarray(value) for value in inputs])
     found = apply_scalar(op.scalar_op, args, dtypes, trace, node)
-    shape = jnp.broadcast_shapes(*(arg.shape for arg in args))
     return [
         jnp.broadcast_to(result, shape).astype(dtype)
         for result, dtype in zip(found, dtypes, strict=True)
     ]
+
+
+def _with_scalars(args: list[Any]) -> list[Any]:
+    """Return arguments of which those with one element are scalars, if others are larger.
+
+    XLA takes ``x / exp(s)`` apart into ``x * exp(-s)`` where ``s`` is an array of one element, and
+    computes the product again in each kernel that uses it.
+    """
+    if all(arg.size == 1 for arg in args):
+        return args
+    return [arg.reshape(()) if arg.size == 1 else arg for arg in args]
 
 
 def _check_sizes(node: Apply, inputs: Sequence[Any]) -> None:

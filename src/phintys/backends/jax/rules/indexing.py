@@ -39,6 +39,11 @@ if TYPE_CHECKING:
     from phintys.graph.variable import Variable
 
 
+_MOST_PADDED = 4096
+"""Of small arrays, XLA fuses increments of several parts into one kernel if the parts are padded;
+of large ones, it increments the parts in place."""
+
+
 class Window(NamedTuple):
     """A slice of known length that begins where the device says."""
 
@@ -210,10 +215,13 @@ def inc_subtensor(op: Any, node: Apply, trace: Trace, x: Any, y: Any, *values: A
     starts, lengths = box
     y = y.reshape(lengths)
     if not op.set_instead_of_inc:
-        if _is_zeros(node.inputs[0]) and all(is_known(start) for start in starts):
+        is_new = _is_zeros(node.inputs[0])
+        if (is_new or x.size <= _MOST_PADDED) and all(is_known(start) for start in starts):
             zero = np.zeros((), x.dtype)
             edges = zip(starts, lengths, x.shape, strict=True)
-            return lax.pad(y, zero, [(int(a), n - int(a) - k, 0) for a, k, n in edges])
+            edge = zero if is_new else -zero  # -0.0 is added without effect, also to -0.0
+            padded = lax.pad(y, edge, [(int(a), n - int(a) - k, 0) for a, k, n in edges])
+            return padded if is_new else x + padded
         y = lax.dynamic_slice(x, starts, lengths) + y
     return lax.dynamic_update_slice(x, y, starts)
 
