@@ -101,7 +101,7 @@ def position_part(size: Size, index: Size, axis: int, node: Apply, lowering: Low
 
 
 def slice_of(size: Size, bounds: Slice, node: Apply, lowering: Lowering) -> Part | None:
-    """Return what a slice selects; ``None`` for all of an axis."""
+    """Return the part of an axis that a slice selects; ``None`` for all of it."""
     if bounds == Slice():
         return None
     sizes = lowering.sizes

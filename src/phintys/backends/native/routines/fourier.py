@@ -176,7 +176,7 @@ class _Sequences:
         return self.name != FOURIER
 
     def _scale(self, norm: Value) -> Value:
-        """Return what the results are multiplied by."""
+        """Return the factor of the results."""
         b = self.b
         n = b.convert(self.n, FLOAT64)
         divisor = b.select(b.eq(norm, NORMS.index("root")), sqrt(b, n), n)
