@@ -131,7 +131,7 @@ class EmptyConstantError(errors.OpContractError):
     """A constant has no element, and so not one value."""
 
 
-# ---- errors that nothing here raises: it does not exist here, or succeeds -------------------------
+# ---- errors that nothing here raises: it does not exist here, or succeeds ------------------------
 
 
 class AliasedMemoryError(Exception):
