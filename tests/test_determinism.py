@@ -86,7 +86,7 @@ def outcome(tmp_path):
             text=True,
             check=False,
             cwd=tmp_path,
-            timeout=120,
+            timeout=400,
         )
         return done.stdout
 

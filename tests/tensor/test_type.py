@@ -20,17 +20,17 @@ from phintys.testing.strategies import arrays, tensor_types, types_of
 # ---- how many there are --------------------------------------------------------------------------
 
 
-def test_types_with_lengths_do_not_stay():
+def test_types_with_lengths_do_not_stay(repeats):
     def count():
         gc.collect()
         return len(TensorType._interned) + len(TensorType._with_lengths)
 
     before = count()
-    for length in range(10_000, 12_000):
+    for length in range(10_000, repeats(12_000, 15_000)):
         x = pt.constant(np.zeros(length, "int8"))
         assert TensorType("int8", (length,)) is x.type
         pt.exp(x).dimshuffle("x", 0) + 1
-    assert count() - before < 3000  # of 6,000; Ops remember the types of their last results
+    assert count() - before < 3000  # of 6,000 or more; Ops remember the types of their last results
 
 
 def test_a_type_in_use_is_one_object():

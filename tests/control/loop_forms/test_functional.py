@@ -139,7 +139,8 @@ def test_loops_over_integers(lower, upper, mode):
 
 
 @every_mode
-def test_loops_in_loops(mode):
+def test_loops_in_loops(mode, repeats):
+    most = repeats(7, 12)
     n, x = pt.lscalar("n"), pt.dvector("x")
 
     def collatz(i, total):
@@ -152,11 +153,11 @@ def test_loops_in_loops(mode):
 
     f = phintys.function([n, x], fori_loop(1, n, collatz, 0.0), mode=mode)
     total = 0
-    for i in range(1, 7):
+    for i in range(1, most):
         number = i
         while number > 1:
             number, total = 3 * number + 1 if number % 2 else number // 2, total + 1
-    assert f(7, [0.5]) == total * 0.5
+    assert f(most, [0.5]) == total * 0.5
 
 
 def test_steps_read_variables_with_names():
