@@ -7,6 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+import phintys
 import phintys.tensor as pt
 from phintys._base.errors import DtypeError, ShapeError
 from phintys.graph import contract
@@ -135,6 +136,17 @@ def test_fails_at_run_time(evaluate):
     for shape in ([4, 2], [0, -1], [-1, -1], [6]):
         with pytest.raises(ShapeError, match="Reshape"):
             evaluate(out, {x: value, s: np.array(shape)})
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "float64"])
+@pytest.mark.parametrize("mode", ["reference", "native"])
+def test_a_length_of_0_does_not_make_up_for_one_that_no_array_has(mode, dtype):
+    x, n = pt.vector("x", dtype=dtype), pt.lscalar("n")
+    f = phintys.function([x, n], x.reshape((n, 0)), mode=mode)
+    nothing = np.zeros(0, dtype)
+    assert f(nothing, 2**59).shape == (2**59, 0)
+    with pytest.raises(ShapeError):
+        f(nothing, 2**63 - 1)
 
 
 def test_is_a_view(evaluate):

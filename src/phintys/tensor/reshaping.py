@@ -12,6 +12,7 @@ from phintys.graph.null_type import disconnected_type
 from phintys.graph.variable import Constant, Variable
 from phintys.tensor._rules import is_missing
 from phintys.tensor.convert import as_tensor_variable, constant
+from phintys.tensor.creation import check_room
 from phintys.tensor.dim_shuffle import SelectsElements, moved, transpose
 from phintys.tensor.known import known_sizes
 from phintys.tensor.make_vectors import MakeVector
@@ -92,9 +93,12 @@ class Reshape(SelectsElements, ShapedOp):
             msg = f"{self} makes {self.ndim} dimensions, got the shape {tuple(shape.tolist())}."
             raise ShapeError(msg)
         try:
-            output_storage[0][0] = value.reshape(shape)
+            result = value.reshape(shape)
         except ValueError:
             raise _misfit(self, node.inputs[0], value.shape, shape.tolist()) from None
+        if not result.size:
+            check_room(self, result.shape, result.dtype)
+        output_storage[0][0] = result
 
     def connection_pattern(self, node: Any) -> list[list[bool]]:
         """The sizes do not influence the elements."""
