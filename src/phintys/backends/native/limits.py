@@ -709,7 +709,7 @@ Chosen: about ``POLLED_WORK``, by ``SORT_NANOSECONDS``.
 
 FOURIER_NANOSECONDS = 20.0
 """nanoseconds: to transform a point.
-Chosen: of a thousand points about 10, of a million 40.
+Chosen: of 1,024 points a point took 11 ns, of 64 rows of 256 points 7; larger ones not measured.
 """
 
 OWN_FOURIER_NUMBERS = 1 << 16
