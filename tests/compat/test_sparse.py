@@ -46,3 +46,28 @@ def test_casts_matrices_and_comparisons_by_their_names(package):
     f = package.function([x], [sparse.gt(x, x), sparse.SpSum(axis=0)(x), x[1, 1]])
     greater, sums, element = f(a)
     assert (greater.nnz, sums.tolist(), element) == (0, [1.0, 2.0], 2.0)
+
+
+def test_results_are_matrices_whose_operator_is_the_product(package):
+    sparse = importlib.import_module(f"{package.__name__}.sparse")
+    x = sparse.csc_matrix("x", dtype="float64")
+    w = package.shared(sp.csr_matrix(np.eye(2)), "w")
+    full = np.array([[1.0, 2.0], [0.0, 3.0]])
+    f = package.function(
+        [x],
+        [x + x, package.Out(x * 3.0, borrow=True), x],
+        updates=[(w, w + sparse.csr_from_dense(x.toarray()))],
+    )
+    given = sp.csc_matrix(full)
+    total, multiple, same = f(given)
+    for value, wanted in ((total, 2 * full), (multiple, 3 * full), (same, full)):
+        assert isinstance(value, sp.csc_matrix)
+        np.testing.assert_array_equal((value * given).toarray(), wanted @ full)
+    assert isinstance(w.get_value(), sp.csr_matrix)
+    np.testing.assert_array_equal(w.get_value().toarray(), np.eye(2) + full)
+    made = 2.0 * x
+    first = made.eval({x: given})
+    assert isinstance(first, sp.csc_matrix)
+    np.testing.assert_array_equal((first * first).toarray(), 4 * full @ full)
+    one = package.function([x], package.grad((x * x).sum(), x))(given)
+    assert isinstance(one, sp.csc_matrix)

@@ -26,6 +26,7 @@ def drawn(seed=0, dtype="float64"):
 @pytest.mark.parametrize(
     ("format", "dtype"), [("csr", "float64"), ("csr", "float32"), ("csc", "complex128")]
 )
+@pytest.mark.sampled(2)
 def test_values_are_those_of_the_dense_exponential(format, dtype):
     full, b = drawn(dtype=dtype)
     s, w = sparse.matrix(format, dtype=dtype), pt.matrix(dtype=dtype)

@@ -32,6 +32,7 @@ PRECONDITIONERS = {
 @pytest.mark.parametrize(
     ("name", "format"), [(name, "csc" if name == "dense" else "csr") for name in PRECONDITIONERS]
 )
+@pytest.mark.sampled(3)
 def test_solutions_and_gradients_are_those_of_the_system(name, format):
     a = sp.csr_array(FULL).asformat(format)
 

@@ -11,6 +11,7 @@ from phintys._base.origin import current_origin
 from phintys.compat import modes
 from phintys.compat.debugging import profile_stats
 from phintys.compat.rewriters import compiled_functions
+from phintys.compat.sparse_results import as_matrices
 from phintys.compat.test_values import as_one_step, forget
 from phintys.compile import Function, In, Out
 from phintys.graph import Constant, SharedVariable, Variable, clone_replace
@@ -93,7 +94,7 @@ def _as_input(given: Any) -> Any:
             f"The value of the input {variable} is a number or array, got the variable {parts[1]}."
         )
         raise ArgumentError(msg)
-    return In(variable, name, parts[1] if len(parts) == 2 else None, update)
+    return In(variable, name, parts[1] if len(parts) == 2 else None, as_matrices(update))
 
 
 @as_one_step
@@ -117,6 +118,7 @@ def function(
     Inputs can be tuples with a default value. With ``accept_inplace``, an Op of the graph that
     overwrites an input overwrites the caller's array: such a function uses the reference backend,
     which runs each Op unchanged. A function without a name is named after the line of the call.
+    Sparse results are matrices of SciPy, as ``csr_matrix``.
     """
     origin = current_origin()
     outputs = [] if outputs is None else outputs  # so that a call returns []
@@ -128,9 +130,9 @@ def function(
             mode = modes.get_mode(mode).clone(backend="reference")
     compiled = core.function(
         inputs,
-        outputs,
+        as_matrices(outputs),
         modes.chosen_mode(mode),
-        updates,
+        as_matrices(updates),
         givens,
         no_default_updates=no_default_updates,
         accept_inplace=accept_inplace,

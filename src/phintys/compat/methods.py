@@ -25,6 +25,7 @@ from phintys.compat import (
     walks,
 )
 from phintys.compat.rewriters import clients
+from phintys.compat.sparse_results import evaluated
 from phintys.compat.texts import as_string
 from phintys.compile import Function
 from phintys.graph import FunctionGraph, Op, Variable
@@ -185,7 +186,7 @@ _PLACES: list[tuple[type, dict[str, Any]]] = [
         Variable,
         {
             "clients": property(clients),
-            "eval": test_values.as_one_step(Variable.eval),
+            "eval": test_values.as_one_step(evaluated),
             "get_test_value": test_values.get_test_value,
         },
     ),
