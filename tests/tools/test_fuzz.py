@@ -288,3 +288,16 @@ def test_differences():
 def test_the_command(capfd):
     assert main(["--count", "3", "--seed", "5"]) == 0
     assert "3 graphs, 0 disagreements" in capfd.readouterr().out
+
+
+@pytest.mark.parametrize("dtype", ["float32", "complex128"])
+def test_a_mode_that_flushes_may_take_subnormal_numbers_for_zero(dtype):
+    tiny = np.finfo(dtype).tiny
+    case = case_of(np.array([tiny, tiny / 4, 1.0], dtype), "1.0 / (1e30 * {})")
+    base = np.asarray(noise_of(case, strict=True).base[0])
+    found = base.copy()
+    found[1] = np.inf
+    assert not noise_of(case, strict=True).allows(0, found, base)
+    assert noise_of(case, strict=True, flushes=True).allows(0, found, base)
+    found[0] = 0
+    assert not noise_of(case, strict=True, flushes=True).allows(0, found, base)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -104,15 +105,16 @@ def _compared(case: Case, variant: Variant, base: Sequence[Outcome]) -> Disagree
         return Disagreement(case, variant, "backend", "arguments", trouble)
     if any(type(one.error).__name__ in variant.refuses for one in outcomes):
         return None
-    kind, text = _difference(case, outcomes, base, strict=not variant.is_rewritten)
+    differs = partial(_difference, case, outcomes, flushes=variant.flushes)
+    kind, text = differs(base, strict=not variant.is_rewritten)
     if not text or _raises_if_all_is_needed(case, variant, outcomes, base):
         return None
     if not variant.is_rewritten:
         return Disagreement(case, variant, "backend", kind, text)
     rewritten, trouble = _outcomes(case, REWRITTEN)
-    if trouble or _difference(case, outcomes, rewritten, strict=False)[1]:
+    if trouble or differs(rewritten, strict=False)[1]:
         return Disagreement(case, variant, "backend", kind, text)
-    kind, text = _difference(case, outcomes, base, strict=False, lenient=True)
+    kind, text = differs(base, strict=False, lenient=True)
     if not text or any(_is_huge(value) for given in case.givens for value in given.values):
         return None  # what is summed in another order may overflow on the way
     return Disagreement(case, variant, "rewriting", kind, text)
@@ -180,6 +182,7 @@ def _difference(
     base: Sequence[Outcome],
     *,
     strict: bool,
+    flushes: bool,
     lenient: bool = False,
 ) -> tuple[str, str]:
     """Return in what, and how, outcomes differ from the reference's by more than rounding.
@@ -193,7 +196,7 @@ def _difference(
         if found.error is not None or expected.error is not None:
             kind, text = _errors_differ(case, call, found, expected)
         else:
-            kind, text = _values_differ(case, call, found, expected, strict=strict)
+            kind, text = _values_differ(case, call, found, expected, strict, flushes)
         if text:
             return kind, f"call {call}: {text}"
     return "", ""
@@ -220,7 +223,7 @@ def _described(error: BaseException | None) -> str:
 
 
 def _values_differ(
-    case: Case, call: int, found: Outcome, expected: Outcome, *, strict: bool
+    case: Case, call: int, found: Outcome, expected: Outcome, strict: bool, flushes: bool
 ) -> tuple[str, str]:
     noise: Noise | None = None
     pairs = zip(case.results, found.values, expected.values, strict=True)
@@ -233,9 +236,8 @@ def _values_differ(
             return "type", f"{name}: {text}"
         if noise is None:
             built = case.build()
-            noise = Noise.of(
-                built.results, built.known(call), strict=strict, seed=max(case.seed, 0)
-            )
+            options = {"strict": strict, "flushes": flushes, "seed": max(case.seed, 0)}
+            noise = Noise.of(built.results, built.known(call), **options)
         if not noise.allows(position, value, wanted):
             return "values", f"{name}: {text}"
     return "", ""

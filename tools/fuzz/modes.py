@@ -123,6 +123,8 @@ class Variant:
         Passes and rules that are turned on, and those that are left out.
     refuses
         Names of errors by which it refuses what the others compute.
+    flushes
+        It may take subnormal numbers for 0.
     debugging
         Options of :class:`~phintys.compile.DebugMode`, which then carries the graph out.
     """
@@ -135,6 +137,7 @@ class Variant:
     including: tuple[str, ...] = ()
     excluding: tuple[str, ...] = ()
     refuses: tuple[str, ...] = ()
+    flushes: bool = False
     debugging: tuple[tuple[str, Any], ...] | None = None
 
     @property
@@ -196,6 +199,7 @@ JAX = Variant(
     "jax",
     excluding=("inplace", "blas", "drop_sharding"),
     refuses=("NeedsKnownError",),  # such as Ops of users that do not define infer_shape
+    flushes=True,  # XLA sets the processor so while its kernels run
 )
 
 VARIANTS: tuple[Variant, ...] = (

@@ -106,7 +106,13 @@ class Noise:
 
     @classmethod
     def of(
-        cls, outputs: Sequence[Variable], known: dict[Variable, Any], *, strict: bool, seed: int
+        cls,
+        outputs: Sequence[Variable],
+        known: dict[Variable, Any],
+        *,
+        strict: bool,
+        seed: int,
+        flushes: bool = False,
     ) -> Noise:
         """Measure a graph.
 
@@ -121,11 +127,17 @@ class Noise:
             another backend, but not for a graph that was rewritten.
         seed
             Of the random directions.
+        flushes
+            Whether the backend may take a subnormal number, given or computed, for 0.
         """
+        directions = (None, *_DIRECTIONS)
+        rngs = [np.random.default_rng([seed, number]) for number in range(len(directions))]
+        pairs = zip(directions, rngs, strict=True)
+        movers = [_Mover(direction, rng, strict=strict) for direction, rng in pairs]
+        if flushes:
+            movers.append(_Flusher(None, rngs[0], strict=strict))
         runs: list[list[Any] | None] = []
-        for number, direction in enumerate((None, *_DIRECTIONS)):
-            rng = np.random.default_rng([seed, number])
-            mover = _Mover(direction, rng, strict=strict)
+        for mover in movers:
             try:
                 with np.errstate(all="ignore"):
                     runs.append(mover.run(outputs, dict(known)))
@@ -196,7 +208,7 @@ class _Mover:
                 terms = max([np.size(value) for value in inputs], default=1)
                 inner += float(np.sqrt(terms))
                 inputs = [self.moved(_as_added(node, value), inner) for value in inputs]
-            results = run_node(node, protected(node, inputs))
+            results = self.results(node, inputs)
             if outer:
                 results = [self.moved(value, outer) for value in results]
             if self.direction and _depends_on_order(node, inputs):
@@ -204,6 +216,10 @@ class _Mover:
                 results = [np.full_like(value, other) for value in results]
             known.update(zip(node.outputs, results, strict=True))
         return [value_of(variable, known) for variable in outputs]
+
+    def results(self, node: Apply, inputs: Sequence[Any]) -> list[Any]:
+        """Return the results of a node."""
+        return run_node(node, protected(node, inputs))
 
     def moved(self, value: Any, ulps: float) -> Any:
         """Return floats with each one moved by so many units in the last place."""
@@ -225,6 +241,23 @@ class _Mover:
         Errors of the same size in two nodes may cancel; those of random sizes hardly ever do.
         """
         return self.direction or self.rng.uniform(-1.0, 1.0, size=shape)
+
+
+class _Flusher(_Mover):
+    """Computes a graph with each subnormal number replaced by 0, as processors may."""
+
+    def results(self, node: Apply, inputs: Sequence[Any]) -> list[Any]:
+        found = super().results(node, [_flushed(value) for value in inputs])
+        return [_flushed(value) for value in found]
+
+
+def _flushed(value: Any) -> Any:
+    if not isinstance(value, np.ndarray | np.generic) or value.dtype.kind not in "fc":
+        return value
+    parts = np.array(value, ndmin=1)  # with an axis, along which a number has its parts
+    numbers = parts.view(parts.real.dtype)
+    numbers[np.abs(numbers) < np.finfo(numbers.dtype).tiny] = 0
+    return parts.reshape(np.shape(value))
 
 
 def _as_added(node: Apply, value: Any) -> Any:

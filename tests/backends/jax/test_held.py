@@ -228,7 +228,7 @@ def _then(call, action, *values):
 
 
 @pytest.mark.parametrize("mode", [None, ON_DEVICE], ids=["native", "on the device"])
-def test_readers_wait_for_the_value_that_replaces_a_deleted_one(w, step, overwritten, mode):
+def test_readers_wait_for_the_value_that_replaces_a_deleted_one(w, step, overwritten, mode, capfd):
     read = phintys.function([], w - w[0], mode=mode)
     read()
     found, threads = [], []
@@ -243,6 +243,7 @@ def test_readers_wait_for_the_value_that_replaces_a_deleted_one(w, step, overwri
     step(ONES, 0)
     threads[0].join()
     assert found == [[0, 1, 2]]
+    assert capfd.readouterr().err == ""
 
 
 @pytest.mark.parametrize("mode", [None, ON_DEVICE], ids=["native", "on the device"])

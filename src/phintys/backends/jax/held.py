@@ -152,7 +152,8 @@ class HeldArray(DeviceValue):
         while True:
             array = self.array
             try:
-                return array, reader(array)
+                if not array.is_deleted():  # else XLA would write a line to the standard error
+                    return array, reader(array)
             except DELETED_ERRORS:
                 if not array.is_deleted():
                     raise

@@ -387,6 +387,8 @@ class JaxProgram:
     ) -> tuple[list[Any], Any, Specialised, list[Any], list[HeldArray]]:
         while True:
             values = self._placed(inputs)
+            if _were_replaced(inputs, values):
+                continue
             key: Any = ()
             try:
                 known = self._sizes(values)
@@ -400,11 +402,8 @@ class JaxProgram:
                 del self._programs[key, True]
                 self._keeping.add(key)
             except DELETED_ERRORS:
-                replaced = _replaced(inputs, values)
-                if not replaced:
+                if not _were_replaced(inputs, values):
                     raise
-                for stored, value in replaced:
-                    stored.raise_if_lost(value)
             else:
                 self.transfers.send(values)
                 return results, code, program, values, donated
@@ -564,12 +563,23 @@ def _on_host(value: Any) -> Any:
     return to_host(value) if isinstance(value, jax.Array) else np.array(value)
 
 
-def _replaced(inputs: Sequence[Any], values: Sequence[Any]) -> list[tuple[HeldArray, Any]]:
-    """Return stored values that were to be read, but that another thread has given away."""
+def _were_replaced(inputs: Sequence[Any], values: Sequence[Any]) -> bool:
+    """Return whether another thread has given away stored values that were to be read.
+
+    A program that reads them fails, too, but XLA also writes a line to the standard error.
+
+    Raises
+    ------
+    TransferError
+        Nothing has replaced one of them.
+    """
     pairs = zip(inputs, values, strict=True)
-    return [
+    replaced = [
         (one, value) for one, value in pairs if isinstance(one, HeldArray) and value.is_deleted()
     ]
+    for stored, value in replaced:
+        stored.raise_if_lost(value)
+    return bool(replaced)
 
 
 def _key(known: dict[Variable, Any]) -> tuple[Any, ...]:
