@@ -1,5 +1,6 @@
 """Where users find things, and what importing Phintys costs."""
 
+import ast
 import importlib
 import pkgutil
 import subprocess
@@ -211,6 +212,19 @@ PUBLIC = sorted(
     | set(HOMES)
     | {"phintys.backends.reference", "phintys.tensor.constructors", "phintys.testing.strategies"}
 )
+
+
+def test_no_module_has_the_name_of_a_function_in_it_that_its_package_offers():
+    """An import of the module would put it in the place of the function."""
+    source = Path(phintys.__file__).parent
+    for path in source.rglob("*.py"):
+        *package, name = path.relative_to(source.parent).with_suffix("").parts
+        home = sys.modules.get(".".join(package))
+        is_for_users = ".".join([*package, name]) in HOMES  # such as numpy.fft
+        if name in getattr(home, "__all__", ()) and not is_for_users:
+            tree = ast.parse(path.read_text(encoding="utf-8"))
+            made = {getattr(node, "name", None) for node in tree.body}
+            assert name not in made, path
 
 
 @pytest.mark.parametrize("home", PUBLIC)

@@ -1,7 +1,7 @@
 """Minimization of costs and sums of squares over trees of parameters, by SciPy's optimizers."""
 
 from phintys._base.public import public_dir
-from phintys.optimize.least_squares import Fit, least_squares
+from phintys.optimize.fitting import Fit, least_squares
 from phintys.optimize.minimizing import Minimizer, Minimum, minimize
 
 __all__ = ["Fit", "Minimizer", "Minimum", "least_squares", "minimize"]

@@ -54,7 +54,7 @@ expi = FloatRow(
 
 expn = FloatRow(
     "expn",
-    "phintys.scalar.expn:expn",
+    "phintys.scalar.exponential_integrals:expn",
     doc="Exponential integral: the integral of exp(-x t) / t**n from 1 to inf, for a whole n.",
     source=(
         "A. M. Legendre's continued fraction, 1826 (DLMF 8.19.17); near 0 SciPy's, from Cephes (S. "

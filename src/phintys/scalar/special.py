@@ -309,7 +309,7 @@ trigamma = FloatRow(
 
 polygamma = FloatRow(
     "polygamma",
-    "phintys.scalar.polygamma:polygamma",
+    "phintys.scalar.euler_maclaurin:polygamma",
     doc="n-th derivative of digamma, for an integer n of any dtype.",
     source="A. Hurwitz, 1882: by his zeta function (DLMF 25.11.12).",
     parameters=("n", "x"),

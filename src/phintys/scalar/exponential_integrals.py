@@ -27,7 +27,7 @@ def expn(n: Any, x: Any) -> Any:
 
     Examples
     --------
-    >>> from phintys.scalar.expn import expn
+    >>> from phintys.scalar.exponential_integrals import expn
     >>> expn(2, 1.0).round(12)
     np.float64(0.148495506776)
     """

@@ -37,7 +37,7 @@ def polygamma(n: Any, x: Any) -> Any:
 
     Examples
     --------
-    >>> from phintys.scalar.polygamma import polygamma
+    >>> from phintys.scalar.euler_maclaurin import polygamma
     >>> polygamma(1, 1.0).round(12)
     np.float64(1.644934066848)
     """
