@@ -13,7 +13,7 @@ import phintys
 import phintys.tensor as pt
 from phintys.compat import PACKAGES, install, uninstall
 from phintys.compat.names import MISSING, MISSING_NAMES
-from phintys.compat.script import run_script
+from phintys.compat.script import run_module, run_script
 
 
 @pytest.fixture(params=list(PACKAGES))
@@ -248,7 +248,26 @@ def test_usage(arguments, status):
     command = [sys.executable, "-m", "phintys.compat", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == status
-    assert "usage: python -m phintys.compat SCRIPT" in done.stdout
+    assert "usage: python -m phintys.compat (SCRIPT | -m MODULE)" in done.stdout
+
+
+def test_a_module_runs_as_a_script_does(tmp_path):
+    package = tmp_path / "models"
+    package.mkdir()
+    (package / "__init__.py").write_text("import theano.tensor as T\n")
+    (package / "part.py").write_text("from . import T\nx = T.dscalar('x')\n")
+    (package / "__main__.py").write_text(
+        "import sys\nfrom .part import x\nprint(__name__, (x + 1).eval({x: 1.0}), sys.argv[1:])\n"
+    )
+    command = [sys.executable, "-m", "phintys.compat", "-m", "models", "--flag"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert done.stdout == "__main__ 2.0 ['--flag']\n"
+
+
+@pytest.mark.parametrize("name", ["", "is_not_there", "builtins", "json"])
+def test_a_module_that_cannot_run_is_refused(name):
+    with pytest.raises(ImportError, match="There is no module"):
+        run_module(name, [])
 
 
 def test_a_script_that_is_no_python(tmp_path):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
 from pathlib import Path
 from types import CodeType, ModuleType
 
@@ -13,7 +15,7 @@ from phintys.compat.old_programs import GLOBALS, old_surroundings
 from phintys.compat.printed import print_as
 from phintys.compat.python2 import with_old_divisions
 
-__all__ = ["compile_script", "run_script", "translated_from_python2"]
+__all__ = ["compile_script", "run_module", "run_script", "translated_from_python2"]
 
 
 def compile_script(source: str, filename: str, is_python2: bool = False) -> CodeType:
@@ -84,14 +86,55 @@ def run_script(path: str, arguments: list[str]) -> ModuleType:
     arguments
         The arguments in ``sys.argv`` after the name of the script.
     """
+    script = Path(path)
+    return _run(script, [path, *arguments], script.resolve().parent, None)
+
+
+def run_module(name: str, arguments: list[str]) -> ModuleType:
+    """Run a module as :func:`run_script` runs a script; of a package, the module ``__main__``.
+
+    Parameters
+    ----------
+    name
+        The module, which is looked for in the current folder first.
+    arguments
+        The arguments in ``sys.argv`` after the file of the module.
+
+    Raises
+    ------
+    ImportError
+        There is no such module, or it has no source code.
+    """
+    _install()
+    here = Path.cwd()
+    sys.path.insert(0, str(here))
+    try:
+        spec = find_spec(name) if name else None
+        if spec is not None and spec.submodule_search_locations is not None:
+            spec = find_spec(f"{name}.__main__")
+    finally:
+        sys.path.remove(str(here))
+    if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
+        msg = f"There is no module {name} that can be run: it must be a file of Python code."
+        raise ImportError(msg)
+    return _run(Path(spec.origin), [spec.origin, *arguments], here, spec)
+
+
+def _install() -> None:
     for package in PACKAGES:
         install(package)
-    script = Path(path)
+
+
+def _run(script: Path, arguments: list[str], folder: Path, spec: ModuleSpec | None) -> ModuleType:
+    """Run a file with the arguments of its process, and a folder that it imports from."""
+    _install()
     source = script.read_text(encoding="utf-8")
     is_python2 = _is_python2(source, str(script))
     code = compile_script(source, str(script))
     module = ModuleType("__main__")
     module.__file__ = str(script)
+    module.__spec__ = spec
+    module.__package__ = None if spec is None else spec.parent
     vars(module).update(GLOBALS)
     imported: list[str] = []
 
@@ -102,8 +145,7 @@ def run_script(path: str, arguments: list[str]) -> ModuleType:
 
     end_watching = watch_imports(first_only)
     before = sys.argv, sys.path[:], sys.modules["__main__"]
-    sys.argv = [path, *arguments]
-    folder = script.resolve().parent
+    sys.argv = arguments
     sys.path.insert(0, str(folder))
     sys.modules["__main__"] = module
 
