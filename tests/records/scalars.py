@@ -4,7 +4,7 @@ import numpy as np
 
 import phintys.scalar as ps
 import phintys.tensor as pt
-from phintys.scalar import SCALAR_OPS, bessel
+from phintys.scalar import SCALAR_OPS, bessel, bessel_recurrence
 from phintys.scalar.row_kinds import FloatRow
 from phintys.tensor.type import DTYPES
 from phintys.testing import EXACT, ROUNDED, Argument, OpRecord, Tolerance
@@ -89,12 +89,14 @@ def _together(function):
 REFERENCES = {
     "complex": _together(complex_),
     "complex_from_polar": _together(complex_from_polar),
-    # SciPy's lose digits far from 0; tests/scalar/test_bessel.py compares these with mpmath.
+    # SciPy's lose digits; tests/scalar/test_bessel.py compares these with mpmath.
     "j0": _reference(SCALAR_OPS["j0"], bessel.j0),
     "j1": _reference(SCALAR_OPS["j1"], bessel.j1),
     "ive": _reference(SCALAR_OPS["ive"], bessel.ive),
     "kv": _reference(SCALAR_OPS["kv"], bessel.kv),
     "kve": _reference(SCALAR_OPS["kve"], bessel.kve),
+    "jv": _reference(SCALAR_OPS["jv"], bessel_recurrence.jv),
+    "yv": _reference(SCALAR_OPS["yv"], bessel_recurrence.yv),
 }
 
 # With derivatives for real numbers only.

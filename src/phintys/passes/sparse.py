@@ -44,8 +44,10 @@ def pattern_with_itself(fgraph: FunctionGraph, node: Apply) -> list[Variable] | 
     indices, indptr, *others = node.inputs
     if not _are_same(others, (indices, indptr)):
         return None
+    made: list[Any] = list(node.outputs)
     everywhere = pt.arange(cast("Any", indices).shape[0])
-    return [indices, indptr, everywhere, everywhere]
+    pattern = [pt.cast(v, out.type.dtype) for v, out in zip((indices, indptr), made, strict=False)]
+    return [*pattern, everywhere, everywhere]
 
 
 @node_rewriter(

@@ -33,7 +33,7 @@ _COEFFICIENTS = (
 
 
 def polygamma(n: Any, x: Any) -> Any:
-    """Return the n-th derivative of digamma of arrays; for n = 0, and x up to 0, SciPy's.
+    """Return the n-th derivative of digamma of arrays; for other n, and x up to 0, SciPy's.
 
     Examples
     --------
@@ -43,7 +43,8 @@ def polygamma(n: Any, x: Any) -> Any:
     """
     special = import_whole("scipy.special")
     order, place = np.broadcast_arrays(n, x)
-    usual = (order >= 1) & (order <= MOST_ORDER) & (place > 0) & np.isfinite(place)
+    usual = (order >= 1) & (order <= MOST_ORDER) & (order == np.rint(order))
+    usual &= (place > 0) & np.isfinite(place)
     found = np.asarray(special.polygamma(np.where(usual, 1, order), np.where(usual, 1, place)))
     if usual.any():
         order, place = (part[usual].astype(np.float64) for part in (order, place))
@@ -71,8 +72,8 @@ def _zeta(s: Any, q: Any) -> Any:
 
 def _rest(s: Any, q: Any) -> Any:
     square, factor = 1 / (q * q), s / q
-    total = 0.5 + q / (s - 1)
+    total = np.full_like(q, 0.5)
     for k, number in enumerate(_COEFFICIENTS):
         total = total + factor * number
         factor = factor * (s + (2 * k + 1)) * (s + (2 * k + 2)) * square
-    return q**-s * total
+    return q ** (1 - s) * (1 / (s - 1) + total / q)  # of q**-s alone there may be nothing left

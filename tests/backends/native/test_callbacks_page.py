@@ -65,6 +65,7 @@ NOT_IN_PROGRAMS = {
     "DeepCopy",
     "ExpFamily",
     "FailingMatrixOp",
+    "IndexingOp",
     "KeepsShape",
     "TakesShape",
     "MatrixOp",
