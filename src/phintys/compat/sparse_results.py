@@ -46,7 +46,7 @@ class AsMatrix(Op):
 
 
 def as_matrices(given: Any) -> Any:
-    """Return what a function returns, or its updates, with sparse results as matrices of SciPy."""
+    """Return the results of a function, or its updates, with sparse ones as matrices of SciPy."""
     if isinstance(given, Mapping):
         kind: Any = type(given)
         return kind((key, as_matrices(value)) for key, value in given.items())
