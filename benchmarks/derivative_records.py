@@ -596,7 +596,7 @@ SPECIAL = [
         )
         for name, scale, limits, *facts in (
             ("jv", amplitude, (4, 16), mp.besselj, 1, -1),
-            ("yv", amplitude, (8, 16), mp.bessely, 1, -1),
+            ("yv", amplitude, (8, 64), mp.bessely, 1, -1),
             ("iv", None, (16, 64), mp.besseli, 1, 1),
             ("kv", None, (16, 64), mp.besselk, -1, -1),
             ("ive", larger_term_of_ive, (16, 1e4), mp.besseli, 1, 1, -1),
@@ -610,6 +610,7 @@ SPECIAL = [
         orders(0, 5, (0.1, 20)),
         (lambda n, x: -mp.expint(int(n) - 1, x), lambda n, x: mp.expint(int(n) - 2, x)),
         by=1,
+        limits=(5, 16),
     ),
     Slope(
         "sine_integral",
