@@ -48,5 +48,6 @@ def test_an_op_is_applied_to_other_variables():
 @pytest.mark.parametrize("name", _FUNCTIONS)
 def test_a_class_is_given_an_expression(name):
     expected = {"root": "equations", "root_scalar": "equation"}.get(name, "objective")
-    with pytest.raises(TypeError, match=rf"{_FUNCTIONS[name].__name__}.* must be given {expected}="):
-        _FUNCTIONS[name](pt.dscalar("x"))
+    cls = _FUNCTIONS[name]
+    with pytest.raises(TypeError, match=rf"{cls.__name__}.* must be given {expected}="):
+        cls(pt.dscalar("x"))
