@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 import pytest
 
 import phintys.tensor as pt
@@ -80,6 +82,63 @@ def test_contradictions_and_wrong_rules_raise(registries):
         check_assumption(_graph(y), y, facts.DIAGONAL)
     with pytest.raises(TypeError, match="no truth value"):
         bool(FactState.TRUE)
+
+
+A, B, C = (facts.AssumptionKey(name) for name in "ABC")
+IMPLICATIONS = {
+    "a chain": [(A, B), (B, C)],
+    "both ways": [(A, B), (B, A), (B, C)],
+    "around": [(A, B), (B, C), (C, A)],
+    "from two": [(A, C), (B, C)],
+    "to two": [(A, B), (A, C)],
+}
+
+
+@pytest.mark.parametrize("told", [FactState.TRUE, FactState.FALSE])
+@pytest.mark.parametrize("about", [A, B, C])
+@pytest.mark.parametrize("implications", IMPLICATIONS)
+def test_answers_do_not_depend_on_the_order_of_questions(implications, about, told, registries):
+    for stronger, weaker in IMPLICATIONS[implications]:
+        facts.register_implies(stronger, weaker)
+    facts.register_assumption(about, pt.Elemwise)(lambda *given: [told])
+    z = pt.exp(pt.dmatrix("x"))
+    follows = {about}  # by what is implied, or what implies
+    for _ in facts.IMPLIES:
+        for stronger, weaker in IMPLICATIONS[implications]:
+            one, other = (stronger, weaker) if told is FactState.TRUE else (weaker, stronger)
+            follows |= {other} if one in follows else set()
+    expected = {key: told if key in follows else FactState.UNKNOWN for key in (A, B, C)}
+    for order in permutations(expected):
+        feature = facts.AssumptionFeature()
+        assert {key: feature.get(z, key) for key in order} == expected, order
+
+
+def test_rules_that_ask_each_other_are_asked_in_any_order(registries):
+    """What a rule was told while the question it came from was open is not the whole answer."""
+
+    def asks(other, *more):
+        def rule(key, op, feature, fgraph, node, input_states):
+            states = [feature.get(node.outputs[0], one) for one in (other, *more)]
+            return facts.true_if(any(state is FactState.TRUE for state in states))
+
+        return rule
+
+    for key, others in {A: (B,), B: (A, C), C: ()}.items():
+        rule = asks(*others) if others else lambda *given: [FactState.TRUE]
+        facts.register_assumption(key, pt.Elemwise)(rule)
+    z = pt.exp(pt.dmatrix("x"))
+    for order in permutations((A, B, C)):
+        feature = facts.AssumptionFeature()
+        assert [feature.get(z, key) for key in order] == [FactState.TRUE] * 3, order
+
+
+def test_a_conflict_of_an_ancestor_is_raised_as_often_as_a_descendant_is_asked_about(registries):
+    y = pt.exp(assume(pt.dmatrix("x"), symmetric=True))
+    facts.register_assumption(facts.SYMMETRIC, pt.Elemwise)(lambda *given: [FactState.FALSE])
+    feature, descendant = facts.AssumptionFeature(), pt.sum(y, axis=0, keepdims=True) * 2
+    for _ in range(2):
+        with pytest.raises(facts.ConflictingAssumptionsError, match="Conflicting evidence"):
+            feature.get(descendant, facts.SYMMETRIC)
 
 
 def test_summaries_leave_out_what_follows():

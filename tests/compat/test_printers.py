@@ -73,6 +73,11 @@ def test_function_printers_take_one_name_an_argument_or_a_list_and_attributes():
         printers.FunctionPrinter("a").process(x, printers.PrinterState(pprinter=pretty))
 
 
+def test_only_variables_have_a_text_without_address():
+    with pytest.raises(NotImplementedError, match=r"obj must be a Variable, got 3 of type int\."):
+        printers.position_independent_str(3)
+
+
 def test_descriptions(x, y):
     shared = pt.exp(x)
     shown = shared * y + shared

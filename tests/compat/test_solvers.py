@@ -43,3 +43,11 @@ def test_an_op_is_applied_to_other_variables():
     np.testing.assert_allclose(f(0.0, 1.5), [3.0, 1.0, 2.0], rtol=1e-6)
     with pytest.raises(TypeError, match="base of classes"):
         solvers.ScipyWrapperOp(x, objective=x)
+
+
+@pytest.mark.parametrize("name", _FUNCTIONS)
+def test_a_class_is_given_an_expression(name):
+    expected = {"root": "equations", "root_scalar": "equation"}.get(name, "objective")
+    cls = _FUNCTIONS[name]
+    with pytest.raises(TypeError, match=rf"{cls.__name__}.* must be given {expected}="):
+        cls(pt.dscalar("x"))

@@ -1,8 +1,10 @@
 """Numbers of twice the digits of float64, beside fractions."""
 
+import operator
 from fractions import Fraction
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -30,3 +32,16 @@ def test_operators_have_a_hundred_bits(x, y, z):
         found, [a + b, a - b, a * b, a / b], [abs(a) + abs(b)] * 2 + [None] * 2, strict=True
     ):
         assert abs(exact(one) - expected) <= Fraction(1, 2**98) * (size or abs(expected))
+
+
+@pytest.mark.parametrize("number", [3.0, np.float64(3.0), np.array([3.0, -0.5])])
+@pytest.mark.parametrize("name", ["add", "sub", "mul", "truediv"])
+def test_operators_take_numbers_and_arrays_on_both_sides(name, number):
+    apply = getattr(operator, name)
+    x = Doubled(np.float64(7.0), 2.0**-60)
+    for found, expected in [
+        (apply(number, x), apply(Doubled(number), x)),
+        (apply(x, number), apply(x, Doubled(number))),
+    ]:
+        np.testing.assert_array_equal(found.value, expected.value)
+        np.testing.assert_array_equal(found.rest, expected.rest)

@@ -143,3 +143,43 @@ def test_kummers_function_of_a_pole_and_of_nan_is_as_in_scipy():
         [[1, 0, 0.5], [2, -1, -0.5], [-1, -2, 0.5], [np.nan, 1, 1], [1, 1, np.nan], [0, 1.5, -3]]
     ).T
     np.testing.assert_array_equal(ps.hyp1f1.impl(a, b, x), scipy.special.hyp1f1(a, b, x))
+
+
+def _kummers_slope(at, by):
+    """Return a derivative by a or b, by a central difference in many digits."""
+    a, b, x = map(mpmath.mpf, at)
+    step = mpmath.mpf(10) ** -60
+    upper, lower = ((a + h, b) if by == "a" else (a, b + h) for h in (step, -step))
+    return (mpmath.hyp1f1(*upper, x) - mpmath.hyp1f1(*lower, x)) / (2 * step)
+
+
+@pytest.mark.parametrize("by", ["a", "b"])
+def test_kummers_slopes_of_large_arguments_are_right_or_unknown(by):
+    """Where terms are 1e20 times as large as their sum, floats have no digit of it."""
+    rng = np.random.default_rng(11)
+    points = rng.uniform([-90, -90, -120], [90, 90, 120], (12, 3)).tolist()
+    points += [(60.5, 1.5, -80.0), (-60.5, 1.5, 20.0), (2.0, 3.0, -700.0), (2.0, 3.0, -720.0)]
+    points += [(1.5, 60.5, -200.0), (0.1, 200.5, -730.0), (2.0, 3.0, 700.0)]
+    found = getattr(ps, f"hyp1f1_by_{by}").impl(*np.array(points).T)
+    assert np.isfinite(found).sum() > len(points) / 2
+    with mpmath.workdps(180):
+        for one, at in zip(found.tolist(), points, strict=True):
+            exact = _kummers_slope(at, by)
+            assert np.isnan(one) or abs(one - exact) <= 1e-13 * abs(exact), at
+
+
+def test_kummers_slopes_are_infinite_only_where_all_terms_agree():
+    a, b, x = np.array([[1, 1, 800], [2, 3, -5000], [-30.5, 1.5, 2000], [1.5, 2.5, 720]]).T
+    np.testing.assert_array_equal(ps.hyp1f1_by_a.impl(a, b, x), [np.inf, np.nan, np.nan, np.inf])
+
+
+@pytest.mark.parametrize(
+    "at", [(1e-20, 1.5, 45.0), (1.5, -5 + 2.0**-50, 1e-4), (1.5, -5 - 2.0**-50, -1e-4)]
+)
+def test_kummers_series_goes_on_while_terms_may_grow_again(at):
+    """A small a makes the second term small, a b next to -5 the seventh one large."""
+    with mpmath.workdps(180):
+        exact = [mpmath.hyp1f1(*map(mpmath.mpf, at)), *(_kummers_slope(at, by) for by in "ab")]
+        functions = (ps.hyp1f1, ps.hyp1f1_by_a, ps.hyp1f1_by_b)
+        for function, expected in zip(functions, exact, strict=True):
+            assert abs(function.impl(*at) - expected) <= 1e-14 * abs(expected), function

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import phintys
 import phintys.tensor as pt
 from phintys import sparse
-from phintys._base.errors import ShapeError
+from phintys._base.errors import ShapeError, TypeContractError
 from phintys.testing import verify_grad
 
 
@@ -178,6 +178,32 @@ def test_scales_must_have_the_size_of_the_axis(scale):
     f = phintys.function([a, s], scale(a, s))
     with pytest.raises(ShapeError):
         f(sp.eye_array(3, format="csr"), np.ones(4))
+
+
+QUOTIENTS = {
+    "sparse": lambda x, y: x / y,
+    "a matrix of SciPy": lambda x, y: x / sp.eye_array(2, format="csr"),
+    "number": lambda x, y: 1 / y,
+    "array": lambda x, y: np.ones((2, 2)) / y,
+    "tensor": lambda x, y: pt.dmatrix("d") / y,
+}
+
+
+@pytest.mark.parametrize("name", QUOTIENTS)
+def test_a_sparse_divisor_is_refused_with_what_to_write(name):
+    x, y = sparse.csr_matrix("x"), sparse.csr_matrix("y")
+    with pytest.raises(TypeContractError, match=r"must be dense, got .* Write x / y\.toarray\(\)"):
+        QUOTIENTS[name](x, y)
+
+
+def test_quotients_as_the_error_says_to_write_them():
+    x, y = sparse.csr_matrix("x"), sparse.csr_matrix("y")
+    both = x * sparse.structured(y, lambda data: 1 / data)
+    f = phintys.function([x, y], [(x / y.toarray()).toarray(), both.toarray()])
+    a, b = np.array([[3.0, 0, 4], [0, 2, 0]]), np.array([[2.0, 5, 0], [0, 4, 0]])
+    of_x, of_both = f(sp.csr_array(a), sp.csr_array(b))
+    np.testing.assert_array_equal(of_x, [[1.5, 0, np.inf], [0, 0.5, 0]])
+    np.testing.assert_array_equal(of_both, [[1.5, 0, 0], [0, 0.5, 0]])
 
 
 def test_shared_matrices_are_sparse_whatever_was_imported_before():

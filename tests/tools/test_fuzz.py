@@ -11,10 +11,12 @@ import phintys.tensor as pt
 from phintys._base.errors import DtypeError, IndexingError, IntegrityError, ShapeError
 from phintys.backends.native.assembler.target import Target
 from phintys.backends.reference import ReferenceBackend
+from phintys.testing._trial import evaluate
 from tools import fuzz
 from tools.fuzz import GENERAL, Case, check, check_seed, draw, shrunk
 from tools.fuzz.case import Given, Step
 from tools.fuzz.command import main
+from tools.fuzz.drawing import Drawing, Text
 from tools.fuzz.errors import possible_errors
 from tools.fuzz.modes import STRICT, Variant
 from tools.fuzz.noise import Noise, difference
@@ -77,6 +79,36 @@ def test_all_families_are_drawn():
     assert {True, False} == {given.update is None for given in givens}
     assert {0, 1, 2, 3} <= {given.values[0].ndim for given in givens}
     assert any(0 in given.values[0].shape for given in givens)
+
+
+def test_inputs_are_never_large():
+    """Of 520 x 520 x 520 numbers, drawing alone took minutes."""
+    for seed in [*range(100), 280000498]:
+        drawing = Drawing(seed)
+        drawing.lengths[0] = 520
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(drawing, "array", lambda dtype, shape, **_: np.empty(shape, dtype))
+            drawing.make_inputs()
+        assert max(entry.value.size for entry in drawing.pool) <= 1_000_000
+
+
+@pytest.mark.parametrize(
+    "text", ["pt.alloc({0}[0], 2**11, 2**11).sum()", "pt.eye({0}.shape[0] * 700).sum()"]
+)
+def test_lines_with_a_large_value_inside_are_left_out_before_it_is_computed(text, monkeypatch):
+    drawing = Drawing(3)
+    entry = drawing.add_given(Given("x0", (None,), (np.ones(3),)))
+    assert drawing.apply(Text(text.replace("2**11", "9").replace("700", "3"), (entry,)))
+    sizes = []
+
+    def watched(outputs, known):
+        evaluate(outputs, known)
+        sizes.extend(np.size(known[one]) for one in outputs)
+
+    monkeypatch.setattr("tools.fuzz.drawing.evaluate", watched)
+    assert not drawing.apply(Text(text, (entry,)))
+    assert drawing.failing is None
+    assert max(sizes, default=0) <= 1_000_000
 
 
 def case_of(value, *lines, outputs=("b",), calls=1):

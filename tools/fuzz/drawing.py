@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -10,6 +11,9 @@ from typing import Any
 import numpy as np
 
 from phintys._base.errors import PhintysError
+from phintys.graph.apply import Apply
+from phintys.graph.traversal import toposort
+from phintys.tensor.shape_rules import ShapedOp
 from phintys.tensor.type import DTYPES, TensorType
 from phintys.testing._trial import evaluate, value_of
 from phintys.testing.layouts import LAYOUTS
@@ -21,6 +25,7 @@ Array = np.ndarray[Any, Any]
 
 _LENGTHS = (0, 1, 1, 2, 2, 3, 3, 4, 5, 7, 8, 9, 16, 17, 33)
 _MOST_ELEMENTS = 600
+_MOST_ELEMENTS_INSIDE = 1_000_000  # of an input, and of a node inside of a line
 _MOST_ELEMENTS_LATER = 20_000  # in calls with other sizes, which make more of a line than the first
 
 
@@ -150,6 +155,7 @@ class Drawing:
         for number in range(count):
             ndim = self.choose((0, 1, 1, 2, 2, 2, 3))
             sizes = [1 if self.chance(0.15) else self.choose(self.lengths) for _ in range(ndim)]
+            sizes = _of_few_elements(sizes)
             static = [size if self.chance(0.5) else None for size in sizes]
             if self.chance(0.85):  # or it broadcasts at run time, which is an error
                 static = [
@@ -234,7 +240,7 @@ class Drawing:
         values = [dict(one) for one in self.values]
         try:
             with np.errstate(all="ignore"):
-                evaluate(variables, values[0])
+                is_moderate = _compute(variables, values[0])
         except AssertionError:
             raise
         except Exception:  # noqa: BLE001 - all modes must raise alike; seldom shown
@@ -242,6 +248,8 @@ class Drawing:
                 self.known = known
                 self.steps.append(step)
                 self.failing = names[0]
+            return []
+        if not is_moderate:
             return []
         made = [
             Entry(name, variable, np.asarray(value_of(variable, values[0])))
@@ -287,17 +295,53 @@ class Drawing:
         return replace(given, layout="C", update=self.choose(fitting).name)
 
 
+def _of_few_elements(sizes: Sequence[int]) -> list[int]:
+    """Return sizes with 2 in place of those that would make an input too large."""
+    few: list[int] = []
+    for size in sizes:
+        few.append(size if math.prod(few) * size <= _MOST_ELEMENTS_INSIDE else 2)
+    return few
+
+
 def _is_moderate(variables: Sequence[Any], values: dict[Any, Any]) -> bool:
     """Return whether variables can be computed at small cost, or not at all, and compute them."""
     try:
         with np.errstate(all="ignore"):
-            evaluate(variables, values)
+            if not _compute(variables, values):
+                return False
     except AssertionError:
         raise
     except Exception:  # noqa: BLE001 - as at the first call
         return True
     sizes = (np.size(value_of(variable, values)) for variable in variables)
     return max(sizes, default=0) <= _MOST_ELEMENTS_LATER
+
+
+def _compute(variables: Sequence[Any], values: dict[Any, Any]) -> bool:
+    """Compute variables node by node; return False before a node that makes large values."""
+    for node in toposort(variables, blockers=list(values)):
+        if _elements(node, values) > _MOST_ELEMENTS_INSIDE:
+            return False
+        evaluate(node.outputs, values)
+    return True
+
+
+def _elements(node: Apply, values: dict[Any, Any]) -> int:
+    """Return the size of the largest output of a node by its shape rule; 0 if it has none."""
+    if not isinstance(node.op, ShapedOp):
+        return 0
+    given = [value_of(variable, values) for variable in node.inputs]
+    shapes = [np.shape(value) for value in given]
+    try:
+        made = node.op.shapes_of_results(node.inputs, shapes, [_as_ints(value) for value in given])
+    except PhintysError:  # which perform raises, too
+        return 0
+    return max((math.prod(shape) for shape in made), default=0)
+
+
+def _as_ints(value: Any) -> Any:
+    """Return the ints of an array of integers: sizes of them do not overflow."""
+    return value.tolist() if getattr(value, "dtype", np.dtype(object)).kind in "iu" else value
 
 
 def _extremes(dtype: str) -> Array:

@@ -210,6 +210,8 @@ class AssumptionFeature(Feature):
         self.fgraph: Any = None
         self._found: dict[tuple[Variable, AssumptionKey], FactState] = {}
         self._structures: dict[Variable, int] = {}
+        self._open: set[tuple[Variable, AssumptionKey]] = set()
+        self._relied_on: set[tuple[Variable, AssumptionKey]] = set()
 
     def on_attach(self, fgraph: Any) -> None:
         """Begin to answer; a graph has one such feature."""
@@ -239,18 +241,20 @@ class AssumptionFeature(Feature):
     def get(self, var: Any, key: AssumptionKey) -> FactState:
         """Return the known facts.
 
+        What implications and rules of a program say does not depend on what was asked before.
+
         Raises
         ------
         ConflictingAssumptionsError
-            It was found to hold, and found not to hold.
+            It was found to hold, and found not to hold: of the variable, or of one that it is
+            computed from, or another property was, one that implies this one or follows from it.
         """
         if (var, key) not in self._found:
             # Inputs first, so that the depth of a graph is not that of calls.
             for node in applys_between([], [var]):
                 for output in node.outputs:
                     self._look_at(output, key)
-            self._look_at(var, key)
-        state = self._found[var, key]
+        state = self._look_at(var, key)
         if state is FactState.CONFLICT:
             msg = f"Conflicting evidence for {key}: {var} was found to be so, and not to be so."
             raise ConflictingAssumptionsError(msg)
@@ -260,14 +264,31 @@ class AssumptionFeature(Feature):
         """Return whether a property is known to hold."""
         return self.get(var, key) is FactState.TRUE
 
-    def _look_at(self, var: Any, key: AssumptionKey) -> None:
-        if (var, key) in self._found:
-            return
-        self._found[var, key] = FactState.UNKNOWN  # for rules that ask for what they answer
-        state = FactState.join(self._by_rules(var, key), self._by_structure(var, key))
-        if state is FactState.UNKNOWN:
-            state = self._by_others(var, key)
-        self._found[var, key] = state
+    def _look_at(self, var: Any, key: AssumptionKey) -> FactState:
+        """Return the answer to a question, and keep it unless it relies on one that is open.
+
+        A question is open while rules and implications are asked for its answer. One of them that
+        asks it again gets UNKNOWN, and so finds less than if it were asked by itself.
+        """
+        asked = (var, key)
+        if asked in self._found:
+            return self._found[asked]
+        if asked in self._open:
+            self._relied_on.add(asked)
+            return FactState.UNKNOWN
+        before, self._relied_on = self._relied_on, set()
+        self._open.add(asked)
+        try:
+            state = FactState.join(self._by_rules(var, key), self._by_structure(var, key))
+            if state is FactState.UNKNOWN:
+                state = self._by_others(var, key)
+            self._relied_on.discard(asked)
+            if not self._relied_on:
+                self._found[asked] = state
+        finally:
+            self._open.discard(asked)
+            self._relied_on |= before
+        return state
 
     def _by_rules(self, var: Any, key: AssumptionKey) -> FactState:
         node = var.owner

@@ -22,7 +22,7 @@ from phintys.graph.pretty import Slot, Template
 from phintys.graph.variable import require_owner
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
+    from collections.abc import Generator, Iterator, Sequence
 
 __all__ = [
     "VALID_ASSOC",
@@ -270,7 +270,7 @@ def hex_digest(x: np.ndarray[Any, Any]) -> str:
     return f"{hashlib.sha256(x.tobytes()).hexdigest()}|strides=[{strides}]|shape=[{shape}]"
 
 
-def _tags() -> Any:
+def _tags() -> Iterator[str]:
     number = 0
     while True:
         yield char_from_number(number)
@@ -363,5 +363,6 @@ def _described(one: Any) -> list[Any]:
 def position_independent_str(obj: Any) -> str:
     """Return the text of a variable without its address."""
     if not isinstance(obj, Variable):
-        raise NotImplementedError(f"A variable is expected, got {obj!r} of type {type(obj)}.")
+        msg = f"obj must be a Variable, got {obj!r} of type {type(obj).__name__}."
+        raise NotImplementedError(msg)
     return f"pytensor_var{{type={obj.type}}}"

@@ -74,6 +74,9 @@ def _solver(name: str, functions: Mapping[str, tuple[Callable[..., Any], str]]) 
             msg = f"{name} is the base of classes: construct one of its subclasses."
             raise TypeError(msg)
         ((function, what),) = functions.values()
+        if what not in options:
+            msg = f"{name}(x, *args) must be given {what}= and an expression of x and args."
+            raise TypeError(msg)
         found = function(options.pop(what), x, **options)
 
         def apply(start: Any, *given: Any) -> list[Any]:

@@ -90,6 +90,9 @@ class Doubled:
     def __sub__(self, other: Any) -> Doubled:
         return self + -doubled(other)
 
+    def __rsub__(self, other: Any) -> Doubled:
+        return doubled(other) - self
+
     def __mul__(self, other: Any) -> Doubled:
         other = doubled(other)
         value, error = exact_product(self.value, other.value)
@@ -103,6 +106,9 @@ class Doubled:
         first = self.value / other.value
         rest = self - other * first
         return Doubled(*_settled(first, rest.value / other.value))
+
+    def __rtruediv__(self, other: Any) -> Doubled:
+        return doubled(other) / self
 
     def __abs__(self) -> Any:
         """Return the magnitudes as plain floats."""

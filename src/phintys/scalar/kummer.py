@@ -7,7 +7,7 @@ dlmf.nist.gov, 13.2.2 and 13.2.39)::
     hyp1f1(a, b, x) = exp(x) hyp1f1(b - a, b, -x)
 
 Where terms cancel all the same, next to zeros of the function, they are computed with twice the
-digits.
+digits. A derivative is NaN where those are not enough.
 """
 
 from __future__ import annotations
@@ -38,8 +38,13 @@ _LARGEST_ERROR = 1e-15
 """How much the rounding error of b - a may change the sum, relative to it."""
 
 _MOST_TERMS = 5000
+"""After so many terms, a sum that has not ended is given up."""
+
 _ENOUGH = 1e-18
+"""How small the last terms of a series of floats are, relative to the magnitudes of all."""
+
 _ENOUGH_OF_DOUBLED = 1e-34
+"""And those of a series of numbers with twice the digits."""
 
 
 def hyp1f1(a: Any, b: Any, x: Any) -> Any:
@@ -60,7 +65,7 @@ def hyp1f1(a: Any, b: Any, x: Any) -> Any:
     overflows = is_large & (x > 100 * np.abs(a)) & (x > 100 * np.abs(b))
     unknown = (np.abs(a) > _LARGEST) | (is_large & ~overflows)
     values = np.full(a.shape, np.nan)
-    _by_series(values, _value, a, b, x)
+    _by_series(values, _value, a, b, x, _FEW)
     left = np.isnan(values) & ~(overflows | unknown)
     values[left] = special.hyp1f1(a[left], b[left], x[left])
     sign = special.gammasgn(a) * special.gammasgn(b)
@@ -69,6 +74,8 @@ def hyp1f1(a: Any, b: Any, x: Any) -> Any:
 
 def hyp1f1_by_a(a: Any, b: Any, x: Any) -> Any:
     """Return the derivative of hyp1f1 by a, of arrays of float64.
+
+    It is NaN where too few digits would be known.
 
     Examples
     --------
@@ -82,6 +89,8 @@ def hyp1f1_by_a(a: Any, b: Any, x: Any) -> Any:
 def hyp1f1_by_b(a: Any, b: Any, x: Any) -> Any:
     """Return the derivative of hyp1f1 by b, of arrays of float64.
 
+    It is NaN where too few digits would be known.
+
     Examples
     --------
     >>> from phintys.scalar.kummer import hyp1f1_by_b
@@ -94,25 +103,14 @@ def hyp1f1_by_b(a: Any, b: Any, x: Any) -> Any:
 def _slope(function: Any, a: Any, b: Any, x: Any) -> Any:
     a, b, x = np.broadcast_arrays(*(np.asarray(one, np.float64) for one in (a, b, x)))
     slopes = np.full(a.shape, np.nan)
-    _by_series(slopes, function, a, b, x)
-    left = np.isnan(slopes)
-    if left.any():
-        a, b, x = a[left], b[left], x[left]
-        with np.errstate(all="ignore"):
-            below = x < 0
-            slopes[left] = _scale(x) * function(np.where(below, b - a, a), b, np.abs(x), below)[0]
+    _by_series(slopes, function, a, b, x, _LARGE)
     return slopes[()]
 
 
-def _scale(x: Any) -> Any:
-    """Return the factor of the transformation of negative numbers, and 1 for others."""
-    return np.exp(np.minimum(x, 0.0))
-
-
-def _by_series(result: Any, function: Any, a: Any, b: Any, x: Any) -> None:
-    """Fill in the sums of series that have few terms, and lose few of their digits."""
+def _by_series(result: Any, function: Any, a: Any, b: Any, x: Any, limit: float) -> None:
+    """Fill in the sums of series of arguments below a limit, if they lose few of their digits."""
     is_pole = (b <= 0) & (b == np.floor(b))
-    few = (np.abs(a) < _FEW) & (np.abs(b) < _FEW) & (np.abs(x) < _FEW) & ~is_pole
+    few = (np.abs(a) < limit) & (np.abs(b) < limit) & (np.abs(x) < limit) & ~is_pole
     if not few.any():
         return
     a, b, x = a[few], b[few], x[few]
@@ -133,7 +131,10 @@ def _by_series(result: Any, function: Any, a: Any, b: Any, x: Any) -> None:
             precise, terms = function(start, *exactly, below[again])
             is_known = terms <= _LARGEST_LOSS_OF_DOUBLED * abs(precise)
             total[again] = np.where(is_known, precise.value, np.nan)
-        result[few] = np.where(below, _scale(x), 1.0) * total
+        # Where an infinite sum has terms of both signs, or a factor, its value may be finite.
+        total[np.isinf(total) & (below | (first < 0) | (b < 0))] = np.nan
+        factor = np.exp(np.where(below, x / 2, 0.0))  # in halves, which do not underflow
+        result[few] = factor * total * factor
 
 
 def _value(a: Any, b: Any, x: Any, below: Any) -> tuple[Any, Any]:
@@ -143,9 +144,9 @@ def _value(a: Any, b: Any, x: Any, below: Any) -> tuple[Any, Any]:
     for n in range(_MOST_TERMS):
         term = term * ((a + n) * x / ((b + n) * (n + 1.0)))
         total, magnitude = total + term, magnitude + abs(term)
-        if _has_ended(total, (term, magnitude)):
-            break
-    return total, magnitude
+        if _has_ended(n + 1, (a, b, x), total, (term, magnitude)):
+            return total, magnitude
+    return total * np.nan, magnitude
 
 
 def _slope_by_a(a: Any, b: Any, x: Any, below: Any) -> tuple[Any, Any]:
@@ -172,18 +173,27 @@ def _slopes(a: Any, b: Any, x: Any) -> tuple[Any, Any, Any, Any]:
         term = term * ratio
         by_a, by_b = by_a + of_a, by_b + of_b
         magnitude_by_a, magnitude_by_b = magnitude_by_a + abs(of_a), magnitude_by_b + abs(of_b)
-        if _has_ended(by_a, (of_a, magnitude_by_a), (of_b, magnitude_by_b)):
-            break
-    return by_a, by_b, magnitude_by_a, magnitude_by_b
+        sums = (term, magnitude_by_a), (of_a, magnitude_by_a), (of_b, magnitude_by_b)
+        if _has_ended(n + 1, (a, b, x), by_a, *sums):
+            return by_a, by_b, magnitude_by_a, magnitude_by_b
+    return by_a * np.nan, by_b * np.nan, magnitude_by_a, magnitude_by_b
 
 
-def _has_ended(total: Any, *sums: tuple[Any, Any]) -> bool:
-    """Return whether the last terms of all sums are small beside the magnitudes so far."""
+def _has_ended(n: int, arguments: Any, total: Any, *sums: tuple[Any, Any]) -> bool:
+    """Return whether the last of n terms are small beside the magnitudes so far, and get smaller.
+
+    Each later term is less than half as large as the one before it where that is so of the next,
+    and (a + n) / (b + n) has no pole to come: it goes to 1 and becomes no larger than 1 on its way.
+    """
     is_doubled = isinstance(total, Doubled)
     enough = _ENOUGH_OF_DOUBLED if is_doubled else _ENOUGH
-    values = total.value if is_doubled else total
-    ended = ~np.isfinite(values)
-    is_small = True
+    ended = True
     for term, magnitude in sums:
-        is_small = is_small & (abs(term) <= enough * magnitude)
-    return bool(np.all(ended | is_small))
+        ended = ended & (abs(term) <= enough * magnitude)
+    if not np.any(ended):
+        return not np.any(np.isfinite(total.value if is_doubled else total))
+    a, b, x, values = (
+        one.value if isinstance(one, Doubled) else one for one in (*arguments, total)
+    )
+    gets_smaller = 2 * np.maximum(np.abs(a + n), b + n) * x <= (b + n) * (n + 1)
+    return bool(np.all(~np.isfinite(values) | (ended & (b + n > 0) & gets_smaller)))

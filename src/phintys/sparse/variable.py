@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 import phintys.tensor as pt
+from phintys._base.errors import TypeContractError
 from phintys.graph.shared_variable import SharedVariable
 from phintys.graph.sharing import shared_constructor
 from phintys.graph.variable import Constant, Variable
 from phintys.sparse import comparisons, elementwise, indexing, operations
 from phintys.sparse.parts import parts
 from phintys.sparse.type import SparseType, sp, type_of
+
+
+def _refuse_divisor(y: Any) -> NoReturn:
+    """Raise for a sparse divisor."""
+    what = f"{y} of type {y.type}" if isinstance(y, Variable) else f"a {type(y).__name__}"
+    msg = (
+        f"A divisor must be dense, got {what}: quotients are infinite, or NaN, where it has no "
+        "entry. Write x / y.toarray() for the quotients where x has an entry (SciPy's csr_array "
+        "also gives NaN where neither has one), or x * sparse.structured(y, lambda data: 1 / data) "
+        "for those where both have one."
+    )
+    raise TypeContractError(msg)
 
 
 def _method(function: Any) -> Any:
@@ -28,7 +41,8 @@ class SparseVariable(Variable):
     """A symbolic sparse matrix.
 
     ``+``, ``-``, ``*`` and ``/`` are elementwise, ``@`` is the matrix product, as for SciPy's
-    sparse arrays. A sum with a dense matrix is dense; a product with one is sparse.
+    sparse arrays. A sum with a dense matrix is dense; a product with one is sparse. Divisors are
+    dense.
 
     Examples
     --------
@@ -185,7 +199,12 @@ class SparseVariable(Variable):
         return operations.mul(self, other)
 
     def __truediv__(self, other: Any) -> Any:
+        if operations.is_sparse(other):
+            _refuse_divisor(other)
         return operations.mul(self, pt.true_div(1, other))
+
+    def __rtruediv__(self, other: Any) -> Any:
+        _refuse_divisor(self)
 
     def __lt__(self, other: Any) -> Any:
         return comparisons.lt(self, other)

@@ -123,7 +123,7 @@ class TensorMethods(FunctionMethods):
         return operators.mul(other, self)
 
     def __truediv__(self, other: Any) -> TensorVariable:
-        return operators.true_div(self, other)
+        return NotImplemented if _defers_to(other) else operators.true_div(self, other)
 
     def __rtruediv__(self, other: Any) -> TensorVariable:
         return operators.true_div(other, self)

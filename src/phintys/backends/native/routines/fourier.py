@@ -87,8 +87,7 @@ class _Fourier(Routine):
         One of the names of outlined functions.
     """
 
-    shares_work: ClassVar[bool] = True
-    """It uses one thread, and checks for signals."""
+    calls_blas: ClassVar[bool] = False
 
     def __init__(self, name: str) -> None:
         self.name = name

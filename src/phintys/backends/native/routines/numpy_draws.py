@@ -222,7 +222,7 @@ class _NumpyDraw(Routine):
     """
 
     name = "draw of NumPy"
-    shares_work: ClassVar[bool] = True  # it needs no BLAS, whose threads would be stopped
+    calls_blas: ClassVar[bool] = False
 
     def work(self, call: LibraryCall[Any], costs: Costs) -> Polynomial:
         """Return a rough estimate of its time."""
@@ -278,7 +278,7 @@ class _NumpyBounded(Routine):
     """Integers from one number to below another, both int64; the options are as for numbers."""
 
     name = "integers of NumPy"
-    shares_work: ClassVar[bool] = True
+    calls_blas: ClassVar[bool] = False
 
     def work(self, call: LibraryCall[Any], costs: Costs) -> Polynomial:
         """Return a rough estimate of its time."""

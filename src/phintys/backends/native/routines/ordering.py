@@ -58,8 +58,7 @@ class _Order(Routine):
     """
 
     name = "order"
-    shares_work: ClassVar[bool] = True
-    """It uses one thread, and checks for signals."""
+    calls_blas: ClassVar[bool] = False
 
     def work(self, call: LibraryCall[Any], costs: Costs) -> Polynomial:
         """Return a rough estimate of its time."""

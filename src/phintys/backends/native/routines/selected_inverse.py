@@ -8,7 +8,7 @@ have all rows of column j that are below them, so that no element is missing.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from phintys.backends.native.assembler.control import loop
 from phintys.backends.native.assembler.types import BOOL, INT32, INT64, type_of
@@ -30,6 +30,7 @@ class _SelectedInverse(Routine):
     """
 
     name = "selected_inverse"
+    calls_blas: ClassVar[bool] = False
 
     def work(self, call: LibraryCall[Any], costs: Costs) -> Polynomial:
         """Return a rough estimate of its time."""

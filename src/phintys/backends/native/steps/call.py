@@ -123,9 +123,12 @@ class Routine:
     """Its name, for people."""
 
     shares_work: ClassVar[bool] = False
-    """Whether it hands parts of its work to the thread pool, and checks for signals meanwhile.
+    """Whether it hands parts of its work to the thread pool, and checks for signals meanwhile."""
 
-    Other routines use one thread: those of a library would spin while they wait for each other.
+    calls_blas: ClassVar[bool] = True
+    """Whether it may call BLAS or LAPACK, which use one thread unless it shares the work itself.
+
+    Threads of a library would spin while they wait for each other.
     """
 
     ignores_sizes_of_output: ClassVar[bool] = False

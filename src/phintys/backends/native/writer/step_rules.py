@@ -105,7 +105,8 @@ def write_limits_of_call(step: LibraryCall[Any], writer: StepWriter) -> None:
 def write_call(step: LibraryCall[Any], writer: StepWriter) -> None:
     """Write the call; a long one is followed by a check for signals."""
     b = writer.b
-    with nullcontext() if step.routine.shares_work else one_thread(b):
+    in_one_thread = step.routine.calls_blas and not step.routine.shares_work
+    with one_thread(b) if in_one_thread else nullcontext():
         status = step.routine.emit(step, writer)
     if step.failure is not None and status is not None:
         first, second = status if isinstance(status, tuple) else (status, 0)
