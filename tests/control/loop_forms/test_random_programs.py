@@ -5,6 +5,7 @@ they capture; they may forget what they were given, be constant, swap, or contai
 """
 
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -142,7 +143,8 @@ def program(number):
     terms = [(x**2 if random.random() < 0.5 else pt.sin(x)).sum() for x in outputs]
     chosen = [term for term in terms if random.random() < 0.7] or terms[:1]
     inputs = [*captured, *first, *rows]
-    gradients = phintys.grad(sum(chosen), inputs, disconnected_inputs="ignore")
+    cost: Any = sum(chosen)
+    gradients = phintys.grad(cost, inputs, disconnected_inputs="ignore")
     rng = np.random.default_rng(number)
     shapes = [[3 if size is None else size for size in x.type.shape] for x in (*captured, *first)]
     shapes += [(length, *SHAPES[ndim]) for ndim in row_ranks]
