@@ -19,16 +19,33 @@ DIGITS = 1e-13
 """Relative to the draws, or to their mean size, since terms may cancel."""
 
 P = pt.constant(np.array([0.2, 0.3, 0.5]))
+LOC = pt.constant(np.array([1.0, -2.0, 0.5]))
+SCALE = pt.constant(np.array([[2.0, 0.5, 0.1], [0.5, 1.0, -0.3], [0.1, -0.3, 1.5]]))
+ITEMS = pt.constant(np.arange(60).reshape(20, 3))
 OTHERS = {
     "categorical": lambda r: r.categorical(P, size=MANY),
     "choice": lambda r: r.choice(1000, 50, replace=False),
     "dirichlet": lambda r: r.dirichlet(pt.constant([0.5, 1.0, 7.0]), size=MANY),
+    "dirichlet_multinomial": lambda r: r.dirichlet_multinomial(20, [0.5, 1.0, 7.0], size=MANY),
     "discrete_uniform": lambda r: r.discrete_uniform(-3, 9, size=MANY),
     "integers": lambda r: r.integers(0, 1 << 40, size=MANY),
+    "invwishart": lambda r: r.invwishart(8.5, SCALE, size=MANY),
+    "lkj": lambda r: r.lkj(4, 2.0, size=MANY),
+    "lkj_cholesky": lambda r: r.lkj_cholesky(4, 0.5, size=MANY),
+    "matrix_normal": lambda r: r.matrix_normal(
+        pt.zeros((2, 3)), rowcov=pt.eye(2), colcov=SCALE, size=MANY
+    ),
     "multinomial": lambda r: r.multinomial(20, P, size=MANY),
     "multivariate_normal": lambda r: r.multivariate_normal(pt.zeros(3), pt.eye(3), size=MANY),
+    "multivariate_t": lambda r: r.multivariate_t(LOC, SCALE, 5.0, size=MANY),
+    "ordered_logistic": lambda r: r.ordered_logistic(0.3, [-1.0, 0.5, 2.0], size=MANY),
     "permutation": lambda r: r.permutation(100),
+    "permuted": lambda r: r.permuted(ITEMS, axis=0),
+    "shuffle": lambda r: r.shuffle(ITEMS),
+    "uniform_direction": lambda r: r.uniform_direction(4, size=MANY),
+    "von_mises_fisher": lambda r: r.von_mises_fisher([0.6, 0.0, 0.8], 3.0, size=MANY),
     "vonmises": lambda r: r.vonmises(0.5, 4.0, size=MANY),
+    "wishart": lambda r: r.wishart(4.5, SCALE, size=MANY),
 }
 
 

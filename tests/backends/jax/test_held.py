@@ -188,7 +188,7 @@ def test_arguments_on_a_device_stay_there():
         fixed(f(np.ones(3)))
 
 
-def test_readers_see_values_that_another_thread_replaces(w, step):
+def test_readers_see_values_that_another_thread_replaces(w, step, capfd):
     read = phintys.function([], w - w[0], mode=ON_DEVICE)
     found, errors = [], []
 
@@ -208,6 +208,20 @@ def test_readers_see_values_that_another_thread_replaces(w, step):
     thread.join()
     assert not errors
     assert all(row == [0, 1, 2] for row in found)
+    assert capfd.readouterr().err == ""
+
+
+def test_updates_in_several_threads_are_all_made(w, capfd):
+    steps = [phintys.function([], updates={w: w + 1}, mode=ON_DEVICE) for _ in range(3)]
+    for step in steps:
+        step()
+    threads = [Thread(target=lambda step=step: [step() for _ in range(30)]) for step in steps]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    np.testing.assert_array_equal(w.get_value(), np.arange(3.0) + 93)
+    assert capfd.readouterr().err == ""
 
 
 @pytest.fixture(name="overwritten")
@@ -243,6 +257,32 @@ def test_readers_wait_for_the_value_that_replaces_a_deleted_one(w, step, overwri
     step(ONES, 0)
     threads[0].join()
     assert found == [[0, 1, 2]]
+    assert capfd.readouterr().err == ""
+
+
+def _after(action, call, *values):
+    action()
+    return call(*values)
+
+
+def test_what_a_program_is_about_to_read_is_not_given_away(w, step, capfd):
+    """Else XLA would write a line to the standard error."""
+    read = phintys.function([], w - w[0], mode=ON_DEVICE)
+    read()
+
+    def action():
+        thread = Thread(target=lambda: step(ONES, 0))
+        thread.start()
+        thread.join()
+
+    for program in read.vm._programs.values():
+        program.call = partial(_after, action, program.call)
+    before = _stored(w)
+    assert np.asarray(read()).tolist() == [0, 1, 2]
+    assert not before.is_deleted()
+    np.testing.assert_array_equal(w.get_value(), [3, 4, 5])
+    step(ONES, 0)
+    np.testing.assert_array_equal(w.get_value(), [4, 5, 6])
     assert capfd.readouterr().err == ""
 
 

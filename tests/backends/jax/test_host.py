@@ -1,8 +1,10 @@
 """What runs on the host in mode jax: lists that rules may only make shorter."""
 
+import numpy as np
 import pytest
 
 import phintys
+from benchmarks.suite.jax_programs import PROGRAMS
 from phintys._base import index
 from phintys.graph import Op
 from phintys.scalar import SCALAR_OPS
@@ -12,6 +14,7 @@ from tests.records.conftest import FAMILIES
 
 pytest.importorskip("jax", reason="needs jax")
 
+from phintys.backends.jax.requirement import with_64_bits
 from phintys.backends.jax.rules import scalars
 from phintys.backends.jax.tracing import RULES
 from phintys.backends.native.lower.families import LOWERINGS
@@ -80,3 +83,28 @@ def test_the_mode_that_refuses_the_host_names_the_function():
     f = phintys.function([x], phintys.tensor.j0(x), mode=mode)
     with pytest.raises(phintys.PhintysError, match="j0 would run on the host"):
         f([1.0])
+
+
+def _traced(f, *arrays):
+    """Return what runs on the host and the program of JAX, which is not compiled."""
+    with with_64_bits():
+        ours = f.vm._specialised(f.vm.outputs, {})
+        traced = ours.call.trace(*arrays)
+    return list(ours.session.hosted), str(traced.jaxpr)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_programs_that_are_compared_with_others_run_nothing_on_the_host(name):
+    program = PROGRAMS[name](np.random.default_rng(0))
+    f = phintys.function(program.inputs, program.outputs, mode="jax")
+    hosted, text = _traced(f, *program.arrays)
+    assert not hosted
+    assert "callback" not in text
+
+
+def test_a_program_that_runs_on_the_host_shows_it_in_its_trace():
+    x = phintys.tensor.dvector("x")
+    f = phintys.function([x], phintys.tensor.j0(x), mode="jax")
+    hosted, text = _traced(f, np.ones(3))
+    assert hosted == ["j0"]
+    assert "callback" in text

@@ -1,10 +1,11 @@
-"""Random programs around loops, with their gradients: native code against the reference.
+"""Random programs around loops, with their gradients: modes against the reference.
 
 A program is drawn from its number. Steps are expressions of what is carried, of rows and of what
 they capture; they may forget what they were given, be constant, swap, or contain loops and choices.
 """
 
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -142,23 +143,35 @@ def program(number):
     terms = [(x**2 if random.random() < 0.5 else pt.sin(x)).sum() for x in outputs]
     chosen = [term for term in terms if random.random() < 0.7] or terms[:1]
     inputs = [*captured, *first, *rows]
-    gradients = phintys.grad(sum(chosen), inputs, disconnected_inputs="ignore")
+    cost: Any = sum(chosen)
+    gradients = phintys.grad(cost, inputs, disconnected_inputs="ignore")
     rng = np.random.default_rng(number)
     shapes = [[3 if size is None else size for size in x.type.shape] for x in (*captured, *first)]
     shapes += [(length, *SHAPES[ndim]) for ndim in row_ranks]
     return inputs, [*outputs, *gradients], [rng.normal(size=shape) for shape in shapes]
 
 
+def _agree_on(number, mode):
+    """Assert that a mode computes what the reference does for a program."""
+    inputs, outputs, values = program(number)
+    found, reference = (
+        phintys.function(inputs, outputs, mode=mode, on_unused_input="ignore")(*values)
+        for mode in (mode, "reference")
+    )
+    for result, expected in zip(found, reference, strict=True):
+        np.testing.assert_allclose(
+            result, expected, rtol=1e-7, atol=1e-9, err_msg=f"program {number}"
+        )
+
+
 @pytest.mark.parametrize("part", range(4))
 def test_native_code_and_the_reference_agree(part, repeats):
     count = repeats(5, 500)
     for number in range(part * count, part * count + count):
-        inputs, outputs, values = program(number)
-        native, reference = (
-            phintys.function(inputs, outputs, mode=mode, on_unused_input="ignore")(*values)
-            for mode in ("native", "reference")
-        )
-        for result, expected in zip(native, reference, strict=True):
-            np.testing.assert_allclose(
-                result, expected, rtol=1e-7, atol=1e-9, err_msg=f"program {number}"
-            )
+        _agree_on(number, "native")
+
+
+def test_mode_jax_and_the_reference_agree(repeats):
+    pytest.importorskip("jax", reason="needs jax")
+    for number in range(1, repeats(3, 200)):
+        _agree_on(number, "jax")

@@ -4,6 +4,8 @@ An update is *donated*: its new value takes the memory of the old one. From the 
 program is started until its results are known to Python, the old value is gone and the new one has
 no owner; :meth:`HeldArray.move` tells the value beforehand where the new one will be found, so that
 no signal in between can lose both, and holds a lock for which readers in other threads wait.
+A program that reads a value keeps it meanwhile (:meth:`HeldArray.keep`): what others read at that
+moment is not given away, but a copy of it.
 """
 
 from __future__ import annotations
@@ -24,9 +26,6 @@ from phintys.backends.jax.requirement import with_64_bits
 from phintys.graph.shared_variable import DeviceValue
 
 _hosts: Any = LateModule("jax.experimental.multihost_utils")
-
-DELETED_ERRORS = (RuntimeError, ValueError)
-"""What JAX raises, among other errors, where an array was deleted; compiled code the second."""
 
 
 @record()
@@ -75,13 +74,14 @@ class HeldArray(DeviceValue):
         Counts the copies.
     """
 
-    __slots__ = ("_array", "_host", "_lock", "_next", "_transfers")
+    __slots__ = ("_array", "_host", "_lock", "_next", "_readers", "_transfers")
 
     def __init__(self, array: Any, transfers: Transfers) -> None:
         self._array = array
         self._transfers = transfers
         self._host: np.ndarray[Any, Any] | None = None
         self._next: tuple[list[Any], int, AbstractContextManager[Any]] | None = None
+        self._readers = 0
         self._lock = Lock()
 
     @property
@@ -93,12 +93,54 @@ class HeldArray(DeviceValue):
         self.settle()
         return self._array
 
-    def move(self, results: list[Any], place: int, running: AbstractContextManager[Any]) -> None:
+    def keep(self) -> Any:
+        """Return the array, which is not given away until :meth:`release` is called."""
+        while True:
+            expected = self._next
+            array = self.array
+            with self._lock:
+                is_current = self._next is None or self._next is expected
+                if self._array is array and is_current:
+                    self._readers += 1
+                    return array
+
+    def release(self) -> None:
+        """Say that the array of :meth:`keep` is no longer read."""
+        with self._lock:
+            self._readers -= 1
+
+    def move(
+        self, kept: Any, results: list[Any], place: int, running: AbstractContextManager[Any]
+    ) -> bool | None:
         """Say where the next value will be: in the list that is going to be ``results[0][0]``.
 
         The lock ``running`` is held until it is there, or the program has failed.
+
+        Parameters
+        ----------
+        kept
+            The array that the program has kept.
+        results, place, running
+            As above.
+
+        Returns
+        -------
+        bool or None
+            Whether others read the array, so that a copy must be given away; ``None`` if another
+            program has replaced the array, or is about to.
         """
-        self._next = (results, place, running)
+        with self._lock:
+            is_taken = self._next is not None and self._next[2] is not running
+            if is_taken or self._array is not kept:
+                return None
+            self._next = (results, place, running)
+            return self._readers > 1
+
+    def stay(self, results: list[Any]) -> None:
+        """Expect no value in a list any more, since the program has failed."""
+        with self._lock:
+            if self._next is not None and self._next[0] is results:
+                self._next = None
 
     def settle(self) -> None:
         """Take the next value, if it is there."""
@@ -150,14 +192,13 @@ class HeldArray(DeviceValue):
     def _read(self, reader: Callable[[Any], Any]) -> tuple[Any, Any]:
         """Return an array that was not deleted until it was read, and what was read."""
         while True:
-            array = self.array
+            array = self.keep()
             try:
-                if not array.is_deleted():  # else XLA would write a line to the standard error
+                if not array.is_deleted():  # else the program that replaces it has failed
                     return array, reader(array)
-            except DELETED_ERRORS:
-                if not array.is_deleted():
-                    raise
-            self.raise_if_lost(array)  # another thread replaces it
+            finally:
+                self.release()
+            self.raise_if_lost(array)
 
 
 def to_host(array: Any) -> np.ndarray[Any, Any]:

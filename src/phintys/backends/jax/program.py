@@ -20,7 +20,7 @@ import numpy as np
 from phintys._base.errors import ConfigError, add_note
 from phintys._base.records import record
 from phintys.backends.jax.arrays import jax, jnp
-from phintys.backends.jax.held import DELETED_ERRORS, UPLOADS, HeldArray, Transfers, sent, to_host
+from phintys.backends.jax.held import UPLOADS, HeldArray, Transfers, sent, to_host
 from phintys.backends.jax.meshes import Layout, check_division, common_mesh, sharding_of
 from phintys.backends.jax.requirement import with_64_bits
 from phintys.backends.jax.tracing import HostRefusedError, NeedsKnownError, Session, Trace, is_known
@@ -103,6 +103,10 @@ _AS_IT_IS = nullcontext()
 
 class _OtherDonationError(Exception):
     """A trace has found that old values cannot be given away: they may be needed."""
+
+
+class _ReplacedError(Exception):
+    """Another program has replaced a value that was going to be given away."""
 
 
 class JaxProgram:
@@ -386,27 +390,27 @@ class JaxProgram:
         self, inputs: Sequence[Any], holders: list[HeldArray]
     ) -> tuple[list[Any], Any, Specialised, list[Any], list[HeldArray]]:
         while True:
-            values = self._placed(inputs)
-            if _were_replaced(inputs, values):
-                continue
-            key: Any = ()
-            try:
-                known = self._sizes(values)
-                key = (*[value.shape for value in values], _key(known))
-                donated = [] if key in self._keeping else holders
-                program = self._program(key, known, donates=bool(donated))
-                results, code = self._started(program, values, donated)
-            except NeedsKnownError as needed:
-                self._compute_first(needed)
-            except _OtherDonationError:
-                del self._programs[key, True]
-                self._keeping.add(key)
-            except DELETED_ERRORS:
-                if not _were_replaced(inputs, values):
-                    raise
-            else:
-                self.transfers.send(values)
-                return results, code, program, values, donated
+            with _keeping(inputs) as kept:
+                if _were_replaced(inputs, kept):
+                    continue
+                values = self._placed(kept)
+                key: Any = ()
+                try:
+                    known = self._sizes(values)
+                    key = (*[value.shape for value in values], _key(known))
+                    donated = [] if key in self._keeping else holders
+                    program = self._program(key, known, donates=bool(donated))
+                    results, code = self._started(program, values, kept, donated)
+                except NeedsKnownError as needed:
+                    self._compute_first(needed)
+                except _OtherDonationError:
+                    del self._programs[key, True]
+                    self._keeping.add(key)
+                except _ReplacedError:
+                    continue
+                else:
+                    self.transfers.send(values)
+                    return results, code, program, values, donated
 
     def _program(self, key: Any, known: dict[Variable, Any], *, donates: bool) -> Specialised:
         key = (key, donates)
@@ -422,14 +426,12 @@ class JaxProgram:
 
     def _placed(self, inputs: Sequence[Any]) -> list[Any]:
         """Return inputs as JAX takes them; stored ones are sent once if results stay there."""
-        if self._takes_arrays and HeldArray not in map(type, inputs):
+        if self._takes_arrays:
             return list(inputs)
         if self._layout is not None:
             return [self._divided(self._layout, at, value) for at, value in enumerate(inputs)]
         return [
-            value.array
-            if isinstance(value, HeldArray)
-            else self._upload(value, self._device)
+            self._upload(value, self._device)
             if is_stored and isinstance(value, np.ndarray)
             else value
             for value, is_stored in zip(inputs, self._are_stored, strict=True)
@@ -439,7 +441,6 @@ class JaxProgram:
         """Return an input as a program for several devices takes it."""
         sharding = self._given[at]
         wanted = layout.of(sharding)
-        value = value.array if isinstance(value, HeldArray) else value
         if isinstance(value, jax.Array):
             return value if value.sharding == wanted else jax.device_put(value, wanted)
         is_own_part = sharding is not None and at < self._explicit and layout.is_spread
@@ -458,19 +459,31 @@ class JaxProgram:
         return UPLOADS.find(value, where, make)
 
     def _started(
-        self, program: Specialised, values: Sequence[Any], donated: Sequence[HeldArray]
+        self,
+        program: Specialised,
+        values: Sequence[Any],
+        kept: Sequence[Any],
+        donated: Sequence[HeldArray],
     ) -> tuple[list[Any], Any]:
         """Start a program; the old values that it overwrites become the new ones."""
         if not donated:
             return program.call(*values)
         found: list[Any] = []
-        with self._overwriting:
-            for place, holder in zip(self._updates, donated, strict=True):
-                holder.move(found, place, self._overwriting)
-            # Python handles no signal between the end of the call and the entry in the list.
-            found.extend(map(program.call, *([value] for value in values)))
-        for holder in donated:
-            holder.settle()
+        given = list(values)
+        try:
+            with self._overwriting:
+                for (at, place), holder in zip(self._updates.items(), donated, strict=True):
+                    is_read = holder.move(kept[place], found, at, self._overwriting)
+                    if is_read is None:
+                        raise _ReplacedError
+                    if is_read and given[place] is kept[place]:
+                        given[place] = jnp.copy(given[place])
+                # Python handles no signal between the end of the call and the entry in the list.
+                found.extend(map(program.call, *([value] for value in given)))
+        finally:
+            for holder in donated:
+                holder.settle()
+                holder.stay(found)
         return found[0]
 
     def _raise_late(self) -> None:
@@ -563,10 +576,25 @@ def _on_host(value: Any) -> Any:
     return to_host(value) if isinstance(value, jax.Array) else np.array(value)
 
 
-def _were_replaced(inputs: Sequence[Any], values: Sequence[Any]) -> bool:
-    """Return whether another thread has given away stored values that were to be read.
+@contextmanager
+def _keeping(inputs: Sequence[Any]) -> Iterator[list[Any]]:
+    """Yield inputs with the arrays of those on a device, which nobody else gives away meanwhile.
 
-    A program that reads them fails, too, but XLA also writes a line to the standard error.
+    A program that read a deleted array would fail, and XLA write a line to the standard error.
+    """
+    held = [one for one in inputs if isinstance(one, HeldArray)]
+    kept: list[Any] = []
+    try:
+        kept.extend(one.keep() for one in held)
+        arrays = iter(kept)
+        yield [next(arrays) if isinstance(one, HeldArray) else one for one in inputs]
+    finally:
+        for one, _ in zip(held, kept, strict=False):
+            one.release()
+
+
+def _were_replaced(inputs: Sequence[Any], values: Sequence[Any]) -> bool:
+    """Return whether stored values that were to be read have been given away, and replaced.
 
     Raises
     ------
