@@ -25,6 +25,7 @@ from phintys.sparse.type import INDEX, sp
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.creation import check_room
 from phintys.tensor.known import known_int
+from phintys.tensor.shape_rules import ShapedOp
 from phintys.tensor.sizes import as_size
 from phintys.tensor.type import TensorType
 
@@ -244,7 +245,7 @@ class ProductOfRows(PatternProduct):
         ]
 
 
-class ProductGradients(Op):
+class ProductGradients(ShapedOp):
     """``(data, x, y, indices, indptr, columns)``: the gradients of ``A @ x``, by elements and x.
 
     All operands are vectors of one dtype; ``y`` is the gradient of the product. The results are
@@ -272,8 +273,8 @@ class ProductGradients(Op):
             raise ShapeError(msg)
         pattern = [pt.cast(as_tensor_variable(v), INDEX) for v in (indices, indptr)]
         inputs = [data, x, y, *pattern, as_size(columns, "A size")]
-        shapes = pattern[0].type.shape, (known_int(inputs[5]),)
-        return Apply(self, inputs, [TensorType(data.dtype, shape)() for shape in shapes])
+        types = [TensorType(data.dtype, shape) for shape in self.static_shapes(inputs)]
+        return Apply(self, inputs, [type_() for type_ in types])
 
     def perform(self, node: Apply, inputs: Any, output_storage: Any) -> None:
         """Compute one after the other."""
@@ -281,9 +282,9 @@ class ProductGradients(Op):
         ProductOfRows().perform(node, [y, x, *pattern], output_storage[:1])
         ProductByColumns().perform(node, [data, y, *pattern, columns], output_storage[1:])
 
-    def infer_shape(self, fgraph: Any, node: Apply, input_shapes: Any) -> list[Any]:
+    def output_shapes(self, shapes: Any) -> list[tuple[Any, ...]]:
         """Return an element for each entry, and one for each column."""
-        return [input_shapes[3], (node.inputs[5],)]
+        return [shapes.shapes[3], (shapes.value(5),)]
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """It comes after differentiation."""
