@@ -183,9 +183,12 @@ def test_signs_of_zeros(evaluate, name):
         assert found, f"{name} is marked in vain"
 
 
-# Marks change gradients; they go once these have been built. Schur forms and selected inverses have
-# none, and come after them as well: a graph is differentiated before the pass `specialize`.
-_WITHOUT_GRADIENTS = {"drop_gradient_mark", "inverse_of_positive", "sylvester_by_schur_forms"}
+# Marks change gradients; they go once these have been built. Schur forms, selected inverses and the
+# one pass for both gradients of a sparse product have none, and come after them as well: a graph is
+# differentiated before the pass `specialize`.
+_WITHOUT_GRADIENTS = {
+    *("both_gradients", "drop_gradient_mark", "inverse_of_positive", "sylvester_by_schur_forms")
+}
 if "L_op" not in vars(Scan):
     _WITHOUT_GRADIENTS |= {name for name, rule in RULES.items() if Scan in (rule.tracks or ())}
 

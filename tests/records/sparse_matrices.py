@@ -19,7 +19,12 @@ from phintys.sparse.patterns import (
     ProductPattern,
 )
 from phintys.sparse.preconditioning import PreconditionedIteration
-from phintys.sparse.products import ProductByColumns, ProductByRows, ProductOfRows
+from phintys.sparse.products import (
+    ProductByColumns,
+    ProductByRows,
+    ProductGradients,
+    ProductOfRows,
+)
 from phintys.sparse.roots import RootFactor, RootFactorGradient
 from phintys.sparse.solving import SolveByFactors, SolveByIteration, SolveTriangularMatrix
 from phintys.testing import EXACT, Example, OpRecord, Tolerance
@@ -42,14 +47,14 @@ def _pattern(rng, shape):
 # ---- products ------------------------------------------------------------------------------------
 
 
-def _product(of_rows, of_columns, has_elements):
+def _product(of_rows, of_columns, has_elements, widths=((), (3,), (9,))):
     """Return a rule for examples: elements and a dense operand, or two dense operands."""
 
     def draw(draw, smooth):
         rng = np.random.default_rng(draw(st.integers(0, 2**16)))
         shape = draw(st.sampled_from([(4, 5), (1, 3), (3, 0), (0, 2)]))
         dtype = draw(st.sampled_from(FLOATS if smooth else (*FLOATS, "int16", "complex128")))
-        columns = draw(st.sampled_from([(), (3,), (9,)]))
+        columns = draw(st.sampled_from(widths))
         indices, indptr = _pattern(rng, shape)
         sizes = [(len(indices),)] if has_elements else []
         sizes += [(shape[0], *columns)] if of_rows else []
@@ -100,6 +105,19 @@ PRODUCTS = [
         draw=_product(True, True, False),
         ops=(ProductOfRows,),
         tolerance=SUMS,
+    ),
+    OpRecord(
+        name="ProductGradients",
+        build=lambda d, y, x, **pattern: ProductGradients()(d, x, y, **pattern, return_list=True),
+        reference=lambda d, y, x, **pattern: [
+            _of_rows(y, x, **pattern),
+            _csr(d, **pattern).T @ y,
+        ],
+        draw=_product(True, True, True, widths=((),)),
+        ops=(ProductGradients,),
+        tolerance=SUMS,
+        differentiable=(),  # it comes after differentiation
+        rop=False,
     ),
 ]
 

@@ -89,6 +89,78 @@ def test_operands_of_another_length_are_refused(at):
         f(*values)
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32", "complex128"])
+@pytest.mark.parametrize("is_constant", [True, False])
+def test_both_gradients_are_one_pass_with_the_same_bits(dtype, is_constant):
+    rng = np.random.default_rng(4)
+    a, x, y = draws(dtype, None)
+    for values in (a.data, x, y):
+        values *= rng.standard_normal(values.shape).astype(dtype)
+    d, u, v = (pt.vector(dtype=dtype) for _ in range(3))
+    parts = [a.indices, a.indptr]
+    given = [pt.constant(p) if is_constant else pt.ivector() for p in parts]
+    product = ProductByRows()(d, u, *given)
+    gradients = phintys.grad(None, [d, u], known_grads={product: v})
+    values = [a.data, x, y, *([] if is_constant else parts)]
+    inputs = [d, u, v, *([] if is_constant else given)]
+    apart = phintys.compile.get_mode("native").excluding("both_gradients")
+    fused, separate = (phintys.function(inputs, gradients, mode=mode) for mode in ("native", apart))
+    assert "product_gradients" in fused.explain()
+    assert "product_gradients" not in separate.explain()
+    for one, other in zip(fused(*values), separate(*values), strict=True):
+        np.testing.assert_array_equal(one, other)
+    if not is_constant:
+        values[3] = np.where(parts[0] == N - 1, N, parts[0])
+        with pytest.raises(IndexError, match="columns of the matrix"):
+            fused(*values)
+
+
+def both(second, condition=None):
+    """Return a function whose results are two products; the second is given those of the first."""
+    a = pattern()
+    d, v = pt.dvectors(2)
+    given = [pt.constant(p) for p in (a.indices, a.indptr)]
+    by_columns = ProductByColumns()(d, v, *given, N)
+    of_rows = ProductOfRows()(v, second(by_columns), *given)
+    outputs = [by_columns, of_rows]
+    if condition is not None:
+        outputs = [by_columns, phintys.ifelse(condition, of_rows, d)]
+    return phintys.function([d, v, *([] if condition is None else [condition])], outputs), a
+
+
+def test_products_of_which_one_needs_the_other_stay_two():
+    f, a = both(lambda by_columns: 2 * by_columns)
+    assert "product_gradients" not in f.explain()
+    y = np.arange(float(M))
+    sums, entries = f(a.data, y)
+    rows = np.repeat(np.arange(M), np.diff(a.indptr))
+    np.testing.assert_allclose(sums, a.T @ y)
+    np.testing.assert_allclose(entries, y[rows] * 2 * sums[a.indices])
+
+
+def test_products_that_few_calls_need_stay_two():
+    f, _ = both(lambda by_columns: pt.constant(np.arange(float(N))), pt.bscalar())
+    assert "product_gradients" not in f.explain()
+
+
+@pytest.mark.parametrize("columns", [N - 1, N + 2])
+def test_one_pass_has_the_columns_of_both_products(columns):
+    a, x, y = draws("float64", None)
+    inputs = d, u, v, indices, indptr = *pt.dvectors(3), *pt.ivectors(2)
+    outputs = [
+        ProductOfRows()(v, u, indices, indptr),
+        ProductByColumns()(d, v, indices, indptr, columns),
+    ]
+    f = phintys.function(inputs, outputs)
+    assert "product_gradients" in f.explain()
+    values = [a.data, x, y, a.indices, a.indptr]
+    if columns < N:
+        with pytest.raises(IndexError, match="columns of the matrix"):
+            f(*values)
+    else:
+        np.testing.assert_array_equal(f(*values)[1], [*(a.T @ y), 0, 0])
+
+
 def test_results_do_not_depend_on_threads():
     rng = np.random.default_rng(3)
     places = rng.integers(20_000, size=180_000), rng.integers(3_000, size=180_000)

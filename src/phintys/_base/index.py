@@ -380,7 +380,9 @@ JAX_RULES: dict[str, str] = {
         GradientMark Join MakeVector Print Reshape ScalarFromTensor Shape ShapeI SizeCheck
         SpecifyShape Split TensorFromScalar WithSharding
         """,
-    "phintys.backends.jax.rules.sparse": "PatternOp ProductByColumns ProductByRows ProductOfRows",
+    "phintys.backends.jax.rules.sparse": """
+        PatternOp ProductByColumns ProductByRows ProductGradients ProductOfRows
+        """,
 }
 """Modules -> the classes of Ops that they convert to functions of JAX."""
 
@@ -431,7 +433,9 @@ LOWERINGS: dict[str, str] = {
         Det Inv Lstsq Pinv SlogDet Solve Sylvester
         """,
     "phintys.backends.native.lower.sorting": "ArgPartitionOp ArgSortOp PartitionOp RowOrder SortOp",
-    "phintys.backends.native.lower.sparse_products": "ProductByColumns ProductByRows ProductOfRows",
+    "phintys.backends.native.lower.sparse_products": """
+        ProductByColumns ProductByRows ProductGradients ProductOfRows
+        """,
     "phintys.backends.native.lower.user_functions": "NativeCall",
 }
 """Modules -> the classes of Ops that they lower to native code."""
@@ -558,7 +562,7 @@ RULES: dict[str, dict[str, str]] = {
     },
     "phintys.passes.sparse": {
         "CANONICAL_SPARSE": "CommonPattern ElementsAt MergedPattern Parts",
-        "EXPAND_SPARSE": "ElementsAt InverseAtEntries",
+        "EXPAND_SPARSE": "ElementsAt InverseAtEntries ProductOfRows",
     },
     "phintys.passes.stabilize": {
         "STABILIZE": """

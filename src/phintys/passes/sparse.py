@@ -5,15 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 import phintys.tensor as pt
+from phintys.graph.apply import Apply
+from phintys.graph.choosing import Choosing
+from phintys.graph.traversal import ancestors
 from phintys.graph.variable import Constant
 from phintys.rewriting import late_rules, node_rewriter
 from phintys.sparse.determinants import InverseAtEntries, LowerFactor, SelectedInverse
 from phintys.sparse.factors import Factorize
 from phintys.sparse.parts import ElementsAt, FromParts, Parts, keys, places
 from phintys.sparse.patterns import CommonPattern, MergedPattern
+from phintys.sparse.products import ProductByColumns, ProductGradients, ProductOfRows
 
 if TYPE_CHECKING:
-    from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.variable import Variable
 
@@ -127,6 +130,41 @@ def inverse_of_positive(fgraph: FunctionGraph, node: Apply) -> list[Variable] | 
     return [SelectedInverse()(*lower, *pattern)]
 
 
+@node_rewriter(
+    [ProductOfRows],
+    examples=[
+        (
+            "phintys.sparse.products.ProductOfRows()(y3, x3, [0, 1, 2], [0, 1, 2, 3])"
+            " + phintys.sparse.products.ProductByColumns()("
+            "x3, y3, [0, 1, 2], [0, 1, 2, 3], x3.shape[0])"
+        ),
+    ],
+)
+def both_gradients(fgraph: FunctionGraph, node: Apply) -> dict[Variable, Variable] | None:
+    """ProductOfRows(y, x), ProductByColumns(data, y) -> ProductGradients(data, x, y)"""
+    y, x, *pattern = node.inputs
+    if cast("Any", y).ndim != 1:
+        return None  # threads share what there is to do for matrices in different ways
+    for other, _ in fgraph.clients[y]:
+        if not isinstance(other, Apply) or not isinstance(other.op, ProductByColumns):
+            continue
+        data, dense, *others, columns = other.inputs
+        if dense is not y or not _are_same(others, pattern):
+            continue
+        if _are_computed_at_once(fgraph, node, other):
+            new = ProductGradients()(data, x, y, *pattern, columns, return_list=True)
+            return dict(zip((node.outputs[0], other.outputs[0]), new, strict=True))
+    return None
+
+
+def _are_computed_at_once(fgraph: FunctionGraph, one: Apply, other: Apply) -> bool:
+    """Return whether neither of two nodes depends on the other, and all calls compute both."""
+    if any(isinstance(node.op, Choosing) for node in fgraph.apply_nodes):
+        return False
+    pairs = (one, other), (other, one)
+    return not any(b.outputs[0] in ancestors(a.inputs) for a, b in pairs)
+
+
 CANONICAL_SPARSE = late_rules(
     parts_of_parts,
     pattern_with_itself,
@@ -135,6 +173,9 @@ CANONICAL_SPARSE = late_rules(
 )
 
 EXPAND_SPARSE = late_rules(
-    inverse_of_positive, places_of_elements, needs=[InverseAtEntries, ElementsAt]
+    inverse_of_positive,
+    places_of_elements,
+    both_gradients,
+    needs=[InverseAtEntries, ElementsAt, ProductOfRows],
 )
 """What has no derivative, and comes after differentiation."""

@@ -6,6 +6,8 @@ Three Ops are the derivatives of each other. With the elements ``d`` and the pat
 - ``ProductByRows``: ``A @ x``, a sum for each row;
 - ``ProductByColumns``: ``A.T @ y``, to which each row adds;
 - ``ProductOfRows``: ``(y @ x.T)[i, j]`` for the entries of A alone.
+
+``ProductGradients`` computes the last two in one pass over the pattern.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from phintys.sparse.type import INDEX, sp
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.creation import check_room
 from phintys.tensor.known import known_int
+from phintys.tensor.shape_rules import ShapedOp
 from phintys.tensor.sizes import as_size
 from phintys.tensor.type import TensorType
 
@@ -240,6 +243,60 @@ class ProductOfRows(PatternProduct):
             ProductByRows()(gradient, conj(x), *pattern),
             ProductByColumns()(gradient, conj(y), *pattern, x.shape[0]),
         ]
+
+
+class ProductGradients(ShapedOp):
+    """``(data, x, y, indices, indptr, columns)``: the gradients of ``A @ x``, by elements and x.
+
+    All operands are vectors of one dtype; ``y`` is the gradient of the product. The results are
+    those of :class:`ProductOfRows` for ``(y, x)`` and of :class:`ProductByColumns` for
+    ``(data, y)``. It replaces both once all derivatives have been taken, and has none.
+
+    Examples
+    --------
+    >>> from phintys.sparse.products import ProductGradients
+    >>> pattern = [1, 0], [0, 1, 2], 2
+    >>> of_data, of_x = ProductGradients()([1.0, 2.0], [5.0, 6.0], [3.0, 4.0], *pattern)
+    >>> of_data.eval(), of_x.eval()
+    (array([18., 20.]), array([8., 3.]))
+    """
+
+    __props__ = ()
+
+    def make_node(
+        self, data: Any, x: Any, y: Any, indices: Any, indptr: Any, columns: Any
+    ) -> Apply:
+        """Build a node."""
+        data, x, y = (as_tensor_variable(v) for v in (data, x, y))
+        if len({(v.ndim, v.dtype) for v in (data, x, y)}) > 1 or data.ndim != 1:
+            msg = f"{self}: the operands must be vectors of one dtype, got {data}, {x} and {y}."
+            raise ShapeError(msg)
+        pattern = [pt.cast(as_tensor_variable(v), INDEX) for v in (indices, indptr)]
+        inputs = [data, x, y, *pattern, as_size(columns, "A size")]
+        types = [TensorType(data.dtype, shape) for shape in self.static_shapes(inputs)]
+        return Apply(self, inputs, [type_() for type_ in types])
+
+    def perform(self, node: Apply, inputs: Any, output_storage: Any) -> None:
+        """Compute one after the other."""
+        data, x, y, *pattern, columns = inputs
+        ProductOfRows().perform(node, [y, x, *pattern], output_storage[:1])
+        ProductByColumns().perform(node, [data, y, *pattern, columns], output_storage[1:])
+
+    def output_shapes(self, shapes: Any) -> list[tuple[Any, ...]]:
+        """Return an element for each entry, and one for each column."""
+        return [shapes.shapes[3], (shapes.value(5),)]
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """It comes after differentiation."""
+        return [[False, False] for _ in node.inputs]
+
+    def L_op(self, inputs: Any, outputs: Any, output_grads: Any) -> list[Any]:
+        """Return nothing."""
+        return [disconnected_type() for _ in inputs]
+
+    def error(self, number: int, _: int) -> Exception:
+        """Return the error of a pattern that native code found to be wrong."""
+        return _wrong_pattern(self, number)
 
 
 def conj(x: Any) -> Any:

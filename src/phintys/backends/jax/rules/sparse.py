@@ -18,7 +18,13 @@ from phintys.backends.jax.tracing import (
     perform,
 )
 from phintys.sparse.patterns import PatternOp
-from phintys.sparse.products import PatternProduct, ProductByColumns, ProductByRows, ProductOfRows
+from phintys.sparse.products import (
+    PatternProduct,
+    ProductByColumns,
+    ProductByRows,
+    ProductGradients,
+    ProductOfRows,
+)
 
 if TYPE_CHECKING:
     from phintys.graph.apply import Apply
@@ -64,8 +70,31 @@ def product_of_rows(op: Any, node: Apply, trace: Trace, y: Any, x: Any, *arrays:
     return products if products.ndim == 1 else products.sum(axis=1)
 
 
+@converts(ProductGradients)
+@makes_large
+def product_gradients(
+    op: Any, node: Apply, trace: Trace, data: Any, x: Any, y: Any, *arrays: Any
+) -> list[Any]:
+    """Multiply at the entries, and sum the products of each column."""
+    (columns,) = trace.sizes(node, arrays[2:])
+    least = min(columns, np.shape(x)[0])
+    indices, rows, count = _pattern(op, node, trace, *arrays[:2], columns=least)
+    _agree(node, np.shape(y)[0], count)
+    _agree(node, np.shape(data)[0], np.shape(indices)[0])
+    factors = jnp.asarray(y)[rows]
+    return [
+        factors * jnp.asarray(x)[indices],
+        jax.ops.segment_sum(jnp.asarray(data) * factors, indices, columns),
+    ]
+
+
 def _pattern(
-    op: PatternProduct, node: Apply, trace: Trace, indices: Any, indptr: Any, columns: int
+    op: PatternProduct | ProductGradients,
+    node: Apply,
+    trace: Trace,
+    indices: Any,
+    indptr: Any,
+    columns: int,
 ) -> tuple[Any, Any, int]:
     """Return the column and the row of each entry, and the number of rows."""
     output: Any = node.outputs[0].type

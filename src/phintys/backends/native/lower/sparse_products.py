@@ -10,16 +10,31 @@ from phintys.backends.native.expressions import Literal
 from phintys.backends.native.failures import Failure, OwnFailure
 from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.lowering import Lowering, NotLowered
-from phintys.backends.native.routines.sparse_products import BY_COLUMNS, BY_ROWS, OF_ROWS
+from phintys.backends.native.routines.sparse_products import (
+    BY_COLUMNS,
+    BY_ROWS,
+    GRADIENTS,
+    OF_ROWS,
+)
 from phintys.backends.native.steps.call import LibraryCall
 from phintys.graph.apply import Apply
 from phintys.graph.variable import Constant
-from phintys.sparse.products import ProductByColumns, ProductByRows, ProductOfRows, problem_of
+from phintys.sparse.products import (
+    ProductByColumns,
+    ProductByRows,
+    ProductGradients,
+    ProductOfRows,
+    problem_of,
+)
 from phintys.tensor.convert import constant
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from phintys.backends.native.lower.view import View
     from phintys.backends.native.routines.sparse_products import SparseProduct
     from phintys.backends.native.sizes import Size
+    from phintys.graph.variable import Variable
 
 
 @lowers(ProductByRows)
@@ -43,9 +58,7 @@ def lower_product_of_rows(op: ProductOfRows, node: Apply, lowering: Lowering) ->
 def _lower(routine: SparseProduct, node: Apply, lowering: Lowering) -> None:
     sizes = lowering.sizes
     first, second, indices, indptr = (lowering.view(variable) for variable in node.inputs[:4])
-    if second.array.dtype.kind == "b" or second.array.dtype.name == "float16":
-        msg = f"no native products of {second.array.dtype}"
-        raise NotLowered(msg)
+    _check_dtype(second)
     nnz = sizes.canonical(indices.sizes[0])
     one = sizes.fixed(1)
     m = sizes.sub(sizes.canonical(indptr.sizes[0]), one)
@@ -68,7 +81,7 @@ def _lower(routine: SparseProduct, node: Apply, lowering: Lowering) -> None:
     arrays = tuple(
         lowering.contiguous(view, node).array for view in (first, second, indices, indptr)
     )
-    is_checked = _is_right(node, sizes.canonical(n))
+    is_checked = _is_right(node.inputs[2:4], sizes.canonical(n))
     if is_checked and second.ndim == 1 and routine is not BY_ROWS:
         arrays += (lowering.view(_rows_of_entries(node.inputs[3])).array,)
     options = {"m": m, "n": n, "nnz": nnz, "k": k}
@@ -82,9 +95,48 @@ def _lower(routine: SparseProduct, node: Apply, lowering: Lowering) -> None:
     lowering.steps.append(call)
 
 
-def _is_right(node: Apply, columns: Size) -> bool:
+@lowers(ProductGradients)
+def lower_product_gradients(op: ProductGradients, node: Apply, lowering: Lowering) -> None:
+    """A call that writes products, and adds to zeros."""
+    sizes = lowering.sizes
+    data, x, y, indices, indptr = (lowering.view(variable) for variable in node.inputs[:5])
+    _check_dtype(data)
+    nnz, known = (sizes.canonical(view.sizes[0]) for view in (indices, x))
+    n = lowering.size_of(node.inputs[5])
+    lowering.require_length(n, Failure(node, "columns", "{0} columns"))
+    least = sizes.arithmetic("min", n, known)
+    m = sizes.sub(sizes.canonical(indptr.sizes[0]), sizes.fixed(1))
+    lowering.require_length(m, Failure(node, "starts", "indptr must not be empty"))
+    failure = Failure(node, "elements", "{0} elements for {1} indices")
+    lowering.require_equal(data.sizes[0], nnz, failure)
+    failure = Failure(node, "rows", "{0} rows for {1} of the pattern")
+    lowering.require_equal(y.sizes[0], m, failure)
+    views = (data, y, indices, indptr, x)
+    arrays = tuple(lowering.contiguous(view, node).array for view in views)
+    is_checked = _is_right(node.inputs[3:5], least)
+    if is_checked:
+        arrays += (lowering.view(_rows_of_entries(node.inputs[4])).array,)
+    options = {"m": m, "n": least, "nnz": nnz, "k": sizes.fixed(1)}
+    options |= {"vector": True, "is_checked": is_checked}
+    elements, _ = lowering.compute(node.outputs[0], [nnz])
+    sums, loops = lowering.compute(node.outputs[1], [n])
+    dtype = sums.array.dtype
+    lowering.store(sums, Literal(dtype.type(0), dtype), loops, nodes=(node,))
+    failure = None if is_checked else OwnFailure(node, "pattern", error=IndexError)
+    outputs = elements.array, sums.array
+    call = LibraryCall(GRADIENTS, arrays, outputs, options, node, failure=failure)
+    lowering.steps.append(call)
+
+
+def _check_dtype(view: View) -> None:
+    if view.array.dtype.kind == "b" or view.array.dtype.name == "float16":
+        msg = f"no native products of {view.array.dtype}"
+        raise NotLowered(msg)
+
+
+def _is_right(pattern: Sequence[Variable], columns: Size) -> bool:
     """Return whether the pattern is known, and was found to be right."""
-    indices, indptr = node.inputs[2:4]
+    indices, indptr = pattern
     if not isinstance(indices, Constant) or not isinstance(indptr, Constant):
         return False
     known = columns.known

@@ -35,11 +35,12 @@ if TYPE_CHECKING:
 class SparseProduct(Routine):
     """A product along a pattern.
 
-    Inputs are two operands, the indices and ``indptr``; where dense operands are vectors and the
-    pattern is known, also the row of each entry, so that one loop goes over all entries: CPUs do
-    not foresee the ends of rows of different lengths. Options are the numbers of rows and columns
-    of the pattern (``m``, ``n``), of entries (``nnz``) and of columns of dense matrices (``k``),
-    whether those are vectors (``vector``), and whether the pattern ``is_checked`` already.
+    Inputs are two operands, the indices and ``indptr``, and for gradients a third operand; where
+    dense operands are vectors and the pattern is known, also the row of each entry, so that one
+    loop goes over all entries: CPUs do not foresee the ends of rows of different lengths. Options
+    are the numbers of rows and columns of the pattern (``m``, ``n``), of entries (``nnz``) and of
+    columns of dense matrices (``k``), whether those are vectors (``vector``), and whether the
+    pattern ``is_checked`` already.
     """
 
     shares_work: ClassVar[bool] = True
@@ -49,8 +50,8 @@ class SparseProduct(Routine):
         self._body = body
 
     def updates(self, call: LibraryCall[Any]) -> Sequence[Array]:
-        """Return the output if products are added to it."""
-        return call.outputs if self._body.adds else ()
+        """Return the last output if products are added to it."""
+        return call.outputs[-1:] if self._body.adds else ()
 
     def work(self, call: LibraryCall[Any], costs: Costs) -> Polynomial:
         """Return a rough estimate of its time."""
@@ -89,7 +90,7 @@ def _problem(call: LibraryCall[Any], writer: CallWriter) -> Value:
     The sign of a number tells whether it is out of range, and that of ``x | y`` whether one is.
     """
     b, options = writer.b, call.options
-    indices, starts = (writer.pointer(array) for array in call.inputs[2:])
+    indices, starts = (writer.pointer(array) for array in call.inputs[2:4])
     m, n, nnz = (writer.size(options[name]) for name in ("m", "n", "nnz"))
 
     def at(place: Value, lanes: int = 1) -> Value:
@@ -136,10 +137,13 @@ class _Rows:
     Attributes
     ----------
     adds
-        Whether it adds to elements of the output, which have been set to 0.
+        Whether it adds to elements of the last output, which have been set to 0.
+    has_third
+        Whether there is a third operand, after ``indptr``.
     """
 
     adds: ClassVar[bool] = False
+    has_third: ClassVar[bool] = False
 
     def __init__(self, call: LibraryCall[Any], ranges: RangeFunction) -> None:
         self.b = ranges.b
@@ -147,9 +151,10 @@ class _Rows:
         self.options = call.options
         self.type = type_of(call.outputs[0].dtype)
         self.lanes = self.b.target.lanes(self.type.part) // (2 if self.type.kind == "c" else 1)
-        self.first, self.second, self.indices, self.starts, *rows = map(ranges.pointer, call.inputs)
-        self.rows_of_entries = rows[0] if rows else None
-        self.out = ranges.pointer(call.outputs[0])
+        self.first, self.second, self.indices, self.starts, *rest = map(ranges.pointer, call.inputs)
+        self.third = rest.pop(0) if self.has_third else None
+        self.rows_of_entries = rest[0] if rest else None
+        self.out = ranges.pointer(call.outputs[-1])
         self.k = ranges.size(call.options["k"])
 
     def count(self, writer: CallWriter) -> Value:
@@ -355,7 +360,9 @@ class _ByColumns(_Rows):
             self._add(entry.index, y)
 
     def _add(self, entry: Value, y: Number) -> None:
-        j = self.index(entry)
+        self._add_to(self.index(entry), entry, y)
+
+    def _add_to(self, j: Value, entry: Value, y: Number) -> None:
         value = self.plus(self.element(self.out, j), self.element(self.first, entry), y)
         self.put(value, self.out, j)
 
@@ -422,6 +429,27 @@ class _OfRows(_Rows):
             self.put(self.total(total), self.out, entry.index)
 
 
+class _Gradients(_ByColumns):
+    """``out[j] += data[e] * y[i]`` and ``elements[e] = y[i] * x[j]``, of vectors alone.
+
+    An entry reads its row, its column and ``y[i]`` once for both.
+    """
+
+    has_third = True
+
+    def __init__(self, call: LibraryCall[Any], ranges: RangeFunction) -> None:
+        super().__init__(call, ranges)
+        self.elements = ranges.pointer(call.outputs[0])
+
+    def _add(self, entry: Value, y: Number) -> None:
+        assert self.third is not None
+        j = self.index(entry)
+        x = self.element(self.third, j)
+        self.put(emit(self.b, "mul", [y, x], self.type.name), self.elements, entry)
+        self._add_to(j, entry, y)
+
+
 BY_ROWS = SparseProduct("product_by_rows", _ByRows)
 BY_COLUMNS = SparseProduct("product_by_columns", _ByColumns)
 OF_ROWS = SparseProduct("product_of_rows", _OfRows)
+GRADIENTS = SparseProduct("product_gradients", _Gradients)
