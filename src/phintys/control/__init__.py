@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from phintys.control.loop_forms.step_results import until
     from phintys.control.loops.arguments import LoopArguments
     from phintys.control.loops.scan_op import Scan
+    from phintys.control.rows import few_rows as _few_rows
     from phintys.control.rows import row_batches as _row_batches
     from phintys.control.rows import row_loop as _row_loop
     from phintys.control.rows.row_loop import RowLoop
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 else:
     _checkpoint = LateModule("phintys.control.graph_ops.checkpoint")
     _custom = LateModule("phintys.control.graph_ops.custom")
+    _few_rows = LateModule("phintys.control.rows.few_rows")
     _row_batches = LateModule("phintys.control.rows.row_batches")
     _row_loop = LateModule("phintys.control.rows.row_loop")
     __getattr__, __dir__ = late_names(__name__)
@@ -63,6 +65,7 @@ set_graph_ops(
         checkpoint=lambda *given: _checkpoint.Checkpoint(*given),  # noqa: PLW0108 - imported then
         custom_gradient=lambda *given: _custom.CustomOp(*given),  # noqa: PLW0108 - likewise
         batched_rows=lambda *given: _row_batches.batched_rows(*given),  # noqa: PLW0108 - likewise
+        few_rows=lambda *given: _few_rows.few_rows(*given),  # noqa: PLW0108 - likewise
         stacked_rows=lambda *given: _row_loop.row_loop(*given),  # noqa: PLW0108 - likewise
     )
 )

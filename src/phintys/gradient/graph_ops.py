@@ -30,6 +30,11 @@ class GraphOps(NamedTuple):
         differentiated, of any rank; ``n`` the number of its elements, symbolic; ``seed`` a vector
         of that many elements, a leaf that the expressions ``rows`` depend on. ``force`` computes
         them all at once in any case.
+    few_rows
+        ``(vector, seed, rows, wrt, constants)`` -> for each of ``wrt``, the gradients of the
+        elements of ``vector``, stacked, where a few single numbers are differentiated; else
+        ``None``. ``seed`` and ``rows`` are as for ``batched_rows``, and no gradient flows through
+        ``constants``.
     stacked_rows
         ``(n, index, rows, like)`` -> for each of ``rows``, its values for ``index`` from 0 to
         ``n - 1``, stacked. ``n`` is the number of rows, symbolic; ``index`` a 0-d int64 leaf that
@@ -40,6 +45,7 @@ class GraphOps(NamedTuple):
     checkpoint: Callable[..., Any]
     custom_gradient: Callable[..., Any]
     batched_rows: Callable[[Any, Any, Any, Sequence[Any], bool], list[Variable] | None]
+    few_rows: Callable[[Any, Any, Sequence[Any], Sequence[Any], Sequence[Any]], list[Any] | None]
     stacked_rows: Callable[[Any, Any, Sequence[Any], Sequence[Any]], list[Variable]]
 
 

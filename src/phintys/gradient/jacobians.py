@@ -106,6 +106,8 @@ def jacobian(
     batched for all elements, so that products of vectors and matrices become products of matrices.
     Loops whose steps mainly read single elements of arrays, and compute with these, are not: a step
     for one element keeps such numbers in registers.
+    The few elements of a small vector that is computed from single numbers are differentiated one
+    by one, without a loop, so that a row has no part for what its element does not depend on.
     Otherwise, where an Op has no batched form, and where the intermediate results of all elements
     are estimated to take more than ``config.loop_megabytes`` (unknown sizes count as 100), the
     gradients are computed one after the other, in a loop. Subexpressions common to all elements are
@@ -138,12 +140,16 @@ def jacobian(
                 add_names=False,
             )
         )
+    if consider_constant is not None:
+        consider_constant = list(consider_constant)  # it is read several times
     flat = expression if expression.type.ndim == 1 else expression.flatten()
     stacked = None
     if vectorize is not False:
         seed = flat.type("v")
         rows = Lop(flat, targets, seed, consider_constant, disconnected_inputs)
         stacked = graph_ops().batched_rows(expression, flat.shape[0], seed, rows, vectorize is True)
+        if stacked is None:
+            stacked = graph_ops().few_rows(flat, seed, rows, targets, consider_constant or ())
         if disconnected_inputs == "warn":
             disconnected_inputs = "ignore"  # there was a warning
     if stacked is None:

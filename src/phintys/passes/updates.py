@@ -33,6 +33,7 @@ from phintys.tensor.indexing.template import is_full
 from phintys.tensor.indexing.update import AdvancedIncSubtensor, IncSubtensor
 from phintys.tensor.make_vectors import MakeVector
 from phintys.tensor.math import cast
+from phintys.tensor.variable import TensorConstant
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -185,7 +186,7 @@ def _bounds(entry: Any, size: int) -> tuple[int, int]:
 _FEW = 8
 """Vectors that are made of numbers have no more of them."""
 _FEW_READ = 4
-"""Vectors that are first read element by element have no more of them."""
+"""Vectors, other than constants, that are first read element by element have no more of them."""
 
 
 @node_rewriter(
@@ -194,6 +195,7 @@ _FEW_READ = 4
     examples=[
         "pt.inc_subtensor(pt.inc_subtensor(pt.zeros(2)[0], s)[1], t)",
         "pt.inc_subtensor(pt.set_subtensor(pt.stack([s, t])[1], 2.0)[1], t)",
+        "pt.set_subtensor(pt.inc_subtensor(pt.constant(np.arange(6.0))[5], s)[1], t)",
     ],
 )
 def vector_of_what_is_written(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
@@ -245,6 +247,8 @@ def _elements(x: Any) -> list[Any] | None:
         return [None] * x.type.shape[0]
     if x.owner is not None and isinstance(x.owner.op, MakeVector):
         return [cast(element, x.dtype) for element in x.owner.inputs]
+    if isinstance(x, TensorConstant):
+        return [constant(element) for element in x.data]
     if x.type.shape[0] > _FEW_READ:
         return None
     return [Subtensor((place,))(x) for place in range(x.type.shape[0])]

@@ -91,7 +91,7 @@ def _computes_numbers(outputs: Sequence[Variable]) -> bool:
             return False
         if isinstance(node.op, HasInnerGraph):
             has_inner = True  # most of the work, which is on numbers too
-        elif _is_of_one_element(node):
+        elif is_of_one_element(node):
             takes_apart = True
         elif any(getattr(output.type, "ndim", 0) for output in node.outputs):
             arrays += 1
@@ -100,7 +100,7 @@ def _computes_numbers(outputs: Sequence[Variable]) -> bool:
     return has_inner or (takes_apart and numbers > arrays)
 
 
-def _is_of_one_element(node: Apply) -> bool:
+def is_of_one_element(node: Apply) -> bool:
     """Return whether a node reads or changes one element of an array, or joins single numbers."""
     op: Any = node.op
     if isinstance(op, MakeVector):
