@@ -88,7 +88,9 @@ def test_rules_and_gradients(no_comparison, repeats):
     assert len(outputs) > 300 // every
     given = [x for x in scope.values() if isinstance(x, TensorMethods)]
     costs = [y.sum() for y in outputs if y.dtype == "float64"]
-    gradients = phintys.grad(pt.add(*costs), [x for x in given if x.dtype == "float64"])
+    targets = [x for x in given if x.dtype == "float64"]
+    # A sample of the rules need not have an example of each variable.
+    gradients = phintys.grad(pt.add(*costs), targets, disconnected_inputs="ignore")
     rewrite_graph([*outputs, *gradients])
     phintys.function(given, outputs[::8], mode="native", on_unused_input="ignore")
 

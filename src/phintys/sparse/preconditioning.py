@@ -21,7 +21,7 @@ from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from phintys.graph.inner import InnerProgram
     from phintys.sparse.parts import Form
@@ -47,6 +47,11 @@ class PreconditionedIteration(HasInnerGraph, SolveByIteration):
         super().__init__(*settings)
         self.fgraph = fgraph
         self.before = len(fgraph.inputs) - 1
+
+    @property
+    def captured(self) -> Mapping[int, int]:
+        """The first inputs; the iterations give the first inner one."""
+        return {position: position + 1 for position in range(self.before)}
 
     @property
     def _settings(self) -> tuple[Any, ...]:
