@@ -1,5 +1,6 @@
 """A test that passes once passes until something changes."""
 
+import ast
 import os
 import re
 import shutil
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import settings
 
 TESTS = Path(__file__).parent
+SOURCE = TESTS.parent / "src" / "phintys"
 
 # What throws dice without being told how.
 DICE = re.compile(
@@ -48,6 +50,84 @@ def test_dice_have_seeds():
             thrown = any(one.search(line) for one in dice)
             if thrown and FINE.get(name, "\n") not in line and path != Path(__file__):
                 found.append(f"{name}:{number}: {line.strip()}")
+    assert found == []
+
+
+# Sets of nodes and variables have the order of their addresses. These are of numbers, or of names.
+ORDERED = {
+    "passes/inplace.py": "readers",
+    "gradient/spectral.py": "own",
+    "control/loop_forms/scan_inputs.py": "unknown",
+}
+
+
+def _is_set(expression, names):
+    match expression:
+        case ast.Set() | ast.SetComp() | ast.Call(func=ast.Name(id="set" | "frozenset")):
+            return True
+        case ast.Call(func=ast.Attribute(value, "union" | "intersection" | "difference")):
+            return _is_set(value, names)
+        case ast.BinOp(left, ast.BitOr() | ast.BitAnd() | ast.Sub() | ast.BitXor(), right):
+            return _is_set(left, names) or _is_set(right, names)
+        case ast.Name(name):
+            return name in names
+    return False
+
+
+def _names_of_sets(function):
+    names = {
+        argument.arg
+        for argument in function.args.args
+        if argument.annotation and ast.unparse(argument.annotation).startswith(("set[", "frozen"))
+    }
+    for node in ast.walk(function):
+        match node:
+            case ast.Assign([ast.Name(name)], value) if _is_set(value, names):
+                names.add(name)
+            case ast.AnnAssign(ast.Name(name), _, value) if value and _is_set(value, names):
+                names.add(name)
+    return names
+
+
+def _walks(function):
+    """Return what a function goes through in an order that its result can depend on."""
+    for node in ast.walk(function):
+        match node:
+            case ast.For():
+                yield node.iter
+            case ast.ListComp(_, parts) | ast.DictComp(_, _, parts):
+                yield from (part.iter for part in parts)
+            case ast.Call(ast.Name("list" | "tuple" | "enumerate" | "zip"), arguments):
+                yield from arguments
+            case ast.Starred(value):
+                yield value
+
+
+SAMPLE = """
+def rule(new: set[int], other: list[int]):
+    steady: set[int] = set()
+    both = steady | new
+    return [one for one in both], list(steady), [*other], sorted(new), any(x for x in new)
+"""
+
+
+def test_the_walk_over_sets_is_found():
+    (function,) = ast.parse(SAMPLE).body
+    names = _names_of_sets(function)
+    found = [ast.unparse(one) for one in _walks(function) if _is_set(one, names)]
+    assert sorted(found) == ["both", "steady"]
+
+
+@pytest.mark.parametrize("room", ["graph", "rewriting", "passes", "gradient", "control"])
+def test_no_graph_depends_on_the_order_of_a_set(room):
+    found = []
+    for path in sorted((SOURCE / room).rglob("*.py")):
+        name = path.relative_to(SOURCE).as_posix()
+        for function in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(function, ast.FunctionDef):
+                names = _names_of_sets(function)
+                walked = {ast.unparse(one) for one in _walks(function) if _is_set(one, names)}
+                found += [f"{name}: {function.name}: {one}" for one in walked - {ORDERED.get(name)}]
     assert found == []
 
 

@@ -121,12 +121,12 @@ def _orderings(
     fgraph: FunctionGraph, destroying: Iterable[Apply], aliases: AliasMap[Variable]
 ) -> dict[Apply, list[Apply]]:
     destroyed = {node: _destroyed_roots(node, aliases.roots) for node in destroying}
-    wanted = {root for found in destroyed.values() for root in found}
-    readers: dict[Variable, dict[Apply, None]] = {root: {} for root in wanted}
+    readers: dict[Variable, dict[Apply, None]]
+    readers = {root: {} for found in destroyed.values() for root in found}
     for node in fgraph.apply_nodes:
         for variable in node.inputs:
             for root in aliases.roots(variable):
-                if root in wanted:
+                if root in readers:
                     readers[root][node] = None
     orderings: dict[Apply, list[Apply]] = {}
     for node, found in destroyed.items():

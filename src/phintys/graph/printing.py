@@ -248,9 +248,9 @@ def _nodes_of(things: Iterable[Any]) -> set[Apply]:
         else:
             outputs = thing.outputs if isinstance(thing, Apply) else [thing]
             found = {x.owner for x in ancestors(outputs) if x.owner is not None}
-        for op in {node.op for node in found if isinstance(node.op, HasInnerGraph)} - inner:
-            inner.add(op)
-            waiting.append(op.fgraph)
+        new = {node.op for node in found if isinstance(node.op, HasInnerGraph)} - inner
+        inner |= new
+        waiting.extend(op.fgraph for op in new)
         nodes |= found
     return nodes
 

@@ -126,7 +126,7 @@ class _LargeResults:
         values = dict(self._kept)
         for current in before:
             found = compute_constants(current, values)
-            for variable in set(current.inputs):
+            for variable in dict.fromkeys(current.inputs):
                 uses[variable] -= 1
                 if not uses[variable]:
                     values.pop(variable, None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -51,7 +52,7 @@ def drop_unread_results(fgraph: FunctionGraph, node: Apply) -> list[Variable | N
     loop = EditedLoop.of(node)
     is_read = used[: len(loop.results)]
     state_of = {row: state for state in loop.states for row in state.rows}
-    needed = {one for one, read in zip(loop.results, is_read, strict=True) if read}
+    needed = dict.fromkeys(compress(loop.results, is_read))
     stack = [one.new for one in needed]
     if loop.until is not None:
         stack.append(loop.until)
@@ -65,7 +66,7 @@ def drop_unread_results(fgraph: FunctionGraph, node: Apply) -> list[Variable | N
             stack.extend(variable.owner.inputs)
         state = state_of.get(variable)
         if state is not None and state not in needed:
-            needed.add(state)
+            needed[state] = None
             stack.append(state.new)
     if len(needed) == len(loop.results):
         return None
@@ -238,14 +239,14 @@ def capture_unchanging_states(fgraph: FunctionGraph, node: Apply) -> list[Variab
     """loop(x) -> alloc(x), where every step returns the state x as it is"""
     loop = EditedLoop.of(node)
     new: dict[Variable, Any] = {}
-    steady: set[LoopArgument] = set()
+    steady: list[LoopArgument] = []
     for one in loop.states:
         if one.new is not one.rows[-1] or one.taps not in {(), (-1,)}:
             continue
         value = one.given[0] if one.taps else one.given
         if not is_like(value, one.rows[0]):
             continue
-        steady.add(one)
+        steady.append(one)
         if one.taps and any(fgraph.clients.get(out) for out in one.out):
             value = _trace_of_same(one.given, loop)
             if value is None:

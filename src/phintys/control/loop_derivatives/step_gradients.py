@@ -248,12 +248,12 @@ class StepGradients:
         inputs = self._op.inner_inputs
         computed = set(within).difference(inputs)
         order = toposort(self.expressions, set(within))
-        read = {
+        read = dict.fromkeys(
             variable
             for node in order
             for position, variable in enumerate(node.inputs)
             if variable in computed and reads_shape_only(node, position)
-        }
+        )
         if not read:
             return
         shapes = shapes_of_outputs(inputs, list(map(sizes_of, inputs)), list(read))
