@@ -120,7 +120,7 @@ def test_large_graphs_are_drawn_in_blocks():
 
 def test_profiles_and_traces_are_shown():
     x = pt.dvector("x")
-    mode = phintys.get_mode().tracing()
+    mode = phintys.get_mode("native").tracing()
     f = phintys.function([x], pt.log(1 + x).sum(), mode=mode, profile=True)
     f(np.ones(10))
     costs = {one.node: one for one in f.profile.by_node()}

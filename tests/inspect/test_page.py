@@ -16,7 +16,7 @@ def function():
     rows, _ = phintys.scan(
         lambda h, w: pt.tanh(h * w), outputs_info=[x], non_sequences=[w], n_steps=3
     )
-    return phintys.function([x], [rows[-1].sum(), pt.sort(x)], name="f")
+    return phintys.function([x], [rows[-1].sum(), pt.sort(x)], "native", name="f")
 
 
 def data_of(html):

@@ -46,7 +46,7 @@ def run(browser, expression):
 
 def test_a_small_graph_is_shown_whole(browser, tmp_path):
     x = pt.dmatrix("x")
-    opened(browser, phintys.function([x], pt.exp(x).sum()), tmp_path)
+    opened(browser, phintys.function([x], pt.exp(x).sum(), mode="native"), tmp_path)
     assert run(browser, "models.length") == 3
     assert run(browser, "views[0].cy.nodes(':childless').length") == 4
     run(browser, "views[0].select('n1')")

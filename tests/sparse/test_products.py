@@ -151,7 +151,7 @@ def test_one_pass_has_the_columns_of_both_products(columns):
         ProductOfRows()(v, u, indices, indptr),
         ProductByColumns()(d, v, indices, indptr, columns),
     ]
-    f = phintys.function(inputs, outputs)
+    f = phintys.function(inputs, outputs, mode="native")
     assert "product_gradients" in f.explain()
     values = [a.data, x, y, a.indices, a.indptr]
     if columns < N:
