@@ -283,6 +283,7 @@ def test_sums_that_overflow_on_the_way_are_infinite_or_nan_by_the_order_of_their
     for text, numbers, is_free in (
         ("{}.sum()", [np.inf, -largest, -largest], True),
         ("{}.sum()", [1.0, largest, largest, -largest], True),
+        ("{}.sum()", [-largest, -largest / 2, -largest / 4, largest, np.inf], True),
         ("pt.cumsum({})", [-largest, -largest, np.inf], True),
         ("pt.dot({0}, {0}[::-1])", [largest, 1.0, -largest], True),
         ("{}.sum()", [largest, largest], False),

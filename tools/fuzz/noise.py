@@ -204,6 +204,8 @@ class _Mover:
         for node in toposort(outputs, blockers=list(known)):
             inputs = [value_of(variable, known) for variable in node.inputs]
             inner, outer = (0.0, 0.0) if self.direction is None else _errors(node, self.strict)
+            # Of the terms themselves: moved, the largest would be infinite, and no longer overflow.
+            is_open = bool(self.direction) and _depends_on_order(node, inputs)
             if inner:
                 terms = max([np.size(value) for value in inputs], default=1)
                 inner += float(np.sqrt(terms))
@@ -211,8 +213,8 @@ class _Mover:
             results = self.results(node, inputs)
             if outer:
                 results = [self.moved(value, outer) for value in results]
-            if self.direction and _depends_on_order(node, inputs):
-                other = np.nan if self.direction > 0 else np.inf  # one is not the result
+            if is_open:
+                other = np.nan if self.direction == 1 else np.inf  # one is not the result
                 results = [np.full_like(value, other) for value in results]
             known.update(zip(node.outputs, results, strict=True))
         return [value_of(variable, known) for variable in outputs]
