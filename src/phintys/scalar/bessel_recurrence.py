@@ -4,7 +4,10 @@ The routines of D. E. Amos lose up to three digits between their power series an
 series, two or more by the logarithms of the first factor of the power series, and end at 1e9. The
 NIST Digital Library of Mathematical Functions (dlmf.nist.gov) is cited by section.
 
-*The series* of the first kind (10.2.2), with a power and the gamma function as its factor.
+*The series* of the first kind (10.2.2), with a power and the gamma function as its factor, of which
+all but that of an order below 1 is a product; and of the second kind, of large orders without what
+is far too small there (10.8.1), and of small orders as N. M. Temme arranged it (J. Comput. Phys.
+21, 1976), from which the recurrence goes up.
 
 *Recurrence* (10.6.1) from a large order down, as J. C. P. Miller did (1952; 3.6(iii)), with twice
 the digits, gives functions of the first kind but for a factor. The continued fraction of ``H'/H``
@@ -36,8 +39,11 @@ MOST_ORDER_NEAR_0, FRACTION_FROM, FRACTION_TO = 50.0, 0.25, 2.0
 FEW = 3.0
 """SciPy's second kind of orders up to this is right from 2 on."""
 
-SERIES_ORDER = 10.0
-"""The largest order for which the gamma function has the digits that the series needs."""
+SERIES_ORDER = 160.0
+"""The largest order whose factorial has twice the digits without overflow."""
+
+LARGE, LARGE_NEAR_0 = 50.0, 10.0
+"""The series of large orders are for those above 50, and next to 0 from 10 on."""
 
 HANKEL_FROM = 25.0
 """SciPy's asymptotic series is right from this argument, and from the square of the order, on."""
@@ -63,6 +69,19 @@ TERMS = 6
 """Of the expansion: 1e-3 and smaller ones, by their powers."""
 
 
+# Of 1 / gamma(1 + m) in powers of m**2, and of its odd part divided by -m (DLMF 5.7.1).
+EVEN = (
+    *(1.0, -0.6558780715202539, 0.16653861138229148, -0.009621971527876973, -0.0011651675918590652),
+    *(0.00012805028238811619, -1.2504934821426706e-06, -2.056338416977607e-07),
+    *(5.00200764446922e-09, 1.0434267116911005e-10, -3.696805618642206e-12),
+)
+ODD = (
+    *(-0.5772156649015329, 0.04200263503409524, 0.04219773455554433, -0.0072189432466631),
+    *(0.00021524167411495098, 2.013485478078824e-05, -1.1330272319816959e-06),
+    *(-6.1160951044814e-09, 1.18127457048702e-09, -7.782263439905071e-12, -5.100370287454475e-13),
+)
+
+
 def jv(v: Any, x: Any) -> Any:
     """Return the function of the first kind of arrays of floats; of complex x SciPy's.
 
@@ -79,7 +98,7 @@ def jv(v: Any, x: Any) -> Any:
     is_whole = v == np.rint(v)
     order, size = np.where(is_whole, np.abs(v), v), np.abs(x)
     is_usual = (is_whole | ((v > -1) & (x >= 0))) & np.isfinite(x)
-    is_small = is_usual & (size <= FRACTION_TO) & (order <= SERIES_ORDER)
+    is_small = is_usual & ((size <= FRACTION_TO) | _is_large(order, size)) & (order <= SERIES_ORDER)
     is_near = is_usual & ~is_small & _is_near(order, size)
     is_beyond = is_usual & _is_beyond(order, size)
     found = np.full(v.shape, np.nan)
@@ -108,14 +127,22 @@ def yv(v: Any, x: Any) -> Any:
     v, x = np.broadcast_arrays(np.asarray(v, np.float64), np.asarray(x, np.float64))
     order = np.abs(v)
     is_usual = ((v == np.rint(v)) | (v >= 0)) & (x > 0) & np.isfinite(x)
-    is_near = is_usual & _is_near(order, x) & ((x <= FRACTION_TO) | (order > FEW))
+    is_large = is_usual & _is_large(order, x) & (order <= SERIES_ORDER)
+    is_small = is_usual & ~is_large & (x < FRACTION_FROM) & (order <= LARGE)
+    is_near = is_usual & ~is_large & _is_near(order, x) & ((x <= FRACTION_TO) | (order > FEW))
     is_beyond = is_usual & _is_beyond(order, x)
     found = np.full(v.shape, np.nan)
+    parts = (
+        (is_large, _series_of_large),
+        (is_small, _upwards_near_0),
+        (is_near, _upwards),
+        (is_beyond, _second),
+    )
     with np.errstate(all="ignore"):
-        for there, function in ((is_near, _upwards), (is_beyond, _second)):
+        for there, function in parts:
             if there.any():
                 found[there] = function(order[there], x[there])
-    known = is_near | is_beyond
+    known = is_large | is_small | is_near | is_beyond
     found = np.asarray(np.where(known & _is_turned(v, x), -found, found))
     found[~known] = special.yv(v[~known], x[~known])
     return found.astype(dtype)[()]
@@ -127,6 +154,13 @@ def _is_near(v: Any, x: Any) -> Any:
         is_known = (x < HANKEL_FROM) | (v * v > x)
     is_known = is_known & (x >= FRACTION_FROM) & (x <= FAR) & (v >= -0.5)
     return is_known & (v <= np.where(x > FRACTION_TO, MOST_ORDER, MOST_ORDER_NEAR_0))
+
+
+def _is_large(v: Any, x: Any) -> Any:
+    """Return where an order is so large that the series do not cancel, nor depend on each other."""
+    with np.errstate(over="ignore"):
+        is_far = (v > LARGE) & (x * x <= 2 * (v + 1))
+    return is_far | ((v >= LARGE_NEAR_0) & (x < FRACTION_FROM))
 
 
 def _is_turned(v: Any, x: Any) -> Any:
@@ -141,13 +175,38 @@ def _is_turned(v: Any, x: Any) -> Any:
 def _series(v: Any, x: Any) -> Any:
     half = 0.5 * x
     square = half * half
-    term = total = np.ones_like(x)
+    total = _summed(lambda n: -square / (n * (v + n)), x)
+    first, others = _factorial(v)
+    return half**v / first / others * total
+
+
+def _series_of_large(v: Any, x: Any) -> Any:
+    """Return the function of the second kind of a large order."""
+    half = 0.5 * x
+    square = half * half
+    total = _summed(lambda n: np.where(n < v, square / (n * (v - n)), 0.0), x)
+    first, others = _factorial(v - 1)
+    return -(first / math.pi * half**-v * others) * total
+
+
+def _summed(quotient: Any, like: Any) -> Any:
+    """Return a series of a first term 1, given the quotient of the n-th term and the one before."""
+    term = total = np.ones_like(like)
     for n in range(1, MOST_TERMS):
-        term = -term * (square / (n * (v + n)))
+        term = term * quotient(n)
         total = total + term
         if not (np.abs(term) > ENOUGH).any():
             break
-    return half**v / import_whole("scipy.special").gamma(v + 1) * total
+    return total
+
+
+def _factorial(v: Any) -> tuple[Any, Any]:
+    """Return two factors of ``gamma(v + 1)``: that of an order below 1, and a product."""
+    steps = np.maximum(np.floor(v), 0.0)
+    base, product = v - steps, Doubled(np.ones_like(v))
+    for n in range(1, int(steps.max(initial=0)) + 1):
+        product = product * np.where(n <= steps, base + n, 1.0)
+    return import_whole("scipy.special").gamma(base + 1), product.value + product.rest
 
 
 def _downwards(v: Any, x: Any) -> Any:
@@ -168,13 +227,45 @@ def _upwards(v: Any, x: Any) -> Any:
     other = second - (base / x - p) * first
     scale = np.sqrt((q * first * first + other * other / q) * (0.5 * math.pi * x))
     now = other / (q * scale)
-    following = (base / x - p) * now - q * first / scale
+    return _stepped(v, x, now, (base / x - p) * now - q * first / scale)
+
+
+def _upwards_near_0(v: Any, x: Any) -> Any:
+    """Return the function of the second kind next to 0."""
+    m = v - np.rint(v)
+    square, step = m * m, -0.25 * x * x
+    even, odd = sum_of_powers(square, EVEN), sum_of_powers(square, ODD)
+    log = math.log(2) - np.log(x)
+    exponent, angle = m * log, 0.5 * math.pi * m
+    power = x**-m * 2.0**m
+    difference = np.where(np.abs(exponent) < 1, np.sinh(exponent), 0.5 * (power - 1 / power))
+    sine = np.where(angle == 0, 1.0, np.sin(angle) / angle)
+    share = np.where(angle == 0, 1.0, 2 * angle / np.sin(2 * angle))
+    growth = np.where(exponent == 0, 1.0, difference / exponent)
+    f = 2 / math.pi * share * (odd * 0.5 * (power + 1 / power) + even * growth * log)
+    p, q = power / (math.pi * (even - m * odd)), 1 / (math.pi * power * (even + m * odd))
+    weight = math.pi * angle * sine * sine
+    coefficient, total, following = 1.0, f + weight * q, p
+    for n in range(1, MOST_TERMS):
+        f = (n * f + p + q) / (n * n - square)
+        coefficient, p, q = coefficient * step / n, p / (n - m), q / (n + m)
+        term = coefficient * (f + weight * q)
+        total, following = total + term, following + (coefficient * p - n * term)
+        if not (np.abs(n * term) > ENOUGH * np.minimum(np.abs(total), np.abs(following))).any():
+            break
+    return _stepped(v, x, -total, -following * (2 / x))
+
+
+def _stepped(v: Any, x: Any, now: Any, following: Any) -> Any:
+    """Return the value of an order by the recurrence up, from those less the whole order."""
     steps = np.rint(v)
-    for n in range(int(steps.max())):
-        after = 2 * (base + (n + 1)) / x * following - now
-        is_step = n < steps
-        now, following = np.where(is_step, following, now), np.where(is_step, after, following)
-    return now
+    base, factor = v - steps, Doubled(2.0) / x
+    now, following = Doubled(now), Doubled(following)
+    found = now.value
+    for n in range(1, int(steps.max(initial=0)) + 1):
+        found = np.where(n == steps, following.value, found)
+        now, following = following, factor * following * (base + n) - now
+    return np.where(np.isfinite(found), found, -np.inf)
 
 
 def _unscaled(v: Any, x: Any, base: Any) -> tuple[Any, tuple[Any, Any]]:
