@@ -298,6 +298,14 @@ def test_sums_that_overflow_on_the_way_are_infinite_or_nan_by_the_order_of_their
         assert noise.allows(0, np.full_like(base, np.nan), base) == is_free
 
 
+def test_matrices_may_be_off_by_units_of_their_largest_numbers():
+    value = np.array([[3.0, 1.0], [0.0, 2.0]])
+    noise = noise_of(case_of(value, "pt.linalg.inv({})"), strict=True)
+    base = np.asarray(noise.base[0])
+    assert noise.allows(0, base + [[0, 0], [1e-16, 0]], base)
+    assert not noise.allows(0, base + [[0, 0], [1e-13, 0]], base)
+
+
 def test_what_jumps_is_not_compared_at_the_jump():
     value = np.array([0.0, 0.5, np.log(2.0)])
     noise = noise_of(case_of(value, "pt.floor(pt.exp({}) * 0.5)"), strict=True)
