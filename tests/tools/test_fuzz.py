@@ -302,8 +302,9 @@ def test_matrices_may_be_off_by_units_of_their_largest_numbers():
     value = np.array([[3.0, 1.0], [0.0, 2.0]])
     noise = noise_of(case_of(value, "pt.linalg.inv({})"), strict=True)
     base = np.asarray(noise.base[0])
-    assert noise.allows(0, base + [[0, 0], [1e-16, 0]], base)
-    assert not noise.allows(0, base + [[0, 0], [1e-13, 0]], base)
+    corner = np.array([[0, 0], [1, 0]])
+    assert noise.allows(0, base + 1e-16 * corner, base)
+    assert not noise.allows(0, base + 1e-13 * corner, base)
 
 
 def test_what_jumps_is_not_compared_at_the_jump():

@@ -6,8 +6,7 @@ NIST Digital Library of Mathematical Functions (dlmf.nist.gov) is cited by secti
 
 *The series* of the first kind (10.2.2), with a power and the gamma function as its factor, of which
 all but that of an order below 1 is a product; and of the second kind, of large orders without what
-is far too small there (10.8.1), and of small orders as N. M. Temme arranged it (J. Comput. Phys.
-21, 1976), from which the recurrence goes up.
+is far too small there (10.8.1), and next to 0 (:mod:`.bessel_near_0`).
 
 *Recurrence* (10.6.1) from a large order down, as J. C. P. Miller did (1952; 3.6(iii)), with twice
 the digits, gives functions of the first kind but for a factor. The continued fraction of ``H'/H``
@@ -26,14 +25,15 @@ from typing import Any
 import numpy as np
 
 from phintys._base.uninterrupted import import_whole
-from phintys.scalar.bessel import BEYOND, sum_of_powers
-from phintys.scalar.bessel_slopes import LARGEST, SUMS
+from phintys.scalar.bessel import BEYOND
+from phintys.scalar.bessel_near_0 import LARGE, NEAR_TO, second_kind_near_0, stepped
+from phintys.scalar.bessel_slopes import LARGEST, SUMS, sum_of_powers
 from phintys.scalar.doubled import Doubled
 
 MOST_ORDER, FAR = 100.0, 200.0
 """The largest order and argument for which the recurrence is used ..."""
 
-MOST_ORDER_NEAR_0, FRACTION_FROM, FRACTION_TO = 50.0, 0.25, 2.0
+MOST_ORDER_NEAR_0, FRACTION_FROM, FRACTION_TO = 50.0, NEAR_TO, 2.0
 """... the largest order next to 0, and where that is. SciPy's second kind has lost digits there."""
 
 FEW = 3.0
@@ -42,8 +42,8 @@ FEW = 3.0
 SERIES_ORDER = 160.0
 """The largest order whose factorial has twice the digits without overflow."""
 
-LARGE, LARGE_NEAR_0 = 50.0, 10.0
-"""The series of large orders are for those above 50, and next to 0 from 10 on."""
+LARGE_NEAR_0 = 10.0
+"""The series of large orders are for those above LARGE, and next to 0 from 10 on."""
 
 HANKEL_FROM = 25.0
 """SciPy's asymptotic series is right from this argument, and from the square of the order, on."""
@@ -67,19 +67,6 @@ TURNING = 16.0
 
 TERMS = 6
 """Of the expansion: 1e-3 and smaller ones, by their powers."""
-
-
-# Of 1 / gamma(1 + m) in powers of m**2, and of its odd part divided by -m (DLMF 5.7.1).
-EVEN = (
-    *(1.0, -0.6558780715202539, 0.16653861138229148, -0.009621971527876973, -0.0011651675918590652),
-    *(0.00012805028238811619, -1.2504934821426706e-06, -2.056338416977607e-07),
-    *(5.00200764446922e-09, 1.0434267116911005e-10, -3.696805618642206e-12),
-)
-ODD = (
-    *(-0.5772156649015329, 0.04200263503409524, 0.04219773455554433, -0.0072189432466631),
-    *(0.00021524167411495098, 2.013485478078824e-05, -1.1330272319816959e-06),
-    *(-6.1160951044814e-09, 1.18127457048702e-09, -7.782263439905071e-12, -5.100370287454475e-13),
-)
 
 
 def jv(v: Any, x: Any) -> Any:
@@ -134,7 +121,7 @@ def yv(v: Any, x: Any) -> Any:
     found = np.full(v.shape, np.nan)
     parts = (
         (is_large, _series_of_large),
-        (is_small, _upwards_near_0),
+        (is_small, second_kind_near_0),
         (is_near, _upwards),
         (is_beyond, _second),
     )
@@ -227,45 +214,7 @@ def _upwards(v: Any, x: Any) -> Any:
     other = second - (base / x - p) * first
     scale = np.sqrt((q * first * first + other * other / q) * (0.5 * math.pi * x))
     now = other / (q * scale)
-    return _stepped(v, x, now, (base / x - p) * now - q * first / scale)
-
-
-def _upwards_near_0(v: Any, x: Any) -> Any:
-    """Return the function of the second kind next to 0."""
-    m = v - np.rint(v)
-    square, step = m * m, -0.25 * x * x
-    even, odd = sum_of_powers(square, EVEN), sum_of_powers(square, ODD)
-    log = math.log(2) - np.log(x)
-    exponent, angle = m * log, 0.5 * math.pi * m
-    power = x**-m * 2.0**m
-    difference = np.where(np.abs(exponent) < 1, np.sinh(exponent), 0.5 * (power - 1 / power))
-    sine = np.where(angle == 0, 1.0, np.sin(angle) / angle)
-    share = np.where(angle == 0, 1.0, 2 * angle / np.sin(2 * angle))
-    growth = np.where(exponent == 0, 1.0, difference / exponent)
-    f = 2 / math.pi * share * (odd * 0.5 * (power + 1 / power) + even * growth * log)
-    p, q = power / (math.pi * (even - m * odd)), 1 / (math.pi * power * (even + m * odd))
-    weight = math.pi * angle * sine * sine
-    coefficient, total, following = 1.0, f + weight * q, p
-    for n in range(1, MOST_TERMS):
-        f = (n * f + p + q) / (n * n - square)
-        coefficient, p, q = coefficient * step / n, p / (n - m), q / (n + m)
-        term = coefficient * (f + weight * q)
-        total, following = total + term, following + (coefficient * p - n * term)
-        if not (np.abs(n * term) > ENOUGH * np.minimum(np.abs(total), np.abs(following))).any():
-            break
-    return _stepped(v, x, -total, -following * (2 / x))
-
-
-def _stepped(v: Any, x: Any, now: Any, following: Any) -> Any:
-    """Return the value of an order by the recurrence up, from those less the whole order."""
-    steps = np.rint(v)
-    base, factor = v - steps, Doubled(2.0) / x
-    now, following = Doubled(now), Doubled(following)
-    found = now.value
-    for n in range(1, int(steps.max(initial=0)) + 1):
-        found = np.where(n == steps, following.value, found)
-        now, following = following, factor * following * (base + n) - now
-    return np.where(np.isfinite(found), found, -np.inf)
+    return stepped(v, x, now, (base / x - p) * now - q * first / scale, -1.0)
 
 
 def _unscaled(v: Any, x: Any, base: Any) -> tuple[Any, tuple[Any, Any]]:

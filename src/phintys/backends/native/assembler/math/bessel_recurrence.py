@@ -11,14 +11,16 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from phintys.backends.native.assembler.builder import Builder
+from phintys.backends.native.assembler.math.bessel_near_0 import (
+    second_kind_near_0,
+    stepped,
+    times,
+    two_over,
+)
 from phintys.backends.native.assembler.math.calls import float_math
 from phintys.backends.native.assembler.math.exact import (
-    Pair,
-    fast_two_sum,
     pair_add,
     polynomial,
-    residual,
-    two_prod,
     two_sum,
 )
 from phintys.backends.native.assembler.math.floating import copysign, fabs
@@ -27,9 +29,9 @@ from phintys.backends.native.assembler.math.lanewise import computed_where, redo
 from phintys.backends.native.assembler.math.registry import float_function
 from phintys.backends.native.assembler.values import Value
 from phintys.scalar.bessel import BEYOND
+from phintys.scalar.bessel_near_0 import LARGE
 from phintys.scalar.bessel_recurrence import (
     ENOUGH,
-    EVEN,
     FAR,
     FEW,
     FRACTION_FROM,
@@ -37,13 +39,11 @@ from phintys.scalar.bessel_recurrence import (
     FRACTION_LENGTH_AT_1,
     FRACTION_TO,
     HANKEL_FROM,
-    LARGE,
     LARGE_NEAR_0,
     MOST_ORDER,
     MOST_ORDER_NEAR_0,
     MOST_STEPS,
     MOST_TERMS,
-    ODD,
     SERIES_ORDER,
     SHIFT,
     SLOPE,
@@ -91,7 +91,7 @@ def yv(b: Builder, v: Value, x: Value) -> Value:
     found = computed_where(b, is_beyond, lambda: _far(b, order, x)[1])
     for there, function in (
         (is_large, _series_of_large),
-        (is_small, _upwards_near_0),
+        (is_small, second_kind_near_0),
         (is_near, _upwards),
     ):
         part = computed_where(b, there, lambda: function(b, *_inside(b, there, order, x)))  # noqa: B023 - called at once
@@ -174,7 +174,7 @@ def _factorial(b: Builder, v: Value) -> tuple[Value, Value]:
     one, zero = (b.constant(v.type, number) for number in (1.0, 0.0))
 
     def raise_order(n: Value, now: Value, lost: Value) -> tuple[list[Value], Value]:
-        now, lost = _times(b, (now, lost), (b.select(n <= steps, base + n, one), zero))
+        now, lost = times(b, (now, lost), (b.select(n <= steps, base + n, one), zero))
         return [n + 1.0, now, lost], n < steps
 
     _, now, lost = iterate(b, int(SERIES_ORDER) + 1, [one, one, zero], raise_order)
@@ -187,73 +187,7 @@ def _downwards(b: Builder, v: Value, x: Value) -> Value:
 
 def _upwards(b: Builder, v: Value, x: Value) -> Value:
     start = _scaled(b, v - b.intrinsic("rint", v), x)
-    return _stepped(b, v, x, start.second_kind, start.following)
-
-
-def _upwards_near_0(b: Builder, v: Value, x: Value) -> Value:
-    m = v - b.intrinsic("rint", v)
-    square, step = m * m, x * x * -0.25
-    even, odd = polynomial(b, square, EVEN), polynomial(b, square, ODD)
-    one = b.constant(x.type, 1.0)
-    log = -float_math(b, "log", x) + math.log(2)
-    exponent, turn = m * log, m * (0.5 * math.pi)
-    power = float_math(b, "pow", x, -m) * float_math(b, "exp2", m)
-    inverse = b.div(1.0, power)
-    difference = b.select(
-        fabs(b, exponent) < 1.0, float_math(b, "sinh", exponent), (power - inverse) * 0.5
-    )
-    is_whole = b.eq(m, 0.0)
-    angle = b.select(is_whole, one, turn)
-    sine = b.select(is_whole, one, float_math(b, "sin", angle) / angle)
-    twice = angle + angle
-    share = b.select(is_whole, one, twice / float_math(b, "sin", twice))
-    growth = b.select(is_whole, one, difference / b.select(is_whole, one, exponent))
-    f = share * (2 / math.pi) * (odd * 0.5 * (power + inverse) + even * growth * log)
-    p = power / ((even - m * odd) * math.pi)
-    q = b.div(1.0, power * math.pi * (even + m * odd))
-    weight = turn * sine * sine * math.pi
-
-    def add_term(
-        n: Value, f: Value, p: Value, q: Value, factor: Value, total: Value, following: Value
-    ) -> tuple[list[Value], Value]:
-        f = (n * f + p + q) / (n * n - square)
-        factor, p, q = factor * step / n, p / (n - m), q / (n + m)
-        term = factor * (f + weight * q)
-        total, following = total + term, following + (factor * p - n * term)
-        least = b.minimum_number(fabs(b, total), fabs(b, following))
-        return [n + 1.0, f, p, q, factor, total, following], fabs(b, n * term) > least * ENOUGH
-
-    initial = [one, f, p, q, one, f + weight * q, p]
-    *_, total, following = iterate(b, MOST_TERMS, initial, add_term)
-    return _stepped(b, v, x, -total, -following * b.div(2.0, x))
-
-
-def _stepped(b: Builder, v: Value, x: Value, now: Value, following: Value) -> Value:
-    """Write the recurrence up, from the functions of the least order and the one above it."""
-    whole = b.intrinsic("rint", v)
-    base, factor = v - whole, _two_over(b, x)
-    one, zero = (b.constant(x.type, number) for number in (1.0, 0.0))
-
-    def raise_order(
-        n: Value, now: Value, lost: Value, following: Value, lost_following: Value
-    ) -> tuple[list[Value], Value]:
-        rise = _times(b, _times(b, factor, (following, lost_following)), (base + n, zero))
-        after, lost_after = pair_add(b, rise, (-now, -lost))
-        is_step = n <= whole
-        changed = (
-            *((following, now), (lost_following, lost)),
-            *((after, following), (lost_after, lost_following)),
-        )
-        return [n + 1.0, *(b.select(is_step, new, old) for new, old in changed)], n < whole
-
-    first = [one, now, zero, following, zero]
-    _, now, *_ = iterate(b, int(MOST_ORDER) + 1, first, raise_order)
-    return b.select(fabs(b, now) < math.inf, now, b.constant(x.type, -math.inf))
-
-
-def _two_over(b: Builder, x: Value) -> Pair:
-    quotient = b.div(2.0, x)
-    return quotient, residual(b, b.constant(x.type, 2.0), quotient, x) / x
+    return stepped(b, v, x, start.second_kind, start.following, -1.0)
 
 
 class _Scaled(NamedTuple):
@@ -281,7 +215,7 @@ def _scaled(b: Builder, v: Value, x: Value) -> _Scaled:
 def _unscaled(
     b: Builder, base: Value, place: Value, x: Value, largest: Value
 ) -> tuple[Value, Value, Value]:
-    factor = _two_over(b, x)
+    factor = two_over(b, x)
     zero = b.constant(x.type, 0.0)
     top = b.madd(float_math(b, "cbrt", largest * 0.5), SLOPE, largest + SHIFT)
     top = b.intrinsic("ceil", top - base)
@@ -290,7 +224,7 @@ def _unscaled(
         n: Value, wanted: Value, now: Value, lost: Value, before: Value, lost_before: Value
     ) -> tuple[list[Value], Value]:
         wanted = b.select(b.eq(n, place), now + lost, wanted)
-        rise = _times(b, _times(b, two_sum(b, base, n), factor), (now, lost))
+        rise = times(b, times(b, two_sum(b, base, n), factor), (now, lost))
         after, lost_after = pair_add(b, rise, (-before, -lost_before))
         is_step = n > 0.0
         changed = ((after, now), (lost_after, lost), (now, before), (lost, lost_before))
@@ -300,11 +234,6 @@ def _unscaled(
     initial = [top, zero, b.constant(x.type, START), zero, zero, zero]
     _, wanted, now, lost, before, lost_before = iterate(b, MOST_STEPS, initial, lower_order)
     return wanted, now + lost, before + lost_before
-
-
-def _times(b: Builder, x: Pair, y: Pair) -> Pair:
-    product, error = two_prod(b, x[0], y[0])
-    return fast_two_sum(b, product, b.madd(x[0], y[1], b.madd(x[1], y[0], error)))
 
 
 def _fraction(b: Builder, v: Value, x: Value) -> tuple[Value, Value]:
