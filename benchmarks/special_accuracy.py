@@ -103,6 +103,22 @@ FUNCTIONS = [
         {"n [1, 5], x [0.1, 20]": (whole(1, 5), uniform(0.1, 20))},
         scipy.special.polygamma,
     ),
+    *(
+        Special(
+            name,
+            exact,
+            {
+                "v [0, 10], x [0.01, 0.25]": (uniform(0, 10), uniform(0.01, 0.25)),
+                "v [10, 50], x [0.05, 2]": (uniform(10, 50), uniform(0.05, 2)),
+                "v [50, 150], x [1, 10]": (uniform(50, 150), uniform(1, 10)),
+            },
+            reference,
+        )
+        for name, exact, reference in (
+            ("jv", mp.besselj, scipy.special.jv),
+            ("yv", mp.bessely, scipy.special.yv),
+        )
+    ),
     Special(
         "log_gamma_slope",
         log_gamma_slope,
@@ -239,7 +255,8 @@ that is its condition number, by which a rounding error of h is multiplied. `bet
 `poch` of positive arguments up to 1e100 are off by 2 ulp, their logarithms being computed with
 their rounding errors; `betaln` has 1e-15 of the larger of 1 and the result. The reference backend
 has such digits where NumPy's `longdouble` is longer than a double; its `log_ndtr` is SciPy's, off
-by 1e-13 above 17 and 0 above 37.6, where native code has its digits.
+by 1e-13 above 17 and 0 above 37.6, where native code has its digits. `jv` and `yv` of orders above
+160 are SciPy's, off by up to 1,000 ulp.
 
 This chapter is written by `benchmarks/special_accuracy.py`.
 

@@ -26,6 +26,11 @@ ELEMENTWISE = {
     "power of a root": (lambda x: ps.sqrt(x) ** 2, [0, 4], [1, 1]),
     "fourth power of a root": (lambda x: ps.sqrt(x) ** 4, [0, 4], [0, 8]),
     "product of roots": (lambda x: ps.sqrt(x) * ps.sqrt(x), [0, 4], [1, 1]),
+    "sinc of an underflowing root": (
+        lambda x: ps.sinc(ps.sqrt(ps.exp(-1e4 * x))),
+        [0, 1],
+        [5e3, 0],
+    ),
     "square of a power": (lambda x: (x**0.5) ** 2, [0, 4], [1, 1]),
     "inverse powers": (lambda x: (x ** (1 / 3)) ** 3, [0, 8], [1, 1]),
     "cube of a cube root": (lambda x: ps.cbrt(x) ** 3, [0, 8], [1, 1]),

@@ -66,6 +66,16 @@ def test_equality_is_that_of_class_props_and_structure():
     assert op != repeat(3, lambda u: u * 2)
     assert op != repeat(2, lambda u: u * 3)
     assert op != repeat(2, lambda u: u + u)
+    # Many different loops are told apart by their hashes, or finding equal ones takes long.
+    assert (
+        len(
+            {
+                hash(repeat(2, build))
+                for build in (pt.exp, pt.tanh, lambda u: u * 3, lambda u: u * 2)
+            }
+        )
+        == 4
+    )
 
     class Other(Repeat):
         __props__ = ("n",)

@@ -283,6 +283,7 @@ def test_sums_that_overflow_on_the_way_are_infinite_or_nan_by_the_order_of_their
     for text, numbers, is_free in (
         ("{}.sum()", [np.inf, -largest, -largest], True),
         ("{}.sum()", [1.0, largest, largest, -largest], True),
+        ("{}.sum()", [-largest, -largest / 2, -largest / 4, largest, np.inf], True),
         ("pt.cumsum({})", [-largest, -largest, np.inf], True),
         ("pt.dot({0}, {0}[::-1])", [largest, 1.0, -largest], True),
         ("{}.sum()", [largest, largest], False),
@@ -295,6 +296,15 @@ def test_sums_that_overflow_on_the_way_are_infinite_or_nan_by_the_order_of_their
         base = np.asarray(noise.base[0])
         assert all(run is not None for run in noise.moved)
         assert noise.allows(0, np.full_like(base, np.nan), base) == is_free
+
+
+def test_matrices_may_be_off_by_units_of_their_largest_numbers():
+    value = np.array([[3.0, 1.0], [0.0, 2.0]])
+    noise = noise_of(case_of(value, "pt.linalg.inv({})"), strict=True)
+    base = np.asarray(noise.base[0])
+    corner = np.array([[0, 0], [1, 0]])
+    assert noise.allows(0, base + 1e-16 * corner, base)
+    assert not noise.allows(0, base + 1e-13 * corner, base)
 
 
 def test_what_jumps_is_not_compared_at_the_jump():

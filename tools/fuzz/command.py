@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import multiprocessing
 import sys
 import time
@@ -87,6 +88,8 @@ def _end(options: argparse.Namespace) -> int:
 def _work(next_seed: Any, at: Any, wrong: Any, options: argparse.Namespace) -> None:
     """Run graphs in a process of its own."""
     start, kind = time.perf_counter(), KINDS[options.kind]
+    gc.freeze()  # what was imported stays: looking through it took a sixth of the time
+    gc.set_threshold(20_000, 20, 50)
     while wrong.value < options.most:
         with next_seed.get_lock():
             at.value = next_seed.value

@@ -72,7 +72,7 @@ _OF_VECTOR = (
     "pt.outer({0}, {1})",
     "pt.eye(3) + pt.outer({0}, {0})",
     "pt.diag({0}) + pt.eye(3)",
-    "pt.sort({0}) * pt.arange(3.0)",
+    "pt.sort({0} + pt.arange(3.0) / 7) * pt.arange(3.0)",  # of equal ones the middle has no kink
     "pt.maximum({0}, {1}) ** 2",
     "pt.prod(1 + {0})",
     "pt.cumprod({0})",

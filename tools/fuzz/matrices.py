@@ -51,7 +51,11 @@ _DEFINITE = (
     "pt.einsum('...ij,...jk,...lk->...il', {a}, {0}, {0})",
 )
 
-_ROTATION = "pt.linalg.qr({a})[0]"
+# The signs of its columns jump where numbers below the diagonal are exactly 0.
+_ROTATION = (
+    "(lambda q, r: q * pt.sign(pt.diagonal(r, axis1=-2, axis2=-1))[..., None, :])"
+    "(*pt.linalg.qr({a}))"
+)
 
 _REPEATED = (
     "pt.linalg.pinv({q})",

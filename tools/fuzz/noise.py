@@ -27,6 +27,7 @@ from phintys.tensor.dim_shuffle import DimShuffle
 from phintys.tensor.elemwise import Elemwise
 from phintys.tensor.indexing import AdvancedSubtensor, Subtensor
 from phintys.tensor.joining import Join, Split
+from phintys.tensor.linear_algebra.matrix_op import MatrixOp
 from phintys.tensor.make_vectors import MakeVector
 from phintys.tensor.products import BatchedDot, Dot
 from phintys.tensor.reduce import Reduce
@@ -204,15 +205,18 @@ class _Mover:
         for node in toposort(outputs, blockers=list(known)):
             inputs = [value_of(variable, known) for variable in node.inputs]
             inner, outer = (0.0, 0.0) if self.direction is None else _errors(node, self.strict)
+            # Of the terms themselves: moved, the largest would be infinite, and no longer overflow.
+            is_open = bool(self.direction) and _depends_on_order(node, inputs)
             if inner:
                 terms = max([np.size(value) for value in inputs], default=1)
                 inner += float(np.sqrt(terms))
                 inputs = [self.moved(_as_added(node, value), inner) for value in inputs]
             results = self.results(node, inputs)
             if outer:
-                results = [self.moved(value, outer) for value in results]
-            if self.direction and _depends_on_order(node, inputs):
-                other = np.nan if self.direction > 0 else np.inf  # one is not the result
+                is_whole = isinstance(node.op, MatrixOp)
+                results = [self.moved(value, outer, is_whole) for value in results]
+            if is_open:
+                other = np.nan if self.direction == 1 else np.inf  # one is not the result
                 results = [np.full_like(value, other) for value in results]
             known.update(zip(node.outputs, results, strict=True))
         return [value_of(variable, known) for variable in outputs]
@@ -221,18 +225,22 @@ class _Mover:
         """Return the results of a node."""
         return run_node(node, protected(node, inputs))
 
-    def moved(self, value: Any, ulps: float) -> Any:
-        """Return floats with each one moved by so many units in the last place."""
+    def moved(self, value: Any, ulps: float, is_whole: bool = False) -> Any:
+        """Return floats with each one moved by so many units in the last place.
+
+        Or in that of the largest of a matrix, as decompositions and solvers may be off.
+        """
         if not isinstance(value, np.ndarray | np.generic) or value.dtype.kind not in "fc":
             return value
         value = np.asarray(value)
         info = np.finfo(value.dtype)
-        step = ulps * float(info.eps) * np.abs(value) + ulps * float(info.smallest_subnormal)
+        size = _of_matrix(np.abs(value)) if is_whole else np.abs(value)
+        step = ulps * float(info.eps) * size + ulps * float(info.smallest_subnormal)
         if value.dtype.kind == "c":
             step = step * (self._parts(value.shape) + 1j * self._parts(value.shape))
         else:
             step = step * self._parts(value.shape)
-        is_plain = np.isfinite(value) & (value != 0)
+        is_plain = np.isfinite(value) & ((value != 0) | is_whole)
         return np.where(is_plain, value + step, value).astype(value.dtype)
 
     def _parts(self, shape: tuple[int, ...]) -> Any:
@@ -241,6 +249,12 @@ class _Mover:
         Errors of the same size in two nodes may cancel; those of random sizes hardly ever do.
         """
         return self.direction or self.rng.uniform(-1.0, 1.0, size=shape)
+
+
+def _of_matrix(sizes: Array) -> Array:
+    """Return the largest finite number of each matrix."""
+    axes = tuple(range(-min(sizes.ndim, 2), 0))
+    return np.where(np.isfinite(sizes), sizes, 0).max(axis=axes, keepdims=True, initial=0)
 
 
 class _Flusher(_Mover):

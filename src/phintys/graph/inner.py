@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from phintys._base.caches import kept_property
@@ -18,6 +18,7 @@ from phintys._base.records import record
 from phintys.graph.compiler import link_graph
 from phintys.graph.equality import equal_inner_graphs
 from phintys.graph.op import props_hash
+from phintys.graph.variable import Constant
 
 if TYPE_CHECKING:
     from typing import Self
@@ -263,7 +264,7 @@ class HasInnerGraph:
     @kept_property
     def _kept_hash(self) -> int:
         types = tuple(variable.type for variable in (*self.inner_inputs, *self.inner_outputs))
-        return hash((props_hash(self), types, self.nesting))
+        return hash((props_hash(self), types, self.nesting, _contents_of(self.fgraph)))
 
     def __getstate__(self) -> dict[str, Any]:
         require_calls(self, self.held_nesting)
@@ -329,6 +330,14 @@ def _nesting_of(fgraph: FunctionGraph) -> tuple[int, int]:
     inner = [node.op for node in fgraph.apply_nodes if isinstance(node.op, HasInnerGraph)]
     nesting = 1 + max((one.nesting for one in inner), default=0)
     return nesting, 1 + max((one.held_nesting for one in inner), default=0)
+
+
+def _contents_of(fgraph: FunctionGraph) -> frozenset[Hashable]:
+    """What the nodes of a graph are and read: equal graphs have the same, and few others do."""
+    nodes = fgraph.apply_nodes
+    ops = {type(node.op) if isinstance(node.op, HasInnerGraph) else node.op for node in nodes}
+    read = (x for node in nodes for x in node.inputs if isinstance(x, Constant))
+    return frozenset({*ops, *(x.signature() for x in read)})
 
 
 def _overwrites_within(fgraph: FunctionGraph) -> bool:

@@ -105,12 +105,11 @@ def _mergeable(
     for one, other in _candidates(loops):
         if (one, other) in refused:
             continue
-        links = _links(one, other)
         if (
             _same_count(one.inputs[0], other.inputs[0])
             and guards.get(one.outputs[0]) == guards.get(other.outputs[0])
             and not any(is_overwritten(fgraph, out) for out in (*one.outputs, *other.outputs))
-            and not _depends(other, one, links)
+            and not _depends(other, one, _links(one, other))
         ):
             return one, other
         refused.add((one, other))

@@ -4,8 +4,9 @@ Those of the first kind, of orders 0 and 1, by Hankel's expansion far out: SciPy
 of the phase there, which is a rounded difference. By the sine and the cosine of the argument itself
 they are kept (H. Hankel, 1869; DLMF 10.17.3). The modified functions where the routines of D. E.
 Amos lose up to three digits: outside of the asymptotic series of the first kind, and in the power
-series of the second kind, which is replaced by the Wronskian (DLMF 10.28.2); and where they end, by
-the first terms of the uniform expansions of P. Debye (1909; DLMF 10.41.3).
+series of the second kind, which is replaced by the Wronskian (DLMF 10.28.2), and next to 0 by that
+of :mod:`.bessel_near_0`; and where they end, by the first terms of the uniform expansions of P.
+Debye (1909; DLMF 10.41.3).
 """
 
 from __future__ import annotations
@@ -16,7 +17,13 @@ from typing import Any
 import numpy as np
 
 from phintys._base.uninterrupted import import_whole
-from phintys.scalar.bessel_slopes import LARGEST, log_ive_slope, log_kve_slope
+from phintys.scalar.bessel_near_0 import LARGE, NEAR_TO, modified_near_0
+from phintys.scalar.bessel_slopes import (
+    LARGEST,
+    log_ive_slope,
+    log_kve_slope,
+    sum_of_powers,
+)
 
 FAR = 25.0
 """Where the expansion is used from."""
@@ -163,6 +170,12 @@ def _second_kind(name: str, v: Any, x: Any, growth: float) -> Any:
         slopes = (log_ive_slope(degree, place) + 2) - log_kve_slope(degree, place)
         inside = np.exp(growth * place) / (place * special.iv(degree, place) * slopes)
         found = np.where(is_between, inside, found)
+    is_near = (size > 0) & (size < NEAR_TO) & (order <= LARGE)
+    if np.any(is_near):
+        degree, place = np.where(is_near, order, 0.5), np.where(is_near, size, 0.1)
+        with np.errstate(all="ignore"):
+            near = modified_near_0(degree, place) * np.exp(growth * place)
+        found = np.where(is_near, near, found)
     is_beyond = (size > 0) & (np.hypot(order, size) > BEYOND)
     if np.any(is_beyond):
         found = np.where(is_beyond, _beyond(order, size, -1.0, growth - 1), found)
@@ -179,11 +192,3 @@ def _beyond(v: Any, x: Any, side: float, growth: float) -> Any:
         shift = growth * x if growth else 0.0
         scale = math.sqrt(0.5 * math.pi**-side) / np.sqrt(distance)
         return np.exp(side * exponent + shift) * scale * total
-
-
-def sum_of_powers(x: Any, coefficients: tuple[float, ...]) -> Any:
-    """Return a polynomial, by Horner's scheme."""
-    total: Any = coefficients[-1]
-    for number in reversed(coefficients[:-1]):
-        total = number + x * total
-    return total

@@ -4,7 +4,9 @@ The routines of D. E. Amos lose up to three digits between their power series an
 series, two or more by the logarithms of the first factor of the power series, and end at 1e9. The
 NIST Digital Library of Mathematical Functions (dlmf.nist.gov) is cited by section.
 
-*The series* of the first kind (10.2.2), with a power and the gamma function as its factor.
+*The series* of the first kind (10.2.2), with a power and the gamma function as its factor, of which
+all but that of an order below 1 is a product; and of the second kind, of large orders without what
+is far too small there (10.8.1), and next to 0 (:mod:`.bessel_near_0`).
 
 *Recurrence* (10.6.1) from a large order down, as J. C. P. Miller did (1952; 3.6(iii)), with twice
 the digits, gives functions of the first kind but for a factor. The continued fraction of ``H'/H``
@@ -23,21 +25,25 @@ from typing import Any
 import numpy as np
 
 from phintys._base.uninterrupted import import_whole
-from phintys.scalar.bessel import BEYOND, sum_of_powers
-from phintys.scalar.bessel_slopes import LARGEST, SUMS
+from phintys.scalar.bessel import BEYOND
+from phintys.scalar.bessel_near_0 import LARGE, NEAR_TO, second_kind_near_0, stepped
+from phintys.scalar.bessel_slopes import LARGEST, SUMS, sum_of_powers
 from phintys.scalar.doubled import Doubled
 
 MOST_ORDER, FAR = 100.0, 200.0
 """The largest order and argument for which the recurrence is used ..."""
 
-MOST_ORDER_NEAR_0, FRACTION_FROM, FRACTION_TO = 50.0, 0.25, 2.0
+MOST_ORDER_NEAR_0, FRACTION_FROM, FRACTION_TO = 50.0, NEAR_TO, 2.0
 """... the largest order next to 0, and where that is. SciPy's second kind has lost digits there."""
 
 FEW = 3.0
 """SciPy's second kind of orders up to this is right from 2 on."""
 
-SERIES_ORDER = 10.0
-"""The largest order for which the gamma function has the digits that the series needs."""
+SERIES_ORDER = 160.0
+"""The largest order whose factorial has twice the digits without overflow."""
+
+LARGE_NEAR_0 = 10.0
+"""The series of large orders are for those above LARGE, and next to 0 from 10 on."""
 
 HANKEL_FROM = 25.0
 """SciPy's asymptotic series is right from this argument, and from the square of the order, on."""
@@ -79,7 +85,7 @@ def jv(v: Any, x: Any) -> Any:
     is_whole = v == np.rint(v)
     order, size = np.where(is_whole, np.abs(v), v), np.abs(x)
     is_usual = (is_whole | ((v > -1) & (x >= 0))) & np.isfinite(x)
-    is_small = is_usual & (size <= FRACTION_TO) & (order <= SERIES_ORDER)
+    is_small = is_usual & ((size <= FRACTION_TO) | _is_large(order, size)) & (order <= SERIES_ORDER)
     is_near = is_usual & ~is_small & _is_near(order, size)
     is_beyond = is_usual & _is_beyond(order, size)
     found = np.full(v.shape, np.nan)
@@ -108,14 +114,22 @@ def yv(v: Any, x: Any) -> Any:
     v, x = np.broadcast_arrays(np.asarray(v, np.float64), np.asarray(x, np.float64))
     order = np.abs(v)
     is_usual = ((v == np.rint(v)) | (v >= 0)) & (x > 0) & np.isfinite(x)
-    is_near = is_usual & _is_near(order, x) & ((x <= FRACTION_TO) | (order > FEW))
+    is_large = is_usual & _is_large(order, x) & (order <= SERIES_ORDER)
+    is_small = is_usual & ~is_large & (x < FRACTION_FROM) & (order <= LARGE)
+    is_near = is_usual & ~is_large & _is_near(order, x) & ((x <= FRACTION_TO) | (order > FEW))
     is_beyond = is_usual & _is_beyond(order, x)
     found = np.full(v.shape, np.nan)
+    parts = (
+        (is_large, _series_of_large),
+        (is_small, second_kind_near_0),
+        (is_near, _upwards),
+        (is_beyond, _second),
+    )
     with np.errstate(all="ignore"):
-        for there, function in ((is_near, _upwards), (is_beyond, _second)):
+        for there, function in parts:
             if there.any():
                 found[there] = function(order[there], x[there])
-    known = is_near | is_beyond
+    known = is_large | is_small | is_near | is_beyond
     found = np.asarray(np.where(known & _is_turned(v, x), -found, found))
     found[~known] = special.yv(v[~known], x[~known])
     return found.astype(dtype)[()]
@@ -127,6 +141,13 @@ def _is_near(v: Any, x: Any) -> Any:
         is_known = (x < HANKEL_FROM) | (v * v > x)
     is_known = is_known & (x >= FRACTION_FROM) & (x <= FAR) & (v >= -0.5)
     return is_known & (v <= np.where(x > FRACTION_TO, MOST_ORDER, MOST_ORDER_NEAR_0))
+
+
+def _is_large(v: Any, x: Any) -> Any:
+    """Return where an order is so large that the series do not cancel, nor depend on each other."""
+    with np.errstate(over="ignore"):
+        is_far = (v > LARGE) & (x * x <= 2 * (v + 1))
+    return is_far | ((v >= LARGE_NEAR_0) & (x < FRACTION_FROM))
 
 
 def _is_turned(v: Any, x: Any) -> Any:
@@ -141,13 +162,38 @@ def _is_turned(v: Any, x: Any) -> Any:
 def _series(v: Any, x: Any) -> Any:
     half = 0.5 * x
     square = half * half
-    term = total = np.ones_like(x)
+    total = _summed(lambda n: -square / (n * (v + n)), x)
+    first, others = _factorial(v)
+    return half**v / first / others * total
+
+
+def _series_of_large(v: Any, x: Any) -> Any:
+    """Return the function of the second kind of a large order."""
+    half = 0.5 * x
+    square = half * half
+    total = _summed(lambda n: np.where(n < v, square / (n * (v - n)), 0.0), x)
+    first, others = _factorial(v - 1)
+    return -(first / math.pi * half**-v * others) * total
+
+
+def _summed(quotient: Any, like: Any) -> Any:
+    """Return a series of a first term 1, given the quotient of the n-th term and the one before."""
+    term = total = np.ones_like(like)
     for n in range(1, MOST_TERMS):
-        term = -term * (square / (n * (v + n)))
+        term = term * quotient(n)
         total = total + term
         if not (np.abs(term) > ENOUGH).any():
             break
-    return half**v / import_whole("scipy.special").gamma(v + 1) * total
+    return total
+
+
+def _factorial(v: Any) -> tuple[Any, Any]:
+    """Return two factors of ``gamma(v + 1)``: that of an order below 1, and a product."""
+    steps = np.maximum(np.floor(v), 0.0)
+    base, product = v - steps, Doubled(np.ones_like(v))
+    for n in range(1, int(steps.max(initial=0)) + 1):
+        product = product * np.where(n <= steps, base + n, 1.0)
+    return import_whole("scipy.special").gamma(base + 1), product.value + product.rest
 
 
 def _downwards(v: Any, x: Any) -> Any:
@@ -168,13 +214,7 @@ def _upwards(v: Any, x: Any) -> Any:
     other = second - (base / x - p) * first
     scale = np.sqrt((q * first * first + other * other / q) * (0.5 * math.pi * x))
     now = other / (q * scale)
-    following = (base / x - p) * now - q * first / scale
-    steps = np.rint(v)
-    for n in range(int(steps.max())):
-        after = 2 * (base + (n + 1)) / x * following - now
-        is_step = n < steps
-        now, following = np.where(is_step, following, now), np.where(is_step, after, following)
-    return now
+    return stepped(v, x, now, (base / x - p) * now - q * first / scale, -1.0)
 
 
 def _unscaled(v: Any, x: Any, base: Any) -> tuple[Any, tuple[Any, Any]]:

@@ -162,14 +162,22 @@ def _far(side: float) -> Any:
         step, square = side / distance, np.square(v / distance)
         total, change = (np.zeros_like(x) for _ in range(2))
         for sums, changes in zip(reversed(SUMS), reversed(CHANGES), strict=True):
-            total = total * step + _polynomial(sums, square)
-            change = change * step + _polynomial(changes, square)
+            total = total * step + sum_of_powers(square, sums)
+            change = change * step + sum_of_powers(square, changes)
         return side * ((v / x) * (v / (distance + x)) + (distance / x) * (change / total))
 
     return slope
 
 
-def _polynomial(coefficients: tuple[float, ...], x: Any) -> Any:
+def sum_of_powers(x: Any, coefficients: tuple[float, ...]) -> Any:
+    """Return a polynomial, by Horner's scheme.
+
+    Examples
+    --------
+    >>> from phintys.scalar.bessel_slopes import sum_of_powers
+    >>> sum_of_powers(2.0, (1.0, 0.5))
+    2.0
+    """
     total: Any = coefficients[-1]
     for number in reversed(coefficients[:-1]):
         total = number + x * total

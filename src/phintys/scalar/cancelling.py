@@ -471,7 +471,10 @@ def _of_parts(partial: Any, g: Any) -> Any:
     """
     op, inputs = applied(g)
     if op is OPERATORS.switch:
-        parts = [None if _is_zero(one) else cancelled_product(partial, one) for one in inputs[1:]]
+        parts = [
+            None if _is_zero(one) else cancelled_product(partial, _in_branch(one, inputs[0], place))
+            for place, one in enumerate(inputs[1:])
+        ]
         if all(part is None for part in parts):
             return None
         products = [
@@ -500,6 +503,20 @@ def _of_parts(partial: Any, g: Any) -> Any:
             for one, term in zip(inputs, terms, strict=True)
         )
     )
+
+
+def _in_branch(x: Any, test: Any, place: int, levels: int = _AS_DEEP) -> Any:
+    """Return x with the choices among its factors made as where a test is true (0) or false (1)."""
+    op, inputs = applied(x)
+    if not levels:
+        return x
+    if op is OPERATORS.switch and is_same(inputs[0], test):
+        return _in_branch(inputs[1 + place], test, place, levels - 1)
+    if op in (OPERATORS.mul, OPERATORS.true_div, OPERATORS.neg, OPERATORS.sqr, OPERATORS.sqrt):
+        chosen = [_in_branch(one, test, place, levels - 1) for one in inputs]
+        if any(one is not other for one, other in zip(chosen, inputs, strict=True)):
+            return op(*chosen)
+    return x
 
 
 def _of_pieces(partial: Any, g: Any) -> Any:

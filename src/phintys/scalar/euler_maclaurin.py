@@ -45,11 +45,11 @@ def polygamma(n: Any, x: Any) -> Any:
     order, place = np.broadcast_arrays(n, x)
     usual = (order >= 1) & (order <= MOST_ORDER) & (order == np.rint(order))
     usual &= (place > 0) & np.isfinite(place)
-    found = np.asarray(special.polygamma(np.where(usual, 1, order), np.where(usual, 1, place)))
+    found = np.empty(order.shape)
+    found[~usual] = special.polygamma(order[~usual], place[~usual])
     if usual.any():
         order, place = (part[usual].astype(np.float64) for part in (order, place))
         sign = np.where(order % 2 == 1, 1.0, -1.0)
-        found = found.copy()
         with np.errstate(all="ignore"):
             found[usual] = sign * special.gamma(order + 1) * _zeta(order + 1, place)
     dtype = np.asarray(x).dtype

@@ -107,7 +107,7 @@ class _Gradients:
         if terms is None:
             return disconnected_type()
         # Drop zeros, except the last.
-        terms = [t for t in terms if not (isinstance(t, Constant) and t.data == 0)] or terms[:1]
+        terms = [t for t in terms if not _is_zero(t)] or terms[:1]
         return terms[0] if len(terms) == 1 else OPERATORS.add(*terms)
 
 
@@ -122,8 +122,20 @@ def _reverse(formula: Formula, nodes: Sequence[Apply], gradients: _Gradients) ->
             continue
         null = next((total for total in totals if isinstance(total.type, NullType)), None)
         terms = contract.input_gradients(node, totals) if null is None else [null] * node.nin
+        if all(map(_is_zero, totals)):
+            terms = [_zero_instead(term) for term in terms]
         for arg, term in zip(step.args, terms, strict=True):
             gradients.add(arg, term)
+
+
+def _is_zero(term: Any) -> bool:
+    return isinstance(term, Constant) and isinstance(term.type, ScalarType) and term.data == 0
+
+
+def _zero_instead(term: Any) -> Any:
+    """Return 0 for a gradient that is a multiple of 0: 0 times infinity would be NaN."""
+    is_number = isinstance(term.type, ScalarType)
+    return zeros_like(term, term.type.dtype) if is_number else term
 
 
 def _gradient_type(type: ScalarType) -> ScalarType:

@@ -670,7 +670,7 @@ kv = FloatRow(
     nin=2,
     complex=True,
     real_inputs=(0,),
-    derivative=lambda v, x, out: (None, -0.5 * (kv(v - 1, x) + kv(v + 1, x))),
+    derivative=lambda v, x, out: (None, -(kv(v - 1, x) + _share_of_order(v, x, out))),
     undefined=_ORDER,
 )
 
@@ -721,12 +721,17 @@ def _slope_of_ive(v: Any, x: Any, out: Any) -> Any:
     return switch(is_near, near, sign(x) * far * out)
 
 
+def _share_of_order(v: Any, x: Any, out: Any) -> Any:
+    """Return ``v / x * out``, and 0 for v = 0, where x may be 0, too."""
+    return switch(eq(v, 0), 0, v / x * out)
+
+
 def _slope_of_kve(v: Any, x: Any, out: Any) -> Any:
     if dtype_of(x).kind == "c":
         return out - 0.5 * (kve(v - 1, x) + kve(v + 1, x))
     is_near = lt(x, _NEIGHBORS_UP_TO)
     place = switch(is_near, x, 1)
-    near = out - 0.5 * (kve(v - 1, place) + kve(v + 1, place))
+    near = out - kve(v - 1, place) - _share_of_order(v, place, out)
     return switch(is_near, near, log_kve_slope(v, switch(is_near, 1, x)) * out)
 
 

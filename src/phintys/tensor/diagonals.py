@@ -373,6 +373,8 @@ def nearby_diagonal(k: Any, before: int = 0) -> Any:
     >>> nearby_diagonal(3, before=1).eval(), nearby_diagonal(-(2**63)).eval() == -(2**62)
     (array(2), np.True_)
     """
+    if type(k) is int:  # of any size
+        k = max(-_FAR, min(k, _FAR))
     near = clip_size(fold(as_size(k, "A diagonal")), -_FAR, _FAR)
     return as_size(add_sizes(near, -before))
 

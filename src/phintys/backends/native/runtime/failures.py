@@ -233,7 +233,9 @@ class Failures:
             f"largest takes {needed}."
         )
         if node is not None:
-            add_note(error, f"While making room for the result of {node}\nmade at\n  {node.origin}")
+            types = ", ".join(str(out.type) for out in node.outputs)
+            note = f"While making room for the result of {node}, of type {types},"
+            add_note(error, f"{note}\nmade at\n  {node.origin}")
         return error
 
     def _no_workspace(self, size: int, node: Apply | None) -> MemoryError:

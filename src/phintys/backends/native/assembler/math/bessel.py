@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 
 from phintys.backends.native.assembler.builder import Builder
+from phintys.backends.native.assembler.math.bessel_near_0 import modified_near_0
 from phintys.backends.native.assembler.math.bessel_slopes import log_ive_slope, log_kve_slope
 from phintys.backends.native.assembler.math.calls import float_math
 from phintys.backends.native.assembler.math.exact import polynomial
@@ -26,6 +27,7 @@ from phintys.scalar.bessel import (
     WRONSKIAN_FROM,
     WRONSKIAN_TO,
 )
+from phintys.scalar.bessel_near_0 import LARGE, NEAR_TO
 from phintys.scalar.bessel_slopes import LARGEST
 
 
@@ -117,11 +119,19 @@ def _second_kind(b: Builder, name: str, v: Value, x: Value) -> Value:
         return scale / (place * first * slopes)
 
     found = computed_where(b, is_between, by_wronskian)
+    is_near = (x > 0.0) & (x < NEAR_TO) & (order <= LARGE)
+
+    def near_0() -> Value:
+        degree, place = b.select(is_near, order, 0.5), b.select(is_near, x, 0.1)
+        near = modified_near_0(b, degree, place)
+        return near * float_math(b, "exp", place) if name == "kve" else near
+
+    found = b.select(is_near, computed_where(b, is_near, near_0), found)
     is_beyond = (x > 0.0) & (float_math(b, "hypot", v, x) > BEYOND)
     growth = 0.0 if name == "kve" else -1.0
     beyond = computed_where(b, is_beyond, lambda: _beyond(b, v, x, -1.0, growth))
     found = b.select(is_beyond, beyond, found)
-    known = is_between | is_beyond
+    known = is_between | is_near | is_beyond
     return redo_lanes(b, found, ~known, f"phintys_scipy_{name}_float64", [v, x])
 
 

@@ -11,14 +11,16 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from phintys.backends.native.assembler.builder import Builder
+from phintys.backends.native.assembler.math.bessel_near_0 import (
+    second_kind_near_0,
+    stepped,
+    times,
+    two_over,
+)
 from phintys.backends.native.assembler.math.calls import float_math
 from phintys.backends.native.assembler.math.exact import (
-    Pair,
-    fast_two_sum,
     pair_add,
     polynomial,
-    residual,
-    two_prod,
     two_sum,
 )
 from phintys.backends.native.assembler.math.floating import copysign, fabs
@@ -27,6 +29,7 @@ from phintys.backends.native.assembler.math.lanewise import computed_where, redo
 from phintys.backends.native.assembler.math.registry import float_function
 from phintys.backends.native.assembler.values import Value
 from phintys.scalar.bessel import BEYOND
+from phintys.scalar.bessel_near_0 import LARGE
 from phintys.scalar.bessel_recurrence import (
     ENOUGH,
     FAR,
@@ -36,6 +39,7 @@ from phintys.scalar.bessel_recurrence import (
     FRACTION_LENGTH_AT_1,
     FRACTION_TO,
     HANKEL_FROM,
+    LARGE_NEAR_0,
     MOST_ORDER,
     MOST_ORDER_NEAR_0,
     MOST_STEPS,
@@ -59,7 +63,8 @@ def jv(b: Builder, v: Value, x: Value) -> Value:
     is_whole = _is_whole(b, v)
     order, size = b.select(is_whole, fabs(b, v), v), fabs(b, x)
     is_usual = (is_whole | ((v > -1.0) & b.le(0.0, x))) & (size < math.inf)
-    is_small = is_usual & (size <= FRACTION_TO) & (order <= SERIES_ORDER)
+    is_small = (size <= FRACTION_TO) | _is_large(b, order, size)
+    is_small = is_usual & is_small & (order <= SERIES_ORDER)
     is_near = is_usual & ~is_small & _is_near(b, order, size)
     is_beyond = is_usual & _is_beyond(b, order, size)
     found = computed_where(b, is_small, lambda: _series(b, *_inside(b, is_small, order, size)))
@@ -79,12 +84,20 @@ def yv(b: Builder, v: Value, x: Value) -> Value:
     v, x = frozen(b, v), frozen(b, x)
     order = fabs(b, v)
     is_usual = (_is_whole(b, v) | b.le(0.0, v)) & (x > 0.0) & (x < math.inf)
-    is_near = is_usual & _is_near(b, order, x) & ((x <= FRACTION_TO) | (order > FEW))
+    is_large = is_usual & _is_large(b, order, x) & (order <= SERIES_ORDER)
+    is_small = is_usual & ~is_large & (x < FRACTION_FROM) & (order <= LARGE)
+    is_near = is_usual & ~is_large & _is_near(b, order, x) & ((x <= FRACTION_TO) | (order > FEW))
     is_beyond = is_usual & _is_beyond(b, order, x)
-    found = computed_where(b, is_near, lambda: _upwards(b, *_inside(b, is_near, order, x)))
-    beyond = computed_where(b, is_beyond, lambda: _far(b, order, x)[1])
-    found = _turned(b, b.select(is_beyond, beyond, found), v, x)
-    return redo_lanes(b, found, ~(is_near | is_beyond), "phintys_scipy_yv_float64", [v, x])
+    found = computed_where(b, is_beyond, lambda: _far(b, order, x)[1])
+    for there, function in (
+        (is_large, _series_of_large),
+        (is_small, second_kind_near_0),
+        (is_near, _upwards),
+    ):
+        part = computed_where(b, there, lambda: function(b, *_inside(b, there, order, x)))  # noqa: B023 - called at once
+        found = b.select(there, part, found)
+    known = is_large | is_small | is_near | is_beyond
+    return redo_lanes(b, _turned(b, found, v, x), ~known, "phintys_scipy_yv_float64", [v, x])
 
 
 def _widened(
@@ -122,17 +135,50 @@ def _is_near(b: Builder, v: Value, x: Value) -> Value:
     return is_known & (v <= most)
 
 
+def _is_large(b: Builder, v: Value, x: Value) -> Value:
+    is_far = (v > LARGE) & (x * x <= v * 2.0 + 2.0)
+    return is_far | ((v >= LARGE_NEAR_0) & (x < FRACTION_FROM))
+
+
 def _series(b: Builder, v: Value, x: Value) -> Value:
-    one = b.constant(x.type, 1.0)
     half = x * 0.5
     square = half * half
+    total = _summed(b, x, lambda n: -square / (n * (v + n)))
+    first, others = _factorial(b, v)
+    return float_math(b, "pow", half, v) / first / others * total
+
+
+def _series_of_large(b: Builder, v: Value, x: Value) -> Value:
+    half = x * 0.5
+    square = half * half
+    total = _summed(b, x, lambda n: b.select(n < v, square / (n * (v - n)), 0.0))
+    first, others = _factorial(b, v - 1.0)
+    return -(first / math.pi * float_math(b, "pow", half, -v) * others) * total
+
+
+def _summed(b: Builder, like: Value, quotient: Callable[[Value], Value]) -> Value:
+    """Write a series of a first term 1, given the quotient of the n-th term and the one before."""
+    one = b.constant(like.type, 1.0)
 
     def add_term(n: Value, term: Value, total: Value) -> tuple[list[Value], Value]:
-        term = -term * (square / (n * (v + n)))
+        term = term * quotient(n)
         return [n + 1.0, term, total + term], fabs(b, term) > ENOUGH
 
-    _, _, total = iterate(b, MOST_TERMS, [one, one, one], add_term)
-    return float_math(b, "pow", half, v) / float_math(b, "gamma", v + 1.0) * total
+    return iterate(b, MOST_TERMS, [one, one, one], add_term)[2]
+
+
+def _factorial(b: Builder, v: Value) -> tuple[Value, Value]:
+    """Write two factors of ``gamma(v + 1)``: that of an order below 1, and a product."""
+    steps = b.maximum_number(b.intrinsic("floor", v), 0.0)
+    base = v - steps
+    one, zero = (b.constant(v.type, number) for number in (1.0, 0.0))
+
+    def raise_order(n: Value, now: Value, lost: Value) -> tuple[list[Value], Value]:
+        now, lost = times(b, (now, lost), (b.select(n <= steps, base + n, one), zero))
+        return [n + 1.0, now, lost], n < steps
+
+    _, now, lost = iterate(b, int(SERIES_ORDER) + 1, [one, one, zero], raise_order)
+    return float_math(b, "gamma", base + 1.0), now + lost
 
 
 def _downwards(b: Builder, v: Value, x: Value) -> Value:
@@ -140,20 +186,8 @@ def _downwards(b: Builder, v: Value, x: Value) -> Value:
 
 
 def _upwards(b: Builder, v: Value, x: Value) -> Value:
-    whole = b.intrinsic("rint", v)
-    base = v - whole
-    start = _scaled(b, base, x)
-
-    def raise_order(n: Value, now: Value, following: Value) -> tuple[list[Value], Value]:
-        after = (base + n) * 2.0 / x * following - now
-        is_step = n <= whole
-        now, following = b.select(is_step, following, now), b.select(is_step, after, following)
-        return [n + 1.0, now, following], n < whole
-
-    one = b.constant(x.type, 1.0)
-    first = [one, start.second_kind, start.following]
-    _, now, _ = iterate(b, int(MOST_ORDER) + 1, first, raise_order)
-    return now
+    start = _scaled(b, v - b.intrinsic("rint", v), x)
+    return stepped(b, v, x, start.second_kind, start.following, -1.0)
 
 
 class _Scaled(NamedTuple):
@@ -181,8 +215,7 @@ def _scaled(b: Builder, v: Value, x: Value) -> _Scaled:
 def _unscaled(
     b: Builder, base: Value, place: Value, x: Value, largest: Value
 ) -> tuple[Value, Value, Value]:
-    quotient = b.div(2.0, x)
-    factor = quotient, residual(b, b.constant(x.type, 2.0), quotient, x) / x
+    factor = two_over(b, x)
     zero = b.constant(x.type, 0.0)
     top = b.madd(float_math(b, "cbrt", largest * 0.5), SLOPE, largest + SHIFT)
     top = b.intrinsic("ceil", top - base)
@@ -191,7 +224,7 @@ def _unscaled(
         n: Value, wanted: Value, now: Value, lost: Value, before: Value, lost_before: Value
     ) -> tuple[list[Value], Value]:
         wanted = b.select(b.eq(n, place), now + lost, wanted)
-        rise = _times(b, _times(b, two_sum(b, base, n), factor), (now, lost))
+        rise = times(b, times(b, two_sum(b, base, n), factor), (now, lost))
         after, lost_after = pair_add(b, rise, (-before, -lost_before))
         is_step = n > 0.0
         changed = ((after, now), (lost_after, lost), (now, before), (lost, lost_before))
@@ -201,11 +234,6 @@ def _unscaled(
     initial = [top, zero, b.constant(x.type, START), zero, zero, zero]
     _, wanted, now, lost, before, lost_before = iterate(b, MOST_STEPS, initial, lower_order)
     return wanted, now + lost, before + lost_before
-
-
-def _times(b: Builder, x: Pair, y: Pair) -> Pair:
-    product, error = two_prod(b, x[0], y[0])
-    return fast_two_sum(b, product, b.madd(x[0], y[1], b.madd(x[1], y[0], error)))
 
 
 def _fraction(b: Builder, v: Value, x: Value) -> tuple[Value, Value]:

@@ -1,0 +1,121 @@
+"""Bessel functions of the second kind next to 0, in NumPy, where SciPy's lose digits.
+
+Of an order between -1/2 and 1/2 and of the next one as N. M. Temme arranged their series (J.
+Comput. Phys. 19, 1975, and 21, 1976), in which nothing is lost for small orders, and from there up
+by the recurrence with twice the digits (NIST Digital Library of Mathematical Functions,
+dlmf.nist.gov, 10.6.1 and 10.29.1).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from phintys.scalar.bessel_slopes import sum_of_powers
+from phintys.scalar.doubled import Doubled
+
+NEAR_TO = 0.25
+"""Below this, the logarithm in the first term of the series outweighs the rest."""
+
+LARGE = 50.0
+"""The largest order that is reached by the recurrence."""
+
+MOST_TERMS = 30
+"""A bound that no series reaches: terms shrink to a hundredth and less."""
+
+ENOUGH = 1e-18
+
+# Of 1 / gamma(1 + m) in powers of m**2, and of its odd part divided by -m (DLMF 5.7.1).
+EVEN = (
+    *(1.0, -0.6558780715202539, 0.16653861138229148, -0.009621971527876973, -0.0011651675918590652),
+    *(0.00012805028238811619, -1.2504934821426706e-06, -2.056338416977607e-07),
+    *(5.00200764446922e-09, 1.0434267116911005e-10, -3.696805618642206e-12),
+)
+ODD = (
+    *(-0.5772156649015329, 0.04200263503409524, 0.04219773455554433, -0.0072189432466631),
+    *(0.00021524167411495098, 2.013485478078824e-05, -1.1330272319816959e-06),
+    *(-6.1160951044814e-09, 1.18127457048702e-09, -7.782263439905071e-12, -5.100370287454475e-13),
+)
+
+
+def second_kind_near_0(v: Any, x: Any) -> Any:
+    """Return ``yv(v, x)`` of arrays of positive numbers below 1/4.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from phintys.scalar.bessel_near_0 import second_kind_near_0
+    >>> second_kind_near_0(np.array([0.0, 1.5]), np.array([0.1, 0.1])).round(12)
+    array([ -1.534238651, -25.356844738])
+    """
+    value, following = _series(v - np.rint(v), x, -1.0)
+    return stepped(v, x, -2 / math.pi * value, -2 / math.pi * following, -1.0)
+
+
+def modified_near_0(v: Any, x: Any) -> Any:
+    """Return ``kv(v, x)`` of arrays of positive numbers below 1/4.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from phintys.scalar.bessel_near_0 import modified_near_0
+    >>> modified_near_0(np.array([0.0, 0.5]), np.array([0.1, 0.1])).round(12)
+    array([2.427069025, 3.58616684 ])
+    """
+    return stepped(v, x, *_series(v - np.rint(v), x, 1.0), 1.0)
+
+
+def _series(m: Any, x: Any, side: float) -> tuple[Any, Any]:
+    """Return the functions of the orders m and m + 1, but for a factor of those that oscillate."""
+    square, step = m * m, side * 0.25 * x * x
+    even, odd = sum_of_powers(square, EVEN), sum_of_powers(square, ODD)
+    log = math.log(2) - np.log(x)
+    exponent, angle = m * log, 0.5 * math.pi * m
+    power = x**-m * 2.0**m
+    difference = np.where(np.abs(exponent) < 1, np.sinh(exponent), 0.5 * (power - 1 / power))
+    sine = np.where(angle == 0, 1.0, np.sin(angle) / angle)
+    share = np.where(angle == 0, 1.0, 2 * angle / np.sin(2 * angle))
+    growth = np.where(exponent == 0, 1.0, difference / exponent)
+    f = share * (odd * 0.5 * (power + 1 / power) + even * growth * log)
+    p, q = 0.5 * power / (even - m * odd), 0.5 / (power * (even + m * odd))
+    weight = math.pi * angle * sine * sine if side < 0 else 0.0
+    coefficient, total, following = 1.0, f + weight * q, p
+    for n in range(1, MOST_TERMS):
+        f = (n * f + p + q) / (n * n - square)
+        coefficient, p, q = coefficient * step / n, p / (n - m), q / (n + m)
+        term = coefficient * (f + weight * q)
+        total, following = total + term, following + (coefficient * p - n * term)
+        if not (np.abs(n * term) > ENOUGH * np.minimum(np.abs(total), np.abs(following))).any():
+            break
+    return total, following * (2 / x)
+
+
+def stepped(v: Any, x: Any, value: Any, following: Any, side: float) -> Any:
+    """Return the function of order v, from those of v less the next whole number and of one more.
+
+    Parameters
+    ----------
+    v, x
+        The order and the argument.
+    value, following
+        The functions of both orders, which overflow to the infinity of the same sign.
+    side
+        -1 for the recurrence of functions that oscillate, 1 for that of ``kv``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from phintys.scalar.bessel_near_0 import stepped
+    >>> stepped(np.array([3.0]), np.array([2.0]), np.array([1.0]), np.array([3.0]), -1.0)
+    array([7.])
+    """
+    steps = np.rint(v)
+    base, factor = v - steps, Doubled(2.0) / x
+    now, following = Doubled(value), Doubled(following)
+    found = now.value
+    for n in range(1, int(steps.max(initial=0)) + 1):
+        found = np.where(n == steps, following.value, found)
+        now, following = following, factor * following * (base + n) + now * side
+    return np.where(np.isfinite(found), found, side * np.inf)
