@@ -222,7 +222,7 @@ SYSTEMS = [
     ),
     _record(
         "gmres with a preconditioner",
-        _solution(lambda a, b: linalg.gmres(a, b, M=lambda r: r / 3)),
+        _solution(lambda a, b: linalg.gmres(a, b, M=lambda r: r / a.diagonal())),
         _system(),
         (PreconditionedIteration,),
         tolerance=Tolerance("it stops at rtol", ulps=2**24, normwise=True),

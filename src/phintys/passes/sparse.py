@@ -12,7 +12,7 @@ from phintys.graph.variable import Constant
 from phintys.rewriting import late_rules, node_rewriter
 from phintys.sparse.determinants import InverseAtEntries, LowerFactor, SelectedInverse
 from phintys.sparse.factors import Factorize
-from phintys.sparse.parts import ElementsAt, FromParts, Parts, keys, places
+from phintys.sparse.parts import ElementsAt, Parts, keys, places
 from phintys.sparse.patterns import CommonPattern, MergedPattern
 from phintys.sparse.products import ProductByColumns, ProductGradients, ProductOfRows
 
@@ -29,10 +29,7 @@ if TYPE_CHECKING:
 )
 def parts_of_parts(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """Parts(FromParts(x)) -> x"""
-    inner = node.inputs[0].owner
-    if inner is None or not isinstance(inner.op, FromParts):
-        return None
-    return list(inner.inputs)
+    return Parts.undone(node)
 
 
 @node_rewriter(
