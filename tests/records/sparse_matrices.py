@@ -20,6 +20,7 @@ from phintys.sparse.patterns import (
 )
 from phintys.sparse.preconditioning import PreconditionedIteration
 from phintys.sparse.products import (
+    ProductAtEntries,
     ProductByColumns,
     ProductByRows,
     ProductGradients,
@@ -118,6 +119,43 @@ PRODUCTS = [
         tolerance=SUMS,
         differentiable=(),  # it comes after differentiation
         rop=False,
+    ),
+]
+
+
+def _two_matrices(draw, smooth):
+    rng = np.random.default_rng(draw(st.integers(0, 2**16)))
+    m, k, n = draw(st.sampled_from([(4, 5, 3), (1, 3, 70), (3, 0, 2), (0, 2, 4), (40, 9, 5)]))
+    dtype = draw(st.sampled_from(FLOATS if smooth else (*FLOATS, "int16", "complex128")))
+    patterns = [_pattern(rng, shape) for shape in ((m, k), (k, n), (m, n))]
+    values = tuple(
+        (4 * rng.uniform(-1, 1, len(pattern[0]))).astype(dtype) for pattern in patterns[:2]
+    )
+    params = {"patterns": patterns, "n": n}
+    return Example(values, params, (_type(dtype, 1), _type(dtype, 1)))
+
+
+def _product_at_entries(x, y, patterns, n):
+    arrays = [array for pattern in patterns for array in pattern]
+    return ProductAtEntries()(x, y, *arrays, n)
+
+
+def _full_product_at_entries(x, y, patterns, n):
+    first, second, (indices, indptr) = patterns
+    inner = len(second[1]) - 1
+    product = _csr(x, *first, inner).toarray() @ _csr(y, *second, n).toarray()
+    return product[np.repeat(np.arange(len(indptr) - 1), np.diff(indptr)), indices]
+
+
+PRODUCTS += [
+    OpRecord(
+        name="ProductAtEntries",
+        build=_product_at_entries,
+        reference=_full_product_at_entries,
+        draw=_two_matrices,
+        ops=(ProductAtEntries,),
+        skip=("batching",),
+        tolerance=SUMS,
     ),
 ]
 
@@ -314,18 +352,9 @@ def _entries(indices, indptr, size, rows, columns):
     return [indices, indptr, np.where(at > 0, at - 1, len(indices))]
 
 
-def _multiplied(a, b, c, d, columns, rows):
+def _multiplied(a, b, c, d, columns, rows, width):
     x, y = _numbered(a, b), _numbered(c, d)
-    found = ((x > 0).astype(int) @ (y > 0).astype(int)) > 0
-    numbers = np.cumsum(found).reshape(4, 4) - 1
-    terms = [
-        (x[i, k] - 1, y[k, j] - 1, numbers[i, j])
-        for i in range(4)
-        for k in range(4)
-        for j in range(4)
-        if x[i, k] and y[k, j]
-    ]
-    return _arrays(found, *np.array(terms, "int64").reshape(-1, 3).T)
+    return _arrays((x > 0).astype(int) @ (y > 0))
 
 
 def _places_in(a, b, c, d):
@@ -353,7 +382,7 @@ PATTERNS = [
     _of_pattern(CommonPattern(), _intersection, _patterns(2)),
     _of_pattern(Converted(), _turned, _patterns(1, 4)),
     _of_pattern(CheckedPattern(), lambda i, p, m, n: [i, p], _patterns(1, 4, 4)),
-    _of_pattern(ProductPattern(), _multiplied, _patterns(2, 4, 4)),
+    _of_pattern(ProductPattern(), _multiplied, _patterns(2, 4, 4, 4)),
     _of_pattern(PlacesIn(), lambda *v: [_places_in(*v)], _patterns(2)),
     _of_pattern(TakenPattern(), _taken, _patterns(1, 4, [3, 0, -1, 3], [2, -4])),
     _of_pattern(EntryPlaces(), _entries, _patterns(1, 4, [3, 0, -1], [2, -4, 1])),

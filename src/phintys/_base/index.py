@@ -381,7 +381,7 @@ JAX_RULES: dict[str, str] = {
         SpecifyShape Split TensorFromScalar WithSharding
         """,
     "phintys.backends.jax.rules.sparse": """
-        PatternOp ProductByColumns ProductByRows ProductGradients ProductOfRows
+        PatternOp ProductAtEntries ProductByColumns ProductByRows ProductGradients ProductOfRows
         """,
 }
 """Modules -> the classes of Ops that they convert to functions of JAX."""
@@ -433,6 +433,9 @@ LOWERINGS: dict[str, str] = {
         Det Inv Lstsq Pinv SlogDet Solve Sylvester
         """,
     "phintys.backends.native.lower.sorting": "ArgPartitionOp ArgSortOp PartitionOp RowOrder SortOp",
+    "phintys.backends.native.lower.sparse_patterns": """
+        CommonPattern Converted MergedPattern PlacesIn ProductAtEntries ProductPattern
+        """,
     "phintys.backends.native.lower.sparse_products": """
         ProductByColumns ProductByRows ProductGradients ProductOfRows
         """,
@@ -466,7 +469,7 @@ PATTERNS: dict[str, str] = {
         BatchedDot Blockwise Conv ConvByFilters ConvByImages Convolve Dot MatrixOp
         """,
     "phintys.sparse.dependence": """
-        ElementsAt FromParts Parts ProductByColumns ProductByRows ProductOfRows
+        ElementsAt FromParts Parts ProductAtEntries ProductByColumns ProductByRows ProductOfRows
         """,
 }
 """Modules -> the classes of Ops for which they have rules of sparsity patterns."""

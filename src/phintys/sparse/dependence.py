@@ -13,7 +13,13 @@ import numpy as np
 from phintys.gradient.patterns.index_sets import related, union
 from phintys.gradient.patterns.rules import pattern_of
 from phintys.sparse.parts import ElementsAt, FromParts, Parts, keys, places
-from phintys.sparse.products import ProductByColumns, ProductByRows, ProductOfRows
+from phintys.sparse.patterns import multiplications
+from phintys.sparse.products import (
+    ProductAtEntries,
+    ProductByColumns,
+    ProductByRows,
+    ProductOfRows,
+)
 
 if TYPE_CHECKING:
     from phintys.gradient.patterns.index_sets import Sets
@@ -66,6 +72,24 @@ def pattern_of_product(step: Step) -> list[Sets]:
         union(
             related(source, out, (prod(shapes[2]), prod(shapes[at])), step.sets[at])
             for at, source in enumerate((first, second))
+        )
+    ]
+
+
+@pattern_of(ProductAtEntries)
+def pattern_of_product_at_entries(step: Step) -> list[Sets]:
+    """The factors of all terms of an entry."""
+    arrays = [step.value(at) for at in range(2, 8)]
+    if any(array is None for array in arrays):
+        return step.dense()
+    left, right, into = multiplications(*arrays[:4])
+    at = places(into, keys(*arrays[4:]))
+    count = len(arrays[4])
+    (used,) = np.nonzero(at < count)
+    return [
+        union(
+            related(factor[used], at[used], (count, len(arrays[2 * number])), step.sets[number])
+            for number, factor in enumerate((left, right))
         )
     ]
 

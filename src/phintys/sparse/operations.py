@@ -22,7 +22,12 @@ from phintys.sparse.patterns import (
     PatternOp,
     ProductPattern,
 )
-from phintys.sparse.products import ProductByColumns, ProductByRows, ProductOfRows
+from phintys.sparse.products import (
+    ProductAtEntries,
+    ProductByColumns,
+    ProductByRows,
+    ProductOfRows,
+)
 from phintys.sparse.type import FORMATS, SparseType, sp, type_of
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.observing import CheckAndRaise
@@ -372,9 +377,11 @@ def _sparse_product(x: Any, y: Any) -> Any:
 
 
 def _rows_times_rows(a: Form, b: Form) -> Form:
-    pattern = ProductPattern()(a.indices, a.indptr, b.indices, b.indptr, a.size(1), b.size(0))
-    indices, indptr, left, right, into = pattern
-    data = pt.segment_sum(a.data[left] * b.data[right], into, indices.shape[0])
+    first, second = (a.indices, a.indptr), (b.indices, b.indptr)
+    width = b.size(1)
+    arrays = (*first, *second)
+    indices, indptr = ProductPattern()(*arrays, a.size(1), b.size(0), width)
+    data = ProductAtEntries()(a.data, b.data, *arrays, indices, indptr, width)
     sizes = pt.stack([a.shape[0], b.shape[1]])
     return Form(data, indices, indptr, sizes, "csr", (a.static[0], b.static[1]))
 

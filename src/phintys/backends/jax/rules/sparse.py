@@ -17,9 +17,11 @@ from phintys.backends.jax.tracing import (
     makes_large,
     perform,
 )
-from phintys.sparse.patterns import PatternOp
+from phintys.sparse.parts import keys, places
+from phintys.sparse.patterns import PatternOp, check_pattern, multiplications
 from phintys.sparse.products import (
     PatternProduct,
+    ProductAtEntries,
     ProductByColumns,
     ProductByRows,
     ProductGradients,
@@ -86,6 +88,28 @@ def product_gradients(
         factors * jnp.asarray(x)[indices],
         jax.ops.segment_sum(jnp.asarray(data) * factors, indices, columns),
     ]
+
+
+@converts(ProductAtEntries)
+def product_at_entries(op: Any, node: Apply, trace: Trace, x: Any, y: Any, *arrays: Any) -> Any:
+    """Add up the terms of each entry; which those are is found on the host."""
+    *patterns, width = arrays
+    if not all(is_known(value) for value in patterns):
+        raise NeedsKnownError(node, "the pattern of a sparse matrix", node.inputs[2:])
+    indices, indptr, others, other_indptr, wanted, wanted_indptr = map(np.asarray, patterns)
+    _agree(node, len(indptr), len(wanted_indptr))
+    for data, pattern in ((x, indices), (y, others)):
+        _agree(node, np.shape(data)[0], len(pattern))
+    if node.outputs[0].type.dtype in {"bool", "float16"}:
+        raise NotConvertedError
+    (columns,) = trace.sizes(node, [width])
+    check_pattern(op, indices, indptr, len(other_indptr) - 1)
+    check_pattern(op, others, other_indptr, columns)
+    check_pattern(op, wanted, wanted_indptr, columns)
+    left, right, into = multiplications(indices, indptr, others, other_indptr)
+    at = places(into, keys(wanted, wanted_indptr))
+    terms = jnp.asarray(x)[left] * jnp.asarray(y)[right]
+    return jax.ops.segment_sum(terms, at, len(wanted) + 1)[: len(wanted)]
 
 
 def _pattern(
