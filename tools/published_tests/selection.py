@@ -295,7 +295,7 @@ _SPARSE: tuple[Decision, ...] = (
     Decision(r"sparse/test_var.*::test_unary\[sum", r"TypeError: isinstance", _NOT_MADE_SPARSE),
     Decision(
         r"sparse/test_var.*::test_binary\[__truediv__",
-        r"TypeContractError: (Expected a tensor, got .* of type SparseType|A divisor must be dense)",
+        r"TypeContractError: (Expected a tensor, got .* of type Sparse|A divisor must be dense)",
         _NOT_MADE_SPARSE,
     ),
     Decision(
