@@ -82,10 +82,11 @@ def _lower(routine: SparseProduct, node: Apply, lowering: Lowering) -> None:
         lowering.contiguous(view, node).array for view in (first, second, indices, indptr)
     )
     is_checked = is_right(node.inputs[2:4], sizes.canonical(n))
-    if is_checked and second.ndim == 1 and routine is not BY_ROWS:
+    is_vector = k.known == 1  # or a matrix of one column, which is the same in memory
+    if is_checked and is_vector and routine is not BY_ROWS:
         arrays += (lowering.view(_rows_of_entries(node.inputs[3])).array,)
     options = {"m": m, "n": n, "nnz": nnz, "k": k}
-    options |= {"vector": second.ndim == 1, "is_checked": is_checked}
+    options |= {"vector": is_vector, "is_checked": is_checked}
     target, loops = lowering.compute(node.outputs[0], shape)
     if routine is BY_COLUMNS:
         dtype = target.array.dtype
