@@ -20,11 +20,13 @@ from phintys.sparse.patterns import (
 )
 from phintys.sparse.preconditioning import PreconditionedIteration
 from phintys.sparse.products import (
+    FirstAtEntries,
     ProductAtEntries,
     ProductByColumns,
     ProductByRows,
     ProductGradients,
     ProductOfRows,
+    SecondAtEntries,
 )
 from phintys.sparse.roots import RootFactor, RootFactorGradient
 from phintys.sparse.solving import SolveByFactors, SolveByIteration, SolveTriangularMatrix
@@ -123,37 +125,43 @@ PRODUCTS = [
 ]
 
 
-def _two_matrices(draw, smooth):
+def _three_matrices(draw, smooth):
     rng = np.random.default_rng(draw(st.integers(0, 2**16)))
     m, k, n = draw(st.sampled_from([(4, 5, 3), (1, 3, 70), (3, 0, 2), (0, 2, 4), (40, 9, 5)]))
     dtype = draw(st.sampled_from(FLOATS if smooth else (*FLOATS, "int16", "complex128")))
     patterns = [_pattern(rng, shape) for shape in ((m, k), (k, n), (m, n))]
-    values = tuple(
-        (4 * rng.uniform(-1, 1, len(pattern[0]))).astype(dtype) for pattern in patterns[:2]
-    )
+    values = tuple((4 * rng.uniform(-1, 1, len(p[0]))).astype(dtype) for p in patterns)
     params = {"patterns": patterns, "n": n}
-    return Example(values, params, (_type(dtype, 1), _type(dtype, 1)))
+    return Example(values, params, (_type(dtype, 1),) * 3)
 
 
-def _product_at_entries(x, y, patterns, n):
+def _entry_products(*elements, patterns, n):
+    """Return each of three products of two of the matrices, at the entries of the third."""
     arrays = [array for pattern in patterns for array in pattern]
-    return ProductAtEntries()(x, y, *arrays, n)
+    ops = ProductAtEntries(), FirstAtEntries(), SecondAtEntries()
+    return [op(*(elements[at] for at in op.operands), *arrays, n) for op in ops]
 
 
-def _full_product_at_entries(x, y, patterns, n):
-    first, second, (indices, indptr) = patterns
-    inner = len(second[1]) - 1
-    product = _csr(x, *first, inner).toarray() @ _csr(y, *second, n).toarray()
-    return product[np.repeat(np.arange(len(indptr) - 1), np.diff(indptr)), indices]
+def _full_entry_products(*elements, patterns, n):
+    widths = len(patterns[1][1]) - 1, n, n
+    x, y, z = (
+        _csr(data, *pattern, width).toarray()
+        for data, pattern, width in zip(elements, patterns, widths, strict=True)
+    )
+    products = (patterns[2], x @ y), (patterns[0], z @ y.T), (patterns[1], x.T @ z)
+    return [
+        full[np.repeat(np.arange(len(indptr) - 1), np.diff(indptr)), indices]
+        for (indices, indptr), full in products
+    ]
 
 
 PRODUCTS += [
     OpRecord(
-        name="ProductAtEntries",
-        build=_product_at_entries,
-        reference=_full_product_at_entries,
-        draw=_two_matrices,
-        ops=(ProductAtEntries,),
+        name="products of sparse matrices at entries",
+        build=_entry_products,
+        reference=_full_entry_products,
+        draw=_three_matrices,
+        ops=(ProductAtEntries, FirstAtEntries, SecondAtEntries),
         skip=("batching",),
         tolerance=SUMS,
     ),

@@ -381,7 +381,7 @@ JAX_RULES: dict[str, str] = {
         SpecifyShape Split TensorFromScalar WithSharding
         """,
     "phintys.backends.jax.rules.sparse": """
-        PatternOp ProductAtEntries ProductByColumns ProductByRows ProductGradients ProductOfRows
+        EntryProduct PatternOp ProductByColumns ProductByRows ProductGradients ProductOfRows
         """,
 }
 """Modules -> the classes of Ops that they convert to functions of JAX."""
@@ -434,7 +434,8 @@ LOWERINGS: dict[str, str] = {
         """,
     "phintys.backends.native.lower.sorting": "ArgPartitionOp ArgSortOp PartitionOp RowOrder SortOp",
     "phintys.backends.native.lower.sparse_patterns": """
-        CommonPattern Converted MergedPattern PlacesIn ProductAtEntries ProductPattern
+        CommonPattern Converted FirstAtEntries MergedPattern PlacesIn ProductAtEntries
+        ProductPattern SecondAtEntries
         """,
     "phintys.backends.native.lower.sparse_products": """
         ProductByColumns ProductByRows ProductGradients ProductOfRows
@@ -469,7 +470,8 @@ PATTERNS: dict[str, str] = {
         BatchedDot Blockwise Conv ConvByFilters ConvByImages Convolve Dot MatrixOp
         """,
     "phintys.sparse.dependence": """
-        ElementsAt FromParts Parts ProductAtEntries ProductByColumns ProductByRows ProductOfRows
+        ElementsAt FirstAtEntries FromParts Parts ProductAtEntries ProductByColumns ProductByRows
+        ProductOfRows SecondAtEntries
         """,
 }
 """Modules -> the classes of Ops for which they have rules of sparsity patterns."""
@@ -565,7 +567,7 @@ RULES: dict[str, dict[str, str]] = {
     },
     "phintys.passes.sparse": {
         "CANONICAL_SPARSE": "CommonPattern ElementsAt MergedPattern Parts",
-        "EXPAND_SPARSE": "ElementsAt InverseAtEntries ProductOfRows",
+        "EXPAND_SPARSE": "ElementsAt InverseAtEntries ProductOfRows ProductPattern",
     },
     "phintys.passes.stabilize": {
         "STABILIZE": """

@@ -15,10 +15,12 @@ from phintys.gradient.patterns.rules import pattern_of
 from phintys.sparse.parts import ElementsAt, FromParts, Parts, keys, places
 from phintys.sparse.patterns import multiplications
 from phintys.sparse.products import (
+    FirstAtEntries,
     ProductAtEntries,
     ProductByColumns,
     ProductByRows,
     ProductOfRows,
+    SecondAtEntries,
 )
 
 if TYPE_CHECKING:
@@ -76,20 +78,22 @@ def pattern_of_product(step: Step) -> list[Sets]:
     ]
 
 
-@pattern_of(ProductAtEntries)
-def pattern_of_product_at_entries(step: Step) -> list[Sets]:
+@pattern_of(ProductAtEntries, FirstAtEntries, SecondAtEntries)
+def pattern_of_entry_product(step: Step) -> list[Sets]:
     """The factors of all terms of an entry."""
     arrays = [step.value(at) for at in range(2, 8)]
     if any(array is None for array in arrays):
         return step.dense()
     left, right, into = multiplications(*arrays[:4])
     at = places(into, keys(*arrays[4:]))
-    count = len(arrays[4])
-    (used,) = np.nonzero(at < count)
+    used = at < len(arrays[4])
+    entries = [numbers[used] for numbers in (left, right, at)]
+    op: Any = step.op
+    out, count = entries[op.result], len(arrays[2 * op.result])
     return [
         union(
-            related(factor[used], at[used], (count, len(arrays[2 * number])), step.sets[number])
-            for number, factor in enumerate((left, right))
+            related(entries[number], out, (count, len(arrays[2 * number])), sets)
+            for number, sets in zip(op.operands, step.sets, strict=False)
         )
     ]
 

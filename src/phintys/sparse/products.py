@@ -7,8 +7,8 @@ Three Ops are the derivatives of each other. With the elements ``d`` and the pat
 - ``ProductByColumns``: ``A.T @ y``, to which each row adds;
 - ``ProductOfRows``: ``(y @ x.T)[i, j]`` for the entries of A alone.
 
-``ProductGradients`` computes the last two in one pass over the pattern. ``ProductAtEntries`` is the
-product of two sparse matrices, whose pattern is known before.
+``ProductGradients`` computes the last two in one pass over the pattern. :class:`EntryProduct` has
+three such Ops for the product of two sparse matrices, whose pattern is known before.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from phintys.graph.apply import Apply
 from phintys.graph.null_type import disconnected_type
 from phintys.graph.op import Op
 from phintys.sparse.parts import keys, places
-from phintys.sparse.patterns import Converted, check_pattern, wrong_pattern
+from phintys.sparse.patterns import check_pattern, wrong_pattern
 from phintys.sparse.type import INDEX, sp
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.creation import check_room
@@ -261,21 +261,19 @@ class ProductGradients(ShapedOp):
         return wrong_pattern(self, number)
 
 
-class ProductAtEntries(ShapedOp):
-    """The elements of the product of two csr matrices at the entries of a pattern.
+class EntryProduct(ShapedOp):
+    """An Op on the entries of two csr matrices X and Y, and of a pattern P of their product.
 
-    Inputs are the elements of both matrices, of one dtype, the indices and ``indptr`` of the first,
-    the second and the pattern, and the columns of the second. Its derivatives are such products.
-
-    Examples
-    --------
-    >>> from phintys.sparse.products import ProductAtEntries
-    >>> diagonal = [0, 1], [0, 1, 2]
-    >>> ProductAtEntries()([2.0, 3.0], [4.0, 5.0], *3 * diagonal, 2).eval()
-    array([ 8., 15.])
+    Each goes through the terms of the product, and adds up one of three from the other two:
+    elements of X, of Y, and at P. They are the derivatives of each other. Inputs are the two
+    operands, of one dtype, the indices and ``indptr`` of X, Y and P, and the columns of Y.
     """
 
     __props__ = ()
+    operands: ClassVar[tuple[int, int]]
+    """Which patterns the operands have: 0 is that of X, 1 of Y, 2 is P."""
+    result: ClassVar[int]
+    """Which pattern the result has."""
 
     def make_node(self, x: Any, y: Any, *arrays: Any) -> Apply:
         """Build a node; elements are cast to their common dtype."""
@@ -289,36 +287,45 @@ class ProductAtEntries(ShapedOp):
 
     def perform(self, node: Apply, inputs: Any, output_storage: Any) -> None:
         """Multiply with SciPy, and look up the entries."""
-        x, y, indices, indptr, others, other_indptr, wanted, wanted_indptr, width = inputs
-        check_pattern(self, wanted, wanted_indptr, int(width))
+        *operands, indices, indptr, others, other_indptr, wanted, wanted_indptr, width = inputs
         if len(indptr) != len(wanted_indptr):
             msg = f"{self}: {len(indptr) - 1} rows for {len(wanted_indptr) - 1} of the pattern."
             raise ShapeError(msg)
-        second = matrix(self, y, others, other_indptr, int(width))
-        found = matrix(self, x, indices, indptr, len(other_indptr) - 1) @ second
+        patterns = [
+            (indices, indptr, len(other_indptr) - 1),
+            (others, other_indptr, int(width)),
+            (wanted, wanted_indptr, int(width)),
+        ]
+        for pattern in patterns:
+            check_pattern(self, *pattern)
+        pairs = zip(self.operands, operands, strict=True)
+        full = {number: matrix(self, data, *patterns[number]) for number, data in pairs}
+        found = sp.csr_array(self.product(full))
         found.sort_indices()
-        at = places(keys(wanted, wanted_indptr), keys(found.indices, found.indptr))
+        at = places(keys(*patterns[self.result][:2]), keys(found.indices, found.indptr))
         elements = np.append(found.data, np.zeros(1, found.dtype))[at]
-        output_storage[0][0] = elements.astype(x.dtype, copy=False)
+        output_storage[0][0] = elements.astype(operands[0].dtype, copy=False)
+
+    def product(self, full: Any) -> Any:
+        """Return the product of matrices, by the numbers of their patterns."""
+        raise NotImplementedError
 
     def output_shapes(self, shapes: Any) -> list[tuple[Any, ...]]:
         """Return an element for each entry of the pattern."""
-        return [shapes.shapes[6]]
+        return [shapes.shapes[2 + 2 * self.result]]
 
     def L_op(self, inputs: Any, outputs: Any, output_grads: Any) -> list[Any]:
-        """Return ``G @ Y.T`` and ``X.T @ G`` at the entries of both matrices."""
-        x, y, *arrays, width = inputs
-        first, second, pattern = arrays[:2], arrays[2:4], arrays[4:]
-        (gradient,) = output_grads
-        height = second[1].shape[0] - 1
-        *turned, order = Converted()(*second, width, return_list=True)
-        of_x = self(gradient, conj(y)[order], *pattern, *turned, *first, height)
-        *turned, order = Converted()(*first, height, return_list=True)
-        of_y = self(conj(x)[order], gradient, *turned, *pattern, *second, width)
-        return [of_x, of_y, *(disconnected_type() for _ in inputs[2:])]
+        """Return the gradients of both operands, by the other two Ops."""
+        pairs = zip(self.operands, inputs[:2], strict=True)
+        known = {number: conj(value) for number, value in pairs} | {self.result: output_grads[0]}
+        found: list[Any] = []
+        for number in self.operands:
+            op = next(cls for cls in _ENTRY_PRODUCTS if cls.result == number)
+            found.append(op()(*(known[one] for one in op.operands), *inputs[2:]))
+        return [*found, *(disconnected_type() for _ in inputs[2:])]
 
     def R_op(self, inputs: Any, eval_points: Any) -> list[Any]:
-        """Return the sum over both matrices: it is linear in each of them."""
+        """Return the sum over both operands: it is linear in each of them."""
         x, y, *arrays = inputs
         dx, dy = eval_points[:2]
         pairs = [(dx, y)] * (dx is not None) + [(x, dy)] * (dy is not None)
@@ -332,6 +339,66 @@ class ProductAtEntries(ShapedOp):
     def error(self, number: int, _: int) -> Exception:
         """Return the error of a pattern that native code found to be wrong."""
         return wrong_pattern(self, number)
+
+
+class ProductAtEntries(EntryProduct):
+    """``(x, y, ...)``: the elements of ``X @ Y`` at the entries of P.
+
+    Examples
+    --------
+    >>> from phintys.sparse.products import ProductAtEntries
+    >>> diagonal = [0, 1], [0, 1, 2]
+    >>> ProductAtEntries()([2.0, 3.0], [4.0, 5.0], *3 * diagonal, 2).eval()
+    array([ 8., 15.])
+    """
+
+    operands = (0, 1)
+    result = 2
+
+    def product(self, full: Any) -> Any:
+        """Return ``X @ Y``."""
+        return full[0] @ full[1]
+
+
+class FirstAtEntries(EntryProduct):
+    """``(g, y, ...)``: the elements of ``G @ Y.T`` at the entries of X; those of G are at P.
+
+    Examples
+    --------
+    >>> from phintys.sparse.products import FirstAtEntries
+    >>> diagonal = [0, 1], [0, 1, 2]
+    >>> FirstAtEntries()([2.0, 3.0], [4.0, 5.0], *3 * diagonal, 2).eval()
+    array([ 8., 15.])
+    """
+
+    operands = (2, 1)
+    result = 0
+
+    def product(self, full: Any) -> Any:
+        """Return ``G @ Y.T``."""
+        return full[2] @ full[1].T
+
+
+class SecondAtEntries(EntryProduct):
+    """``(x, g, ...)``: the elements of ``X.T @ G`` at the entries of Y; those of G are at P.
+
+    Examples
+    --------
+    >>> from phintys.sparse.products import SecondAtEntries
+    >>> diagonal = [0, 1], [0, 1, 2]
+    >>> SecondAtEntries()([2.0, 3.0], [4.0, 5.0], *3 * diagonal, 2).eval()
+    array([ 8., 15.])
+    """
+
+    operands = (0, 2)
+    result = 1
+
+    def product(self, full: Any) -> Any:
+        """Return ``X.T @ G``."""
+        return full[0].T @ full[2]
+
+
+_ENTRY_PRODUCTS = (ProductAtEntries, FirstAtEntries, SecondAtEntries)
 
 
 def matrix(op: Op, data: Any, indices: Any, indptr: Any, columns: int) -> Any:

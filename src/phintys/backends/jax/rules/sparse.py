@@ -20,8 +20,8 @@ from phintys.backends.jax.tracing import (
 from phintys.sparse.parts import keys, places
 from phintys.sparse.patterns import PatternOp, check_pattern, multiplications
 from phintys.sparse.products import (
+    EntryProduct,
     PatternProduct,
-    ProductAtEntries,
     ProductByColumns,
     ProductByRows,
     ProductGradients,
@@ -90,26 +90,33 @@ def product_gradients(
     ]
 
 
-@converts(ProductAtEntries)
-def product_at_entries(op: Any, node: Apply, trace: Trace, x: Any, y: Any, *arrays: Any) -> Any:
+@converts(EntryProduct)
+def entry_product(op: Any, node: Apply, trace: Trace, *inputs: Any) -> Any:
     """Add up the terms of each entry; which those are is found on the host."""
-    *patterns, width = arrays
-    if not all(is_known(value) for value in patterns):
+    *operands, indices, indptr, others, other_indptr, wanted, wanted_indptr, width = inputs
+    if not all(is_known(value) for value in inputs[2:8]):
         raise NeedsKnownError(node, "the pattern of a sparse matrix", node.inputs[2:])
-    indices, indptr, others, other_indptr, wanted, wanted_indptr = map(np.asarray, patterns)
     _agree(node, len(indptr), len(wanted_indptr))
-    for data, pattern in ((x, indices), (y, others)):
-        _agree(node, np.shape(data)[0], len(pattern))
-    if node.outputs[0].type.dtype in {"bool", "float16"}:
+    counts = [len(indices), len(others), len(wanted)]
+    for data, number in zip(operands, op.operands, strict=True):
+        _agree(node, np.shape(data)[0], counts[number])
+    output: Any = node.outputs[0].type
+    if output.dtype in {"bool", "float16"}:
         raise NotConvertedError
     (columns,) = trace.sizes(node, [width])
-    check_pattern(op, indices, indptr, len(other_indptr) - 1)
-    check_pattern(op, others, other_indptr, columns)
+    first, second = (np.asarray(indices), np.asarray(indptr)), (others, other_indptr)
+    check_pattern(op, *first, len(other_indptr) - 1)
+    check_pattern(op, *second, columns)
     check_pattern(op, wanted, wanted_indptr, columns)
-    left, right, into = multiplications(indices, indptr, others, other_indptr)
-    at = places(into, keys(wanted, wanted_indptr))
-    terms = jnp.asarray(x)[left] * jnp.asarray(y)[right]
-    return jax.ops.segment_sum(terms, at, len(wanted) + 1)[: len(wanted)]
+    left, right, into = multiplications(*first, *map(np.asarray, second))
+    at = places(into, keys(np.asarray(wanted), np.asarray(wanted_indptr)))
+    used = at < counts[2]
+    entries = [numbers[used] for numbers in (left, right, at)]
+    x, y = (
+        jnp.asarray(data)[entries[number]]
+        for data, number in zip(operands, op.operands, strict=True)
+    )
+    return jax.ops.segment_sum(x * y, entries[op.result], counts[op.result])
 
 
 def _pattern(

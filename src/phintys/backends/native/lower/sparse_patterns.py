@@ -18,19 +18,22 @@ from phintys.backends.native.routines.sparse_patterns import (
     FILL_MERGED,
     FILL_PRODUCT,
     FIND,
+    FIRST_ELEMENTS,
     PRODUCT_ELEMENTS,
+    SECOND_ELEMENTS,
 )
 from phintys.backends.native.steps.call import LibraryCall
 from phintys.graph.apply import Apply
 from phintys.sparse.parts import PlacesIn
 from phintys.sparse.patterns import CommonPattern, Converted, MergedPattern, ProductPattern
-from phintys.sparse.products import ProductAtEntries
+from phintys.sparse.products import FirstAtEntries, ProductAtEntries, SecondAtEntries
 from phintys.sparse.type import LIMIT
 
 if TYPE_CHECKING:
     from phintys.backends.native.routines.sparse_patterns import _OnPatterns
     from phintys.backends.native.sizes import Size
     from phintys.backends.native.values import Array
+    from phintys.sparse.products import EntryProduct
 
 _INT32, _INT64 = np.dtype("int32"), np.dtype("int64")
 
@@ -201,6 +204,24 @@ def lower_product_pattern(op: ProductPattern, node: Apply, lowering: Lowering) -
 @lowers(ProductAtEntries)
 def lower_product_at_entries(op: ProductAtEntries, node: Apply, lowering: Lowering) -> None:
     """A call that adds up a row at a time."""
+    _lower_entry_product(PRODUCT_ELEMENTS, op, node, lowering)
+
+
+@lowers(FirstAtEntries)
+def lower_first_at_entries(op: FirstAtEntries, node: Apply, lowering: Lowering) -> None:
+    """A call that spreads out a row at a time."""
+    _lower_entry_product(FIRST_ELEMENTS, op, node, lowering)
+
+
+@lowers(SecondAtEntries)
+def lower_second_at_entries(op: SecondAtEntries, node: Apply, lowering: Lowering) -> None:
+    """A call that spreads out a row at a time."""
+    _lower_entry_product(SECOND_ELEMENTS, op, node, lowering)
+
+
+def _lower_entry_product(
+    routine: _OnPatterns, op: EntryProduct, node: Apply, lowering: Lowering
+) -> None:
     sizes = lowering.sizes
     elements = [lowering.view(variable) for variable in node.inputs[:2]]
     check_dtype(elements[0])
@@ -208,13 +229,14 @@ def lower_product_at_entries(op: ProductAtEntries, node: Apply, lowering: Loweri
     n = lowering.size_of(node.inputs[8])
     lowering.require_length(n, Failure(node, "columns", "{0} columns"))
     failure = Failure(node, "elements", "{0} elements for {1} indices")
-    for view, count in zip(elements, patterns.counts, strict=False):
-        lowering.require_equal(view.sizes[0], count, failure)
+    for view, number in zip(elements, op.operands, strict=True):
+        lowering.require_equal(view.sizes[0], patterns.counts[number], failure)
     patterns.same_rows(0, 2)
     for number, columns in enumerate((patterns.rows[1], n, n)):
         patterns.check(number, columns)
-    target, _ = lowering.compute(node.outputs[0], [patterns.counts[2]])
+    count = patterns.counts[op.result]
+    target, _ = lowering.compute(node.outputs[0], [count])
     x, y = (lowering.contiguous(view, node).array for view in elements)
     sums = lowering.array(target.array.dtype, [sizes.mul(sizes.fixed(SPARSE_BLOCKS), n)])
-    options = {"m": patterns.rows[0], "n": n, "workspace": (sums,)}
-    patterns.call(PRODUCT_ELEMENTS, (x, y, *patterns.arrays), (target.array,), **options)
+    options = {"m": patterns.rows[0], "n": n, "count": count, "workspace": (sums,)}
+    patterns.call(routine, (x, y, *patterns.arrays), (target.array,), **options)

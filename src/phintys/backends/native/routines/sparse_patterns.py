@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from phintys.backends.native.assembler.control import divide_up, loop, when
 from phintys.backends.native.assembler.elements import load, store
 from phintys.backends.native.assembler.types import BOOL, INT32, INT64, type_of
+from phintys.backends.native.assembler.values import Complex, components, joined
 from phintys.backends.native.limits import SPARSE_BLOCKS, SPARSE_NANOSECONDS
 from phintys.backends.native.routines.range_function import RangeFunction
 from phintys.backends.native.routines.sparse_products import plus, problem_of_pattern
@@ -109,15 +110,27 @@ class _Rows:
         """Call the code that has been written, for a number of iterations."""
         self.ranges.call(count, self._nanoseconds, is_serial=False)
 
-    def rows(self) -> Generator[tuple[Value, Value]]:
-        """Write a loop over blocks of rows; yield the number of the block, and a row."""
+    def rows(
+        self, start: Callable[[Value], None] | None = None, blocks: int = SPARSE_BLOCKS
+    ) -> Generator[tuple[Value, Value]]:
+        """Write a loop over blocks of rows; yield the number of the block, and a row.
+
+        Parameters
+        ----------
+        start
+            Writes what comes before the rows of a block.
+        blocks
+            How many there are.
+        """
         m = self.size("m")
-        length = divide_up(self.b, m, SPARSE_BLOCKS)
+        length = divide_up(self.b, m, blocks)
         with self.ranges.each() as block:
+            if start is not None:
+                start(block)
             first = block * length
             with loop(self.b, first, self.b.minimum_number(first + length, m)) as row:
                 yield block, row.index
-        self.run(self.writer.b.constant(INT64, SPARSE_BLOCKS))
+        self.run(self.writer.b.constant(INT64, blocks))
 
     def part(self, pointer: Value, block: Value, size: Value, type: Any = INT32) -> Value:
         """Return the part of the workspace that belongs to a block of rows."""
@@ -469,42 +482,134 @@ def _next(bit: WrittenLoop, value: Value) -> None:
     bit.next(word & (word - 1), value)
 
 
-class _ProductElements(_OnPatterns):
-    """The elements of a product at the entries of a pattern.
+class _Terms(_Rows):
+    """Writes code for the terms of a product ``X @ Y``, row by row.
 
-    Inputs are the elements of both matrices, and the indices and ``indptr`` of both and of the
-    pattern. The workspace has room for a row of the product in each block of rows.
+    Inputs are two operands, and the patterns of X, of Y and of the product. The workspace has room
+    for a row of the product in each block of rows.
     """
+
+    def __init__(self, call: LibraryCall[Any], writer: CallWriter, nanoseconds: Value) -> None:
+        super().__init__(call, writer, nanoseconds)
+        self.first, self.second, *patterns = self.inputs
+        self.indices, self.starts, self.others, self.other_starts, *rest = patterns
+        self.wanted, self.wanted_starts = rest
+        self.type = type_of(call.outputs[0].dtype)
+        self.n = self.size("n")
+
+    def at(self, pointer: Value, place: Value) -> Value:
+        """Return the address of an element."""
+        step = 2 if self.type.kind == "c" else 1
+        return self.b.offset(pointer, place * step, self.type.part)
+
+    def element(self, pointer: Value, place: Value) -> Any:
+        """Return an element."""
+        return load(self.b, self.type, self.at(pointer, place))
+
+    def put(self, value: Any, pointer: Value, place: Value) -> None:
+        """Write an element."""
+        store(self.b, value, self.at(pointer, place))
+
+    def add(self, pointer: Value, place: Value, x: Any, y: Any) -> None:
+        """Add a product to an element."""
+        total = plus(self.b, self.type, self.element(pointer, place), x, y)
+        self.put(total, pointer, place)
+
+    @property
+    def zero(self) -> Any:
+        """The number 0."""
+        part = self.b.constant(self.type.part, 0)
+        return Complex(part, part) if self.type.kind == "c" else part
+
+    def clear(self, pointer: Value, count: Value) -> None:
+        """Set elements to 0."""
+        with loop(self.b, 0, count) as place:
+            self.put(self.zero, pointer, place.index)
+
+    def row_of(self, block: Value) -> Value:
+        """Return the memory of a block of rows for a row of the product."""
+        return self.at(self.workspace[0], block * self.n)
+
+    def spread(self, row: Value, sums: Value, elements: Value | None) -> None:
+        """Write a row of elements at the pattern of the product into a row, or zeros."""
+        with self.entries(self.wanted_starts, row) as entry:
+            place = number(self.b, self.wanted, entry.index)
+            value = self.zero if elements is None else self.element(elements, entry.index)
+            self.put(value, sums, place)
+
+
+class _ProductElements(_OnPatterns):
+    """Elements of X and Y: those of the product at the entries of its pattern."""
 
     name = "product_elements"
 
     def write(self, call: LibraryCall[Any], writer: CallWriter, nanoseconds: Value) -> None:
         """Write loops over rows: a row is added up in the workspace, and its entries are read."""
-        code = _Rows(call, writer, nanoseconds)
-        b, n = code.b, code.size("n")
-        x, y, indices, starts, others, other_starts, wanted, wanted_starts = code.inputs
-        type = type_of(call.outputs[0].dtype)
-        step = 2 if type.kind == "c" else 1
-
-        def at(pointer: Value, place: Value) -> Value:
-            return b.offset(pointer, place * step, type.part)
-
-        zero = [b.constant(type.part, 0)] * step
+        code = _Terms(call, writer, nanoseconds)
+        b = code.b
         for block, row in code.rows():
-            sums = at(code.workspace[0], block * n)
-            with code.entries(wanted_starts, row) as entry:
-                place = at(sums, number(b, wanted, entry.index))
-                for part, value in enumerate(zero):
-                    b.store(value, b.offset(place, part, type.part))
-            with code.entries(starts, row) as left:
-                factor = load(b, type, at(x, left.index))
-                with code.entries(other_starts, number(b, indices, left.index)) as right:
-                    place = at(sums, number(b, others, right.index))
-                    other = load(b, type, at(y, right.index))
-                    store(b, plus(b, type, load(b, type, place), factor, other), place)
-            with code.entries(wanted_starts, row) as entry:
-                found = load(b, type, at(sums, number(b, wanted, entry.index)))
-                store(b, found, at(code.outputs[0], entry.index))
+            sums = code.row_of(block)
+            code.spread(row, sums, None)
+            with code.entries(code.starts, row) as left:
+                factor = code.element(code.first, left.index)
+                inner = number(b, code.indices, left.index)
+                with code.entries(code.other_starts, inner) as right:
+                    column = number(b, code.others, right.index)
+                    code.add(sums, column, factor, code.element(code.second, right.index))
+            with code.entries(code.wanted_starts, row) as entry:
+                found = code.element(sums, number(b, code.wanted, entry.index))
+                code.put(found, code.outputs[0], entry.index)
+
+
+class _FirstElements(_OnPatterns):
+    """Elements at the pattern of the product, and those of Y: ``G @ Y.T`` at the entries of X."""
+
+    name = "first_elements"
+
+    def write(self, call: LibraryCall[Any], writer: CallWriter, nanoseconds: Value) -> None:
+        """Write loops over rows: a row of G is spread out, for products with rows of Y."""
+        code = _Terms(call, writer, nanoseconds)
+        b = code.b
+        for block, row in code.rows(lambda block: code.clear(code.row_of(block), code.n)):
+            sums = code.row_of(block)
+            code.spread(row, sums, code.first)
+            with code.entries(code.starts, row) as left:
+                ends = code.ends(code.other_starts, number(b, code.indices, left.index))
+                carried = list(components(code.zero))
+                with loop(b, *ends, carried=carried) as right:
+                    spread = code.element(sums, number(b, code.others, right.index))
+                    other = code.element(code.second, right.index)
+                    total = plus(b, code.type, joined(right.carried), spread, other)
+                    right.next(*components(total))
+                code.put(joined(right.results), code.outputs[0], left.index)
+            code.spread(row, sums, None)
+
+
+class _SecondElements(_OnPatterns):
+    """Elements of X, and those at the pattern of the product: ``X.T @ G`` at the entries of Y."""
+
+    name = "second_elements"
+    shares_work: ClassVar[bool] = False
+
+    def write(self, call: LibraryCall[Any], writer: CallWriter, nanoseconds: Value) -> None:
+        """Write a loop over rows: a row of G is spread out, and multiples of it are added."""
+        code = _Terms(call, writer, nanoseconds)
+        b, out = code.b, code.outputs[0]
+
+        def start(block: Value) -> None:
+            code.clear(code.row_of(block), code.n)
+            code.clear(out, code.size("count"))
+
+        for block, row in code.rows(start, blocks=1):
+            sums = code.row_of(block)
+            code.spread(row, sums, code.second)
+            with code.entries(code.starts, row) as left:
+                factor = code.element(code.first, left.index)
+                inner = number(b, code.indices, left.index)
+                with code.entries(code.other_starts, inner) as right:
+                    spread = code.element(sums, number(b, code.others, right.index))
+                    code.add(out, right.index, factor, spread)
+            code.spread(row, sums, None)
 
 
 COUNT_MERGED = _CountMerged()
@@ -514,3 +619,5 @@ CONVERT = _Convert()
 COUNT_PRODUCT = _CountProduct()
 FILL_PRODUCT = _FillProduct()
 PRODUCT_ELEMENTS = _ProductElements()
+FIRST_ELEMENTS = _FirstElements()
+SECOND_ELEMENTS = _SecondElements()
