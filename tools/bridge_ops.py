@@ -12,7 +12,6 @@ from collections import defaultdict
 from pathlib import Path
 
 from phintys.bridge.pytensor import convert_op
-from phintys.bridge.pytensor.conversion import convert_sparse
 from phintys.bridge.pytensor.families.linear_algebra import BATCHED
 from phintys.bridge.pytensor.families.scalars import SCALARS
 
@@ -43,7 +42,7 @@ _ROOM = "phintys.bridge.pytensor.families."
 def families() -> dict[str, list[str]]:
     """Return module -> the classes of Ops that it registers functions for, sorted."""
     found: dict[str, list[str]] = defaultdict(list)
-    for cls, function in (*convert_op.registry.items(), *convert_sparse.registry.items()):
+    for cls, function in convert_op.registry.items():
         module = function.__module__
         if module.startswith(_ROOM):
             found[module.removeprefix(_ROOM)].append(cls.__name__)

@@ -5,6 +5,7 @@ import pytensor
 import pytensor.tensor as pt
 import pytest
 from pytensor import gradient
+from pytensor import sparse as ps
 from pytensor.assumptions.specify import assume
 from pytensor.compile.builders import OpFromGraph
 from pytensor.compile.ops import ViewOp
@@ -19,9 +20,10 @@ from pytensor.tensor.extra_ops import CpuContiguous, FillDiagonalOffset
 from pytensor.tensor.fft import irfft, rfft
 from pytensor.tensor.linalg.solvers.general import Solve
 from pytensor.tensor.signal.conv import Convolve1d
+from scipy.sparse import csc_matrix
 
 import phintys
-from phintys.bridge.pytensor import convert_op, from_pytensor
+from phintys.bridge.pytensor import callbacks, convert_op, from_pytensor
 
 PYTHON = pytensor.compile.Mode(linker="py", optimizer=None)
 RNG = np.random.default_rng(8)
@@ -31,6 +33,18 @@ K = [1, 0]
 
 REPEATS = pt.constant([2, 1, 0])
 U, V = pt.dmatrices("u", "v")
+
+PLACES = np.array([[1.0, 0.0], [2.0, 3.0]])
+SPARSE = ps.as_sparse_variable(csc_matrix([[0.0, 2.0, 0.5], [3.0, 0.0, 0.0]]))
+UNSORTED = [1, 0] * 3, [0, 2, 4, 6]
+
+
+def _csr(x):
+    return ps.csr_from_dense(x)
+
+
+def _csc(x):
+    return ps.csc_from_dense(x)
 
 
 def _root(x, a):
@@ -124,6 +138,37 @@ GROUPS = {
         "minimize": lambda x, y, s: _minimum(optimize.minimize, x[0], y[0]) ** 2,
         "minimize_scalar": lambda x, y, s: _minimum(optimize.minimize_scalar, x[0, 0], y[0, 0]),
     },
+    "sparse": {
+        "parts": lambda x, y, s: ps.csm_data(_csr(x)) * ps.csm_data(_csc(y.T)) ** 2,
+        "made": lambda x, y, s: ps.CSR(x.ravel(), [0, 1, 2] * 2, [0, 3, 6], (2, 3)).toarray() * y,
+        "unsorted": lambda x, y, s: ps.CSC(x.ravel(), *UNSORTED, (2, 3)).toarray() * y,
+        # PyTensor's gradients of its Dot are those of dense operands alone.
+        "dense_dot": lambda x, y, s: ps.dot(SPARSE, y.T) * s + ps.dot(x, SPARSE.T) * y[0, 0],
+        "dot_vector": lambda x, y, s: ps.dot(SPARSE, y[0]) * ps.dot(x[1], SPARSE.T),
+        "true_dot": lambda x, y, s: ps.true_dot(_csr(x), _csr(y.T)).toarray() * s,
+        "structured_csr": lambda x, y, s: ps.structured_dot(_csr(x), y.T) * s,
+        "structured_csc": lambda x, y, s: ps.structured_dot(_csc(x), y.T) * s,
+        "sampling_dot": lambda x, y, s: ps.sampling_dot(x, y, _csr(pt.constant(PLACES))).toarray(),
+        "add": lambda x, y, s: (_csr(x) + _csr(y)).toarray() ** 2 + (_csr(x) + y) ** 2,
+        "add_data": lambda x, y, s: ps.add_s_s_data(_csr(x), _csr(y)).toarray() ** 2,
+        "add_vector": lambda x, y, s: ps.structured_add_s_v(_csr(x), y[0]).toarray() ** 2,
+        "mul": lambda x, y, s: (_csr(x) * _csr(y)).toarray() + (_csc(x) * y).toarray() * s[0, 0],
+        "mul_vector": lambda x, y, s: ps.math.mul_s_v(_csr(x), y[0]).toarray(),
+        "scale": lambda x, y, s: (
+            ps.row_scale(_csc(x), y[:, 0]).toarray() * ps.col_scale(_csc(x), y[0]).toarray()
+        ),
+        "sum": lambda x, y, s: (
+            ps.sp_sum(_csr(x), axis=1, sparse_grad=True) * ps.sp_sum(_csc(y), sparse_grad=True)
+        ),
+        "sum_of_columns": lambda x, y, s: ps.sp_sum(_csr(x), axis=0, sparse_grad=True) ** 2,
+        "diagonal": lambda x, y, s: ps.diag(_csc(s)) ** 2,
+        "clean": lambda x, y, s: ps.clean(_csr(x)).toarray() ** 2,
+        "cast": lambda x, y, s: ps.cast(_csr(x), "float32").toarray() * y,
+        "stack": lambda x, y, s: ps.hstack([_csr(x), _csr(y)]).toarray() ** 2,
+        "on_top": lambda x, y, s: ps.vstack([_csr(x), _csr(y)]).toarray() ** 2,
+        "rows": lambda x, y, s: _csr(x)[K].toarray() * y,
+        "elements": lambda x, y, s: ps.get_item_2lists(_csc(x), [0, 1], [2, 0]) * y[0, 0],
+    },
     "linear_algebra": {
         "dot": lambda x, y, s: pt.dot(x, y.T) * s,
         "cholesky": lambda x, y, s: pt.linalg.cholesky(s),
@@ -150,6 +195,7 @@ GROUPS = {
 
 
 @pytest.mark.filterwarnings("ignore:.axes. should not be .None.:DeprecationWarning")  # PyTensor's
+@pytest.mark.filterwarnings("ignore::scipy.sparse.SparseEfficiencyWarning")
 @pytest.mark.parametrize("group", GROUPS)
 def test_gradients_are_pytensors(group):
     inputs = [pt.dmatrix(name) for name in "xys"]
@@ -160,24 +206,33 @@ def test_gradients_are_pytensors(group):
         for gradient in pytensor.grad(cost, inputs, disconnected_inputs="ignore")
     ]
     theirs = pytensor.function(inputs, expected, mode=PYTHON, on_unused_input="ignore")
-    converted = from_pytensor([*inputs, *costs])
-    ours, found = converted[:3], converted[3:]
+    converted = from_pytensor([*inputs, *costs, *(expected if group == "sparse" else ())])
+    ours, found, pulled = converted[:3], converted[3 : 3 + len(costs)], converted[3 + len(costs) :]
+    assert not callbacks(pulled)  # PyTensor's gradients have Ops of their own there
     gradients = [
         gradient
         for cost in found
         for gradient in phintys.grad(cost, ours, disconnected_inputs="ignore")
     ]
-    f = phintys.function(ours, gradients, on_unused_input="ignore")
+    f = phintys.function(ours, [*gradients, *pulled], on_unused_input="ignore")
     names = [f"d {name} / d {wrt}" for name in GROUPS[group] for wrt in "xys"]
-    for name, value, wanted in zip(names, f(A, B, S), theirs(A, B, S), strict=True):
-        np.testing.assert_allclose(value, wanted, rtol=1e-9, atol=1e-12, err_msg=name)
+    wanted = theirs(A, B, S)
+    repeats = 2 if pulled else 1
+    for name, value, one in zip(repeats * names, f(A, B, S), repeats * wanted, strict=True):
+        np.testing.assert_allclose(value, one, rtol=1e-9, atol=1e-12, err_msg=name)
 
 
 # Classes whose gradient is not compared here, and why.
 NONE_IN_PYTENSOR = "PyTensor has no gradient of it"
 INTEGERS = "its results are integers, or its arguments"
 MADE_BY_REWRITES = "PyTensor's rewrites make it, after derivatives were taken"
+COMPARISONS = ("Equal", "NotEqual", "LessThan", "GreaterThan", "LessEqual", "GreaterEqual")
 WITHOUT = {
+    **{f"{name}Sparse{kind}": INTEGERS for name in COMPARISONS for kind in ("Sparse", "Dense")},
+    **dict.fromkeys(["GetItem2d", "GetItemScalar", "Usmm"], NONE_IN_PYTENSOR),
+    **dict.fromkeys(["CSMGrad", "GetItemListGrad", "GetItem2ListsGrad"], "it is of a gradient"),
+    **dict.fromkeys(["StructuredDotGradCSC", "StructuredDotGradCSR"], "it is of a gradient"),
+    **dict.fromkeys(["ConstructSparseFromList", "SparseBlockDiagonal"], "PyTensor's own raises"),
     "Bartlett": INTEGERS,
     "Choose": NONE_IN_PYTENSOR,
     "DeepCopyOp": NONE_IN_PYTENSOR,

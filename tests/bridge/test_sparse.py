@@ -1,15 +1,18 @@
-"""Sparse matrices in PyTensor's graphs: its own Ops compute with them."""
+"""Sparse matrices in PyTensor's graphs are those of ``phintys.sparse``."""
 
 import numpy as np
 import pytensor
 import pytensor.sparse
+import pytensor.sparse.linalg
 import pytensor.tensor as pt
 import pytest
 import scipy.sparse
+from pytensor.graph import Apply, Op
+from pytensor.graph.traversal import applys_between
 
 import phintys
-from phintys._base.errors import NullGradientError
-from phintys.bridge.pytensor import callbacks, from_pytensor
+from phintys import sparse
+from phintys.bridge.pytensor import callbacks, convert_op, from_pytensor, to_pytensor
 
 W = scipy.sparse.csr_matrix(np.array([[0.0, 2.0, 0.0], [1.0, 0.0, 3.0]]))
 X = np.array([[1.0, 2.0, 4.0], [3.0, 5.0, 7.0]])
@@ -102,9 +105,178 @@ def test_the_mode_takes_and_returns_them():
     np.testing.assert_allclose(f(W, X.T)[2].toarray(), 4 * W.toarray())
 
 
-def test_gradients_through_them_are_an_error():
-    x = pt.dmatrix("x")
-    cost = pytensor.sparse.dot(pytensor.sparse.csr_from_dense(x), x.T).sum()
-    ours, found = from_pytensor([x, cost])
-    with pytest.raises(NullGradientError, match="sparse matrices are not defined"):
-        phintys.grad(found, ours)
+def test_gradients_reach_them():
+    a, x = pytensor.sparse.csr_matrix("a"), pt.dmatrix("x")
+    cost = (pytensor.sparse.dot(a, x) ** 2).sum()
+    *ours, found = from_pytensor([a, x, cost])
+    of_a, of_x = phintys.function(ours, phintys.grad(found, ours))(W, X.T)
+    full = 2 * W.toarray() @ X.T @ X
+    np.testing.assert_allclose(of_a.toarray(), full * (W.toarray() != 0))
+    np.testing.assert_allclose(of_x, 2 * W.T @ (W @ X.T))
+
+
+A = scipy.sparse.csr_matrix([[0.0, 2.0, 0.5], [1.0, 0.0, 3.0]])
+B = scipy.sparse.csr_matrix([[0.0, 2.0, 0.0], [4.0, 5.0, 0.0]])
+SQUARE = (A.T @ A).tocsc()
+ROWS = np.array([1, 0, -1])
+
+# Name -> the function of PyTensor's variables, and values for them.
+RECORDS = {
+    "properties": (lambda a: list(pytensor.sparse.csm_properties(a)), A),
+    "structured": (lambda a: [pytensor.sparse.structured_exp(a), pytensor.sparse.sqr(a), -a], A),
+    "convert": (
+        lambda a, c, x: [
+            *(a.toarray(), c.toarray(), a.T, a.shape[0], a.shape),
+            *(pytensor.sparse.csr_from_dense(x), pytensor.sparse.csc_from_dense(x)),
+            pytensor.sparse.cast(a, "float32"),
+        ],
+        *(A, A.tocsc(), B.toarray()),
+    ),
+    "parts": (
+        lambda a, k: [
+            *(a[0:1, 1:], a[::1], a[1, 2], pytensor.sparse.get_item_list(a, k)),
+            pytensor.sparse.get_item_2lists(a, k, k),
+        ],
+        *(A, ROWS),
+    ),
+    "gradients_of_parts": (
+        lambda a, c, k, x: [
+            pytensor.sparse.basic.get_item_list_grad(a, k[:2], a),
+            pytensor.sparse.basic.get_item_2lists_grad(c, k[:2], k[1:], x[0, :2]),
+        ],
+        *(A, A.tocsc(), ROWS, B.toarray()),
+    ),
+    "scale": (
+        lambda a, c, v: [
+            pytensor.sparse.math.mul_s_v(a, v),
+            *(pytensor.sparse.col_scale(one, v) for one in (a, c)),
+            *(pytensor.sparse.row_scale(one, v[1:]) for one in (a, c)),
+        ],
+        *(A, A.tocsc(), np.array([1.0, 2.0, 4.0])),
+    ),
+    "diagonal": (
+        lambda s, v: [pytensor.sparse.diag(s), pytensor.sparse.square_diagonal(v)],
+        *(SQUARE, np.array([1.0, 2.0])),
+    ),
+    "stack": (
+        lambda a, b, x: [
+            pytensor.sparse.hstack([a, b]),
+            pytensor.sparse.vstack([a, b], format="csr", dtype="float32"),
+            pytensor.sparse.linalg.block_diag(a, x, format="csr"),
+            pytensor.sparse.construct_sparse_from_list(x, x, np.array([1, 0])),
+        ],
+        *(A, B, B.toarray()),
+    ),
+    "clean": (
+        lambda a: [pytensor.sparse.clean(a), pytensor.sparse.remove0(a)],
+        scipy.sparse.csr_matrix(([1.0, 0.0, 2.0], [2, 0, 1], [0, 2, 3]), shape=(2, 3)),
+    ),
+    "sum": (lambda a: [pytensor.sparse.sp_sum(a, axis) for axis in (None, 0, 1)], A),
+    "add": (
+        lambda a, b, x: [
+            *(a + b, a - b, a + x),
+            *(pytensor.sparse.add_s_s_data(a, a), pytensor.sparse.structured_add_s_v(a, x[0])),
+        ],
+        *(A, B, B.toarray()),
+    ),
+    "multiply": (lambda a, b, x, n: [a * b, a * x, a * n[0]], A, B, B.toarray(), ROWS),
+    "compare": (
+        lambda a, b, x: [
+            compared(a, other)
+            for other in (b, x)
+            for name in ("eq", "neq", "lt", "gt", "le", "ge")
+            for compared in [getattr(pytensor.sparse, name)]
+        ],
+        *(A, B, B.toarray()),
+    ),
+    "products": (
+        lambda a, b, x: [
+            *(pytensor.sparse.dot(a, x.T), pytensor.sparse.dot(x, a.T)),
+            *(pytensor.sparse.dot(a, b.T), pytensor.sparse.dot(a, x[1])),
+            *(pytensor.sparse.structured_dot(a, x.T), pytensor.sparse.structured_dot(a, b.T)),
+            *(pytensor.sparse.true_dot(a, b.T), pytensor.sparse.true_dot(a, x.T)),
+            pytensor.sparse.math.usmm(x[0, 1], a, x.T, pt.ones((2, 2))),
+            pytensor.sparse.sampling_dot(x[:, :2], x[:, 1:], a[:, :2]),
+        ],
+        *(A, B, B.toarray()),
+    ),
+}
+
+
+def _variable(value):
+    if scipy.sparse.issparse(value):
+        return pytensor.sparse.matrix(value.format, dtype=value.dtype.name)
+    return pt.tensor(dtype=value.dtype.name, shape=(None,) * value.ndim)
+
+
+@pytest.mark.filterwarnings("ignore::scipy.sparse.SparseEfficiencyWarning")  # of PyTensor's Ops
+@pytest.mark.parametrize("name", RECORDS)
+def test_values_are_pytensors(name):
+    build, *values = RECORDS[name]
+    inputs = [_variable(value) for value in values]
+    outputs = build(*inputs)
+    expected = pytensor.function(
+        inputs, outputs, mode=pytensor.compile.Mode("py", None), on_unused_input="ignore"
+    )(*values)
+    assert not callbacks(from_pytensor(outputs))
+    found = pytensor.function(inputs, outputs, mode="PHINTYS", on_unused_input="ignore")(*values)
+    for value, wanted, output in zip(found, expected, outputs, strict=True):
+        assert value.dtype == output.type.dtype
+        if scipy.sparse.issparse(wanted):
+            assert isinstance(value, output.type.format_cls[output.type.format])
+            value, wanted = value.toarray(), wanted.toarray()
+        np.testing.assert_allclose(value, wanted)
+
+
+def test_each_sparse_op_has_a_record():
+    def classes(build, *values):
+        outputs = build(*map(_variable, values))
+        return {type(node.op).__name__ for node in applys_between([], outputs)}
+
+    with_gradients = {"CSMGrad", "StructuredDotGradCSC", "StructuredDotGradCSR"}
+    theirs = {cls.__name__ for cls in convert_op.registry if ".sparse." in cls.__module__}
+    recorded = set().union(*(classes(*record) for record in RECORDS.values()))
+    assert theirs - recorded == with_gradients  # which test_op_gradients compares
+
+
+class Doubled(Op):
+    """An Op of a user."""
+
+    def make_node(self, x):
+        return Apply(self, [x], [x.type()])
+
+    def perform(self, node, inputs, output_storage):
+        assert isinstance(inputs[0], scipy.sparse.spmatrix)
+        output_storage[0][0] = 2 * inputs[0]
+
+    def pullback(self, inputs, outputs, output_grads):
+        return [2 * output_grads[0].toarray()]
+
+
+def test_ops_of_users_take_and_return_them():
+    a = pytensor.sparse.csr_matrix("a")
+    ours, found = from_pytensor([a, pytensor.sparse.sqr(Doubled()(a))])
+    assert callbacks(found) == {"Doubled": 1}
+    value, slope = phintys.function([ours], [found, phintys.grad(found.sum(), ours)])(W)
+    np.testing.assert_allclose(value.toarray(), 4 * W.toarray() ** 2)
+    np.testing.assert_allclose(slope.toarray(), 8 * W.toarray())
+
+
+@pytest.mark.parametrize("mode", ["PHINTYS", "FAST_COMPILE"])
+def test_functions_of_phintys_take_and_return_them(mode):
+    a, v = pytensor.sparse.csr_matrix("a"), pt.dvector("v")
+    scaled, product = to_pytensor(lambda a, v: [2 * a, sparse.dot(a, v)])(a, v)
+    outputs = [scaled, product, pytensor.grad((product**2).sum(), v)]
+    value, found, slope = pytensor.function([a, v], outputs, mode=mode)(W, X[0])
+    assert isinstance(value, scipy.sparse.csr_matrix)
+    np.testing.assert_allclose(value.toarray(), 2 * W.toarray())
+    np.testing.assert_allclose(found, W @ X[0])
+    np.testing.assert_allclose(slope, 2 * W.T @ (W @ X[0]))
+
+
+def test_blocks_are_rows_inside():
+    a = pytensor.sparse.bsr_matrix("a", dtype="float64")
+    f = pytensor.function([a], a, mode="PHINTYS")
+    found = f(scipy.sparse.bsr_matrix(W))
+    assert found.format == "bsr"
+    np.testing.assert_array_equal(found.toarray(), W.toarray())

@@ -19,7 +19,7 @@ FLAGS = (
     "static_value_by_types",
     "writes_first_input",
 )
-METHODS = ("inplace_twins", "rows_read", "static_value")
+METHODS = ("inplace_twins", "rows_read", "static_value", "undone")
 
 
 class Halve(Op):

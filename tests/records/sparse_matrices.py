@@ -20,10 +20,13 @@ from phintys.sparse.patterns import (
 )
 from phintys.sparse.preconditioning import PreconditionedIteration
 from phintys.sparse.products import (
+    FirstAtEntries,
+    ProductAtEntries,
     ProductByColumns,
     ProductByRows,
     ProductGradients,
     ProductOfRows,
+    SecondAtEntries,
 )
 from phintys.sparse.roots import RootFactor, RootFactorGradient
 from phintys.sparse.solving import SolveByFactors, SolveByIteration, SolveTriangularMatrix
@@ -118,6 +121,49 @@ PRODUCTS = [
         tolerance=SUMS,
         differentiable=(),  # it comes after differentiation
         rop=False,
+    ),
+]
+
+
+def _three_matrices(draw, smooth):
+    rng = np.random.default_rng(draw(st.integers(0, 2**16)))
+    m, k, n = draw(st.sampled_from([(4, 5, 3), (1, 3, 70), (3, 0, 2), (0, 2, 4), (40, 9, 5)]))
+    dtype = draw(st.sampled_from(FLOATS if smooth else (*FLOATS, "int16", "complex128")))
+    patterns = [_pattern(rng, shape) for shape in ((m, k), (k, n), (m, n))]
+    values = tuple((4 * rng.uniform(-1, 1, len(p[0]))).astype(dtype) for p in patterns)
+    params = {"patterns": patterns, "n": n}
+    return Example(values, params, (_type(dtype, 1),) * 3)
+
+
+def _entry_products(*elements, patterns, n):
+    """Return each of three products of two of the matrices, at the entries of the third."""
+    arrays = [array for pattern in patterns for array in pattern]
+    ops = ProductAtEntries(), FirstAtEntries(), SecondAtEntries()
+    return [op(*(elements[at] for at in op.operands), *arrays, n) for op in ops]
+
+
+def _full_entry_products(*elements, patterns, n):
+    widths = len(patterns[1][1]) - 1, n, n
+    x, y, z = (
+        _csr(data, *pattern, width).toarray()
+        for data, pattern, width in zip(elements, patterns, widths, strict=True)
+    )
+    products = (patterns[2], x @ y), (patterns[0], z @ y.T), (patterns[1], x.T @ z)
+    return [
+        full[np.repeat(np.arange(len(indptr) - 1), np.diff(indptr)), indices]
+        for (indices, indptr), full in products
+    ]
+
+
+PRODUCTS += [
+    OpRecord(
+        name="products of sparse matrices at entries",
+        build=_entry_products,
+        reference=_full_entry_products,
+        draw=_three_matrices,
+        ops=(ProductAtEntries, FirstAtEntries, SecondAtEntries),
+        skip=("batching",),
+        tolerance=SUMS,
     ),
 ]
 
@@ -222,7 +268,7 @@ SYSTEMS = [
     ),
     _record(
         "gmres with a preconditioner",
-        _solution(lambda a, b: linalg.gmres(a, b, M=lambda r: r / 3)),
+        _solution(lambda a, b: linalg.gmres(a, b, M=lambda r: r / a.diagonal())),
         _system(),
         (PreconditionedIteration,),
         tolerance=Tolerance("it stops at rtol", ulps=2**24, normwise=True),
@@ -314,18 +360,9 @@ def _entries(indices, indptr, size, rows, columns):
     return [indices, indptr, np.where(at > 0, at - 1, len(indices))]
 
 
-def _multiplied(a, b, c, d, columns, rows):
+def _multiplied(a, b, c, d, columns, rows, width):
     x, y = _numbered(a, b), _numbered(c, d)
-    found = ((x > 0).astype(int) @ (y > 0).astype(int)) > 0
-    numbers = np.cumsum(found).reshape(4, 4) - 1
-    terms = [
-        (x[i, k] - 1, y[k, j] - 1, numbers[i, j])
-        for i in range(4)
-        for k in range(4)
-        for j in range(4)
-        if x[i, k] and y[k, j]
-    ]
-    return _arrays(found, *np.array(terms, "int64").reshape(-1, 3).T)
+    return _arrays((x > 0).astype(int) @ (y > 0))
 
 
 def _places_in(a, b, c, d):
@@ -353,7 +390,7 @@ PATTERNS = [
     _of_pattern(CommonPattern(), _intersection, _patterns(2)),
     _of_pattern(Converted(), _turned, _patterns(1, 4)),
     _of_pattern(CheckedPattern(), lambda i, p, m, n: [i, p], _patterns(1, 4, 4)),
-    _of_pattern(ProductPattern(), _multiplied, _patterns(2, 4, 4)),
+    _of_pattern(ProductPattern(), _multiplied, _patterns(2, 4, 4, 4)),
     _of_pattern(PlacesIn(), lambda *v: [_places_in(*v)], _patterns(2)),
     _of_pattern(TakenPattern(), _taken, _patterns(1, 4, [3, 0, -1, 3], [2, -4])),
     _of_pattern(EntryPlaces(), _entries, _patterns(1, 4, [3, 0, -1], [2, -4, 1])),

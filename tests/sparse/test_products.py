@@ -8,6 +8,7 @@ import phintys
 import phintys.tensor as pt
 from phintys import sparse
 from phintys._base.errors import ShapeError
+from phintys.sparse.patterns import CommonPattern, MergedPattern, ProductPattern
 from phintys.sparse.products import ProductByColumns, ProductByRows, ProductOfRows
 
 M, N = 50, 40
@@ -32,7 +33,10 @@ def draws(dtype, k, seed=1):
 
 def function(a, x, y, *, is_constant, mode="native"):
     """Return a function of the elements, x, y and maybe the pattern: all three products."""
-    d, u, v = (pt.tensor(dtype=w.dtype, shape=(None,) * w.ndim) for w in (a.data, x, y))
+    d, u, v = (
+        pt.tensor(dtype=w.dtype, shape=tuple(1 if size == 1 else None for size in w.shape))
+        for w in (a.data, x, y)
+    )
     parts = [a.indices, a.indptr]
     given = [pt.constant(p) if is_constant else pt.ivector() for p in parts]
     results = [
@@ -47,13 +51,13 @@ def function(a, x, y, *, is_constant, mode="native"):
 @pytest.mark.parametrize(
     ("dtype", "k"),
     [
-        *(("float64", None), ("float64", 0), ("float64", 3), ("float32", 37)),
+        *(("float64", None), ("float64", 0), ("float64", 1), ("float64", 3), ("float32", 37)),
         *(("int8", 70), ("complex128", None), ("complex128", 5)),
     ],
 )
 def test_values_are_those_of_scipy(dtype, k):
     a, x, y = draws(dtype, k)
-    f, values = function(a, x, y, is_constant=k in {None, 37})
+    f, values = function(a, x, y, is_constant=k in {None, 1, 37})
     assert "callback" not in f.explain()
     rows, columns, entries = f(*values)
     np.testing.assert_array_equal(rows, a @ x)
@@ -174,3 +178,34 @@ def test_results_do_not_depend_on_threads():
         for one, other in zip(f(x), several, strict=True):
             np.testing.assert_array_equal(one, other)
     np.testing.assert_allclose(several[0], a @ x, atol=1e-12)
+
+
+@pytest.mark.parametrize("mode", ["native", "reference"])
+@pytest.mark.parametrize(
+    ("op", "sizes"), [(MergedPattern(), ()), (CommonPattern(), ()), (ProductPattern(), (M, M, M))]
+)
+@pytest.mark.parametrize("at", [0, 1, 2, 3])
+def test_wrong_patterns_of_two_matrices_are_found(mode, op, sizes, at):
+    values = [pattern(seed, (M, M)) for seed in (1, 2)]
+    arrays = [array for a in values for array in (a.indices, a.indptr)]
+    given = [pt.ivector() for _ in arrays]
+    f = phintys.function(given, op(*given, *sizes, return_list=True), mode=mode)
+    indices, indptr = f(*arrays)[:2]
+    assert (np.diff(indptr) >= 0).all()
+    assert indptr[-1] == len(indices)
+    arrays[at] = np.where(arrays[at] == arrays[at][9], -7, arrays[at]).astype("int32")
+    with pytest.raises(IndexError, match=r"columns of the matrix|from 0 to the number"):
+        f(*arrays)
+
+
+def test_python_only_reads_arguments_and_makes_results():
+    a, b, c = sparse.csr_matrix("a"), sparse.csr_matrix("b"), sparse.csc_matrix("c")
+    v, x = pt.dvector("v"), pt.dmatrix("x")
+    results = [
+        *(a @ v, c @ v, a @ x, c @ x, x @ a, v @ c),
+        *(a @ b, a @ c, c @ b, c.T @ c, a + b, a + c, a * b, a.tocsc()),
+        *phintys.grad(((a @ c) @ x).sum() + (a + b).sum(), [a, c, x]),
+    ]
+    f = phintys.function([a, b, c, v, x], results)
+    called = {type(node.op).__name__ for node in f.vm.callback_nodes}
+    assert called == {"Parts", "FromParts"}

@@ -381,7 +381,7 @@ JAX_RULES: dict[str, str] = {
         SpecifyShape Split TensorFromScalar WithSharding
         """,
     "phintys.backends.jax.rules.sparse": """
-        PatternOp ProductByColumns ProductByRows ProductGradients ProductOfRows
+        EntryProduct PatternOp ProductByColumns ProductByRows ProductGradients ProductOfRows
         """,
 }
 """Modules -> the classes of Ops that they convert to functions of JAX."""
@@ -433,6 +433,10 @@ LOWERINGS: dict[str, str] = {
         Det Inv Lstsq Pinv SlogDet Solve Sylvester
         """,
     "phintys.backends.native.lower.sorting": "ArgPartitionOp ArgSortOp PartitionOp RowOrder SortOp",
+    "phintys.backends.native.lower.sparse_patterns": """
+        CommonPattern Converted FirstAtEntries MergedPattern PlacesIn ProductAtEntries
+        ProductPattern SecondAtEntries
+        """,
     "phintys.backends.native.lower.sparse_products": """
         ProductByColumns ProductByRows ProductGradients ProductOfRows
         """,
@@ -466,7 +470,8 @@ PATTERNS: dict[str, str] = {
         BatchedDot Blockwise Conv ConvByFilters ConvByImages Convolve Dot MatrixOp
         """,
     "phintys.sparse.dependence": """
-        ElementsAt FromParts Parts ProductByColumns ProductByRows ProductOfRows
+        ElementsAt FirstAtEntries FromParts Parts ProductAtEntries ProductByColumns ProductByRows
+        ProductOfRows SecondAtEntries
         """,
 }
 """Modules -> the classes of Ops for which they have rules of sparsity patterns."""
@@ -562,7 +567,7 @@ RULES: dict[str, dict[str, str]] = {
     },
     "phintys.passes.sparse": {
         "CANONICAL_SPARSE": "CommonPattern ElementsAt MergedPattern Parts",
-        "EXPAND_SPARSE": "ElementsAt InverseAtEntries ProductOfRows",
+        "EXPAND_SPARSE": "ElementsAt InverseAtEntries ProductOfRows ProductPattern",
     },
     "phintys.passes.stabilize": {
         "STABILIZE": """

@@ -115,6 +115,10 @@ class Op:
     """Whether ``static_value`` only reads types, so that nothing need be known of the inputs:
     ``known`` is then empty."""
 
+    undone: Callable[[Apply], Sequence[Variable] | None] | None = None
+    """A method ``(node)`` that returns the variables that the outputs are, if the node undoes the
+    one before it; else ``None``."""
+
     rows_read: Callable[[Apply], Sequence[int]] | None = None
     """A method ``(node)`` that returns the positions of inputs of which the Op reads a row a step:
     in a batch, items may have different numbers of such rows."""

@@ -12,8 +12,8 @@ from phintys.graph.variable import Constant
 from phintys.rewriting import late_rules, node_rewriter
 from phintys.sparse.determinants import InverseAtEntries, LowerFactor, SelectedInverse
 from phintys.sparse.factors import Factorize
-from phintys.sparse.parts import ElementsAt, FromParts, Parts, keys, places
-from phintys.sparse.patterns import CommonPattern, MergedPattern
+from phintys.sparse.parts import ElementsAt, Parts, keys, places
+from phintys.sparse.patterns import CommonPattern, MergedPattern, ProductPattern, problem_of
 from phintys.sparse.products import ProductByColumns, ProductGradients, ProductOfRows
 
 if TYPE_CHECKING:
@@ -29,10 +29,7 @@ if TYPE_CHECKING:
 )
 def parts_of_parts(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """Parts(FromParts(x)) -> x"""
-    inner = node.inputs[0].owner
-    if inner is None or not isinstance(inner.op, FromParts):
-        return None
-    return list(inner.inputs)
+    return Parts.undone(node)
 
 
 @node_rewriter(
@@ -51,6 +48,24 @@ def pattern_with_itself(fgraph: FunctionGraph, node: Apply) -> list[Variable] | 
     everywhere = pt.arange(cast("Any", indices).shape[0])
     pattern = [pt.cast(v, out.type.dtype) for v, out in zip((indices, indptr), made, strict=False)]
     return [*pattern, everywhere, everywhere]
+
+
+@node_rewriter(
+    [ProductPattern],
+    examples=["phintys.sparse.patterns.ProductPattern()(*2 * [[0, 1], [0, 1, 2]], 2, 2, 2)[0]"],
+)
+def known_product_pattern(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+    """ProductPattern(p, q) -> its value, however large, if p and q are known"""
+    known = [cast("Any", v).data for v in node.inputs if isinstance(v, Constant)]
+    if len(known) < len(node.inputs):
+        return None
+    indices, indptr, others, other_indptr, columns, rows, width = known
+    if columns != rows or problem_of(indices, indptr, rows):
+        return None  # a call raises the error
+    if problem_of(others, other_indptr, width):
+        return None
+    pairs = zip(cast("Any", node.op).pattern(*known), node.outputs, strict=True)
+    return [pt.constant(value, dtype=cast("Any", out.type).dtype) for value, out in pairs]
 
 
 @node_rewriter(
@@ -174,8 +189,9 @@ CANONICAL_SPARSE = late_rules(
 
 EXPAND_SPARSE = late_rules(
     inverse_of_positive,
+    known_product_pattern,
     places_of_elements,
     both_gradients,
-    needs=[InverseAtEntries, ElementsAt, ProductOfRows],
+    needs=[InverseAtEntries, ProductPattern, ElementsAt, ProductOfRows],
 )
 """What has no derivative, and comes after differentiation."""

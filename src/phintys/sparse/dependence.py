@@ -13,7 +13,15 @@ import numpy as np
 from phintys.gradient.patterns.index_sets import related, union
 from phintys.gradient.patterns.rules import pattern_of
 from phintys.sparse.parts import ElementsAt, FromParts, Parts, keys, places
-from phintys.sparse.products import ProductByColumns, ProductByRows, ProductOfRows
+from phintys.sparse.patterns import multiplications
+from phintys.sparse.products import (
+    FirstAtEntries,
+    ProductAtEntries,
+    ProductByColumns,
+    ProductByRows,
+    ProductOfRows,
+    SecondAtEntries,
+)
 
 if TYPE_CHECKING:
     from phintys.gradient.patterns.index_sets import Sets
@@ -66,6 +74,26 @@ def pattern_of_product(step: Step) -> list[Sets]:
         union(
             related(source, out, (prod(shapes[2]), prod(shapes[at])), step.sets[at])
             for at, source in enumerate((first, second))
+        )
+    ]
+
+
+@pattern_of(ProductAtEntries, FirstAtEntries, SecondAtEntries)
+def pattern_of_entry_product(step: Step) -> list[Sets]:
+    """The factors of all terms of an entry."""
+    arrays = [step.value(at) for at in range(2, 8)]
+    if any(array is None for array in arrays):
+        return step.dense()
+    left, right, into = multiplications(*arrays[:4])
+    at = places(into, keys(*arrays[4:]))
+    used = at < len(arrays[4])
+    entries = [numbers[used] for numbers in (left, right, at)]
+    op: Any = step.op
+    out, count = entries[op.result], len(arrays[2 * op.result])
+    return [
+        union(
+            related(entries[number], out, (count, len(arrays[2 * number])), sets)
+            for number, sets in zip(op.operands, step.sets, strict=False)
         )
     ]
 

@@ -28,7 +28,8 @@ from phintys.graph.null_type import DisconnectedType, disconnected_type
 from phintys.graph.op import Op
 from phintys.sparse.factors import Factorize
 from phintys.sparse.parts import keys
-from phintys.sparse.products import ProductByRows, ProductOfRows, check_pattern, conj
+from phintys.sparse.patterns import check_pattern
+from phintys.sparse.products import ProductByRows, ProductOfRows, conj
 from phintys.sparse.solving import SolveByFactors
 from phintys.sparse.type import INDEX, sp
 from phintys.tensor.convert import as_tensor_variable

@@ -11,8 +11,9 @@ from typing import Any
 
 import phintys.tensor as pt
 from phintys._base.errors import ArgumentError, ShapeError, TypeContractError
-from phintys.graph.variable import Constant
-from phintys.sparse.parts import Form, elements_at, from_arrays, parts
+from phintys.graph.variable import Constant, Variable
+from phintys.scalar.casting import Cast
+from phintys.sparse.parts import Form, Parts, elements_at, from_arrays, parts
 from phintys.sparse.patterns import (
     CheckedPattern,
     CommonPattern,
@@ -21,7 +22,12 @@ from phintys.sparse.patterns import (
     PatternOp,
     ProductPattern,
 )
-from phintys.sparse.products import ProductByColumns, ProductByRows, ProductOfRows
+from phintys.sparse.products import (
+    ProductAtEntries,
+    ProductByColumns,
+    ProductByRows,
+    ProductOfRows,
+)
 from phintys.sparse.type import FORMATS, SparseType, sp, type_of
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.observing import CheckAndRaise
@@ -94,11 +100,34 @@ def from_parts(data: Any, indices: Any, indptr: Any, shape: Any, format: str = "
     if format not in FORMATS:
         msg = f"The format must be 'csr' or 'csc', got {format!r}."
         raise ArgumentError(msg)
+    source = _source(indices, indptr, shape)
+    if source is not None and source.type.format == format:
+        return parts(source).with_data(as_tensor_variable(data)).variable
     sizes = as_tensor_variable(shape) if not isinstance(shape, list | tuple) else shape
     rows, columns = sizes[0], sizes[1]
     major, minor = (rows, columns) if format == "csr" else (columns, rows)
     indices, indptr = _checked(indices, indptr, major, minor)
     return from_arrays(data, indices, indptr, (rows, columns), format).variable
+
+
+def _source(indices: Any, indptr: Any, shape: Any) -> Any:
+    """Return the matrix whose pattern these variables are, which needs no check; else None."""
+    made = [_uncast(v) for v in (indices, indptr, shape)]
+    node = made[0].owner if all(isinstance(v, Variable) for v in made) else None
+    if node is None or not isinstance(node.op, Parts):
+        return None
+    is_whole = all(a is b for a, b in zip(made, node.outputs[1:], strict=True))
+    return node.inputs[0] if is_whole else None
+
+
+def _uncast(x: Any) -> Any:
+    node = x.owner if isinstance(x, Variable) else None
+    is_cast = (
+        node is not None
+        and isinstance(node.op, pt.Elemwise)
+        and isinstance(node.op.scalar_op, Cast)
+    )
+    return node.inputs[0] if node is not None and is_cast else x
 
 
 def _checked(indices: Any, indptr: Any, major: Any, minor: Any) -> Any:
@@ -348,9 +377,11 @@ def _sparse_product(x: Any, y: Any) -> Any:
 
 
 def _rows_times_rows(a: Form, b: Form) -> Form:
-    pattern = ProductPattern()(a.indices, a.indptr, b.indices, b.indptr, a.size(1), b.size(0))
-    indices, indptr, left, right, into = pattern
-    data = pt.segment_sum(a.data[left] * b.data[right], into, indices.shape[0])
+    first, second = (a.indices, a.indptr), (b.indices, b.indptr)
+    width = b.size(1)
+    arrays = (*first, *second)
+    indices, indptr = ProductPattern()(*arrays, a.size(1), b.size(0), width)
+    data = ProductAtEntries()(a.data, b.data, *arrays, indices, indptr, width)
     sizes = pt.stack([a.shape[0], b.shape[1]])
     return Form(data, indices, indptr, sizes, "csr", (a.static[0], b.static[1]))
 

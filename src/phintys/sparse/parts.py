@@ -45,6 +45,12 @@ class Parts(Op):
     # The arrays of an argument are read where they are.
     view_map = {0: [0], 1: [0], 2: [0]}
 
+    @staticmethod
+    def undone(node: Apply) -> list[Any] | None:
+        """Return the arrays that a matrix was made of in the graph."""
+        made = node.inputs[0].owner
+        return list(made.inputs) if made is not None and isinstance(made.op, FromParts) else None
+
     def perform(self, node: Apply, inputs: Any, output_storage: Any) -> None:
         """Read the arrays of the object."""
         (x,) = inputs

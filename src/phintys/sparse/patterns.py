@@ -10,15 +10,47 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from phintys._base.errors import ShapeError
+from phintys._base.errors import IndexingError, ShapeError
 from phintys.graph.apply import Apply
 from phintys.graph.null_type import disconnected_type
 from phintys.graph.op import Op
 from phintys.sparse.parts import keys, places
-from phintys.sparse.type import INDEX, LIMIT
+from phintys.sparse.type import INDEX, LIMIT, sp
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.creation import check_room
 from phintys.tensor.type import TensorType
+
+PROBLEMS = {
+    1: "indptr must go up from 0 to the number of entries",
+    2: "the indices must be columns of the matrix",
+    3: "a result must have fewer than 2**31 entries",
+}
+"""What may be wrong with a pattern, by the numbers of native code."""
+
+
+def problem_of(indices: Any, indptr: Any, columns: int) -> int:
+    """Return which of the problems a pattern has; 0 if it can be read without leaving arrays."""
+    if not len(indptr) or indptr[0] or indptr[-1] != len(indices) or (np.diff(indptr) < 0).any():
+        return 1
+    return 2 * bool(len(indices) and (indices.min() < 0 or indices.max() >= columns))
+
+
+def check_pattern(op: Op, indices: Any, indptr: Any, columns: int) -> None:
+    """Check a pattern before SciPy, which does not, reads arrays by it.
+
+    Raises
+    ------
+    IndexingError
+        It leads out of the arrays.
+    """
+    problem = problem_of(indices, indptr, columns)
+    if problem:
+        raise wrong_pattern(op, problem)
+
+
+def wrong_pattern(op: Op, number: int) -> IndexingError:
+    """Return the error of a pattern with a problem."""
+    return IndexingError(f"{op}: {PROBLEMS[number]}.")
 
 
 class PatternOp(Op):
@@ -47,6 +79,10 @@ class PatternOp(Op):
     def pattern(self, *inputs: Any) -> Any:
         """Return ``indices``, ``indptr`` and vectors of places."""
         raise NotImplementedError
+
+    def error(self, number: int, _: int) -> Exception:
+        """Return the error of a pattern that native code found to be wrong."""
+        return wrong_pattern(self, number)
 
     def L_op(self, inputs: Any, outputs: Any, output_grads: Any) -> list[Any]:
         """Return nothing: patterns have no derivative."""
@@ -116,6 +152,7 @@ class Converted(PatternOp):
 
     def pattern(self, indices: Any, indptr: Any, size: Any) -> Any:
         """Sort entries by their indices; rows stay in order within them."""
+        check_pattern(self, indices, indptr, int(size))
         order = np.argsort(indices, kind="stable")
         major = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
         starts = np.searchsorted(indices[order], np.arange(int(size) + 1))
@@ -129,7 +166,7 @@ class MergedPattern(PatternOp):
 
     def pattern(self, indices: Any, indptr: Any, others: Any, other_indptr: Any) -> Any:
         """Unite the keys."""
-        _check_rows(indptr, other_indptr)
+        check_both(self, indices, indptr, others, other_indptr)
         a, b = keys(indices, indptr), keys(others, other_indptr)
         union = np.union1d(a, b)
         return (*_of_keys(union, len(indptr) - 1), places(a, union), places(b, union))
@@ -142,7 +179,7 @@ class CommonPattern(PatternOp):
 
     def pattern(self, indices: Any, indptr: Any, others: Any, other_indptr: Any) -> Any:
         """Intersect the keys."""
-        _check_rows(indptr, other_indptr)
+        check_both(self, indices, indptr, others, other_indptr)
         common, at_a, at_b = np.intersect1d(
             keys(indices, indptr),
             keys(others, other_indptr),
@@ -153,34 +190,66 @@ class CommonPattern(PatternOp):
 
 
 class ProductPattern(PatternOp):
-    """Two patterns by rows, columns of the first and rows of the second: that of the product.
+    """``(indices, indptr, indices, indptr, columns, rows, width)``: that of a product.
 
-    The places are those of the left and right factor of each multiplication, and of the entry to
-    which their product is added (Gustavson, 1978, by rows).
+    The two patterns are by rows; the sizes are the columns of the first matrix, and the rows and
+    columns of the second.
     """
 
-    places = 3
+    places = 0
 
     def pattern(
-        self, indices: Any, indptr: Any, others: Any, other_indptr: Any, columns: Any, rows: Any
+        self,
+        indices: Any,
+        indptr: Any,
+        others: Any,
+        other_indptr: Any,
+        columns: Any,
+        rows: Any,
+        width: Any,
     ) -> Any:
-        """List all multiplications."""
+        """Multiply matrices of bools with SciPy."""
         if columns != rows:
             msg = (
                 f"Columns of the first and rows of the second must agree, got {columns} and {rows}."
             )
             raise ShapeError(msg)
-        counts = np.diff(other_indptr)[indices]
-        left = np.repeat(np.arange(len(indices)), counts)
-        ends = np.cumsum(counts)
-        within = np.arange(len(left)) - np.repeat(ends - counts, counts)
-        right = np.repeat(other_indptr[indices], counts) + within
-        rows_of = np.repeat(np.arange(len(indptr) - 1, dtype="int64"), np.diff(indptr))
-        found, into = np.unique((rows_of[left] << 31) + others[right], return_inverse=True)
-        return (*_of_keys(found, len(indptr) - 1), left, right, into.ravel())
+        first = _marked(self, indices, indptr, int(columns))
+        found = first @ _marked(self, others, other_indptr, int(width))
+        found.sort_indices()
+        return found.indices, found.indptr
 
 
-def _check_rows(a: Any, b: Any) -> None:
-    if len(a) != len(b):
-        msg = f"Sparse matrices must have the same shape, got {len(a) - 1} and {len(b) - 1} rows."
+def _marked(op: Op, indices: Any, indptr: Any, columns: int) -> Any:
+    check_pattern(op, indices, indptr, columns)
+    shape = (len(indptr) - 1, columns)
+    return sp.csr_array((np.ones(len(indices), bool), indices, indptr), shape=shape)
+
+
+def multiplications(indices: Any, indptr: Any, others: Any, other_indptr: Any) -> Any:
+    """Return all multiplications of a product of two patterns by rows.
+
+    Returns
+    -------
+    left, right
+        The places of the factors.
+    into
+        The key of the entry to which their product is added.
+    """
+    counts = np.diff(other_indptr)[indices]
+    left = np.repeat(np.arange(len(indices)), counts)
+    ends = np.cumsum(counts)
+    within = np.arange(len(left)) - np.repeat(ends - counts, counts)
+    right = np.repeat(other_indptr[indices], counts) + within
+    rows = np.repeat(np.arange(len(indptr) - 1, dtype="int64"), np.diff(indptr))
+    return left, right, (rows[left] << 31) + others[right]
+
+
+def check_both(op: Op, indices: Any, indptr: Any, others: Any, other_indptr: Any) -> None:
+    """Check two patterns of matrices of one shape."""
+    if len(indptr) != len(other_indptr):
+        counts = f"{len(indptr) - 1} and {len(other_indptr) - 1} rows"
+        msg = f"Sparse matrices must have the same shape, got {counts}."
         raise ShapeError(msg)
+    for pattern in ((indices, indptr), (others, other_indptr)):
+        check_pattern(op, pattern[0], pattern[1], LIMIT)

@@ -7,7 +7,8 @@ Three Ops are the derivatives of each other. With the elements ``d`` and the pat
 - ``ProductByColumns``: ``A.T @ y``, to which each row adds;
 - ``ProductOfRows``: ``(y @ x.T)[i, j]`` for the entries of A alone.
 
-``ProductGradients`` computes the last two in one pass over the pattern.
+``ProductGradients`` computes the last two in one pass over the pattern. :class:`EntryProduct` has
+three such Ops for the product of two sparse matrices, whose pattern is known before.
 """
 
 from __future__ import annotations
@@ -17,10 +18,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 import phintys.tensor as pt
-from phintys._base.errors import IndexingError, ShapeError
+from phintys._base.errors import ShapeError
 from phintys.graph.apply import Apply
 from phintys.graph.null_type import disconnected_type
 from phintys.graph.op import Op
+from phintys.sparse.parts import keys, places
+from phintys.sparse.patterns import check_pattern, wrong_pattern
 from phintys.sparse.type import INDEX, sp
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.creation import check_room
@@ -95,54 +98,13 @@ class PatternProduct(Op):
 
     def error(self, number: int, _: int) -> Exception:
         """Return the error of a pattern that native code found to be wrong."""
-        return _wrong_pattern(self, number)
-
-    def matrix(self, data: Any, indices: Any, indptr: Any, columns: int) -> Any:
-        """Return a csr matrix of SciPy, in a dtype that SciPy has; its pattern is checked."""
-        check_pattern(self, indices, indptr, columns)
-        if len(data) != len(indices):
-            msg = f"{self}: there must be an index for each element, got {len(data)} elements and "
-            msg += f"{len(indices)} indices."
-            raise ShapeError(msg)
-        data = data.astype(_SUMMED_AS.get(data.dtype.name, data.dtype), copy=False)
-        return sp.csr_array((data, indices, indptr), shape=(len(indptr) - 1, columns))
+        return wrong_pattern(self, number)
 
     def check_rows(self, dense: Any, indptr: Any) -> None:
         """Check that a dense operand has as many rows as the pattern."""
         if len(dense) != len(indptr) - 1:
             msg = f"{self}: {len(dense)} rows of the operand for {len(indptr) - 1} of the pattern."
             raise ShapeError(msg)
-
-
-PROBLEMS = {
-    1: "indptr must go up from 0 to the number of entries",
-    2: "the indices must be columns of the matrix",
-}
-"""What may be wrong with a pattern, by the numbers of native code."""
-
-
-def problem_of(indices: Any, indptr: Any, columns: int) -> int:
-    """Return which of the problems a pattern has; 0 if it can be read without leaving arrays."""
-    if not len(indptr) or indptr[0] or indptr[-1] != len(indices) or (np.diff(indptr) < 0).any():
-        return 1
-    return 2 * bool(len(indices) and (indices.min() < 0 or indices.max() >= columns))
-
-
-def check_pattern(op: Op, indices: Any, indptr: Any, columns: int) -> None:
-    """Check a pattern before SciPy, which does not, reads arrays by it.
-
-    Raises
-    ------
-    IndexingError
-        It leads out of the arrays.
-    """
-    problem = problem_of(indices, indptr, columns)
-    if problem:
-        raise _wrong_pattern(op, problem)
-
-
-def _wrong_pattern(op: Op, number: int) -> IndexingError:
-    return IndexingError(f"{op}: {PROBLEMS[number]}.")
 
 
 class ProductByRows(PatternProduct):
@@ -165,7 +127,7 @@ class ProductByRows(PatternProduct):
     def perform(self, node: Apply, inputs: Any, output_storage: Any) -> None:
         """Multiply with SciPy."""
         data, x, indices, indptr = inputs
-        result = self.matrix(data, indices, indptr, len(x)) @ x
+        result = matrix(self, data, indices, indptr, len(x)) @ x
         output_storage[0][0] = np.asarray(result, inputs[1].dtype)
 
     def gradients(self, inputs: Any, gradient: Any) -> list[Any]:
@@ -198,7 +160,7 @@ class ProductByColumns(PatternProduct):
         data, y, indices, indptr, columns = inputs
         self.check_rows(y, indptr)
         check_room(self, (int(columns), *y.shape[1:]), y.dtype)
-        result = self.matrix(data, indices, indptr, int(columns)).T @ y
+        result = matrix(self, data, indices, indptr, int(columns)).T @ y
         output_storage[0][0] = np.asarray(result, inputs[1].dtype)
 
     def gradients(self, inputs: Any, gradient: Any) -> list[Any]:
@@ -230,7 +192,7 @@ class ProductOfRows(PatternProduct):
         """Multiply rows."""
         y, x, indices, indptr = inputs
         self.check_rows(y, indptr)
-        self.matrix(indices, indices, indptr, len(x))
+        matrix(self, indices, indices, indptr, len(x))
         rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
         products = y[rows] * x[indices]
         result = products if y.ndim == 1 else products.sum(axis=1)
@@ -296,7 +258,158 @@ class ProductGradients(ShapedOp):
 
     def error(self, number: int, _: int) -> Exception:
         """Return the error of a pattern that native code found to be wrong."""
-        return _wrong_pattern(self, number)
+        return wrong_pattern(self, number)
+
+
+class EntryProduct(ShapedOp):
+    """An Op on the entries of two csr matrices X and Y, and of a pattern P of their product.
+
+    Each goes through the terms of the product, and adds up one of three from the other two:
+    elements of X, of Y, and at P. They are the derivatives of each other. Inputs are the two
+    operands, of one dtype, the indices and ``indptr`` of X, Y and P, and the columns of Y.
+    """
+
+    __props__ = ()
+    operands: ClassVar[tuple[int, int]]
+    """Which patterns the operands have: 0 is that of X, 1 of Y, 2 is P."""
+    result: ClassVar[int]
+    """Which pattern the result has."""
+
+    def make_node(self, x: Any, y: Any, *arrays: Any) -> Apply:
+        """Build a node; elements are cast to their common dtype."""
+        elements = [as_tensor_variable(v) for v in (x, y)]
+        dtype = pt.promote_types(elements[0].dtype, elements[1].dtype)
+        elements = [v if v.dtype == dtype else pt.cast(v, dtype) for v in elements]
+        *patterns, width = arrays
+        patterns = [pt.cast(as_tensor_variable(v), INDEX) for v in patterns]
+        inputs = [*elements, *patterns, as_size(width, "A size")]
+        return Apply(self, inputs, [TensorType(dtype, *self.static_shapes(inputs))()])
+
+    def perform(self, node: Apply, inputs: Any, output_storage: Any) -> None:
+        """Multiply with SciPy, and look up the entries."""
+        *operands, indices, indptr, others, other_indptr, wanted, wanted_indptr, width = inputs
+        if len(indptr) != len(wanted_indptr):
+            msg = f"{self}: {len(indptr) - 1} rows for {len(wanted_indptr) - 1} of the pattern."
+            raise ShapeError(msg)
+        patterns = [
+            (indices, indptr, len(other_indptr) - 1),
+            (others, other_indptr, int(width)),
+            (wanted, wanted_indptr, int(width)),
+        ]
+        for pattern in patterns:
+            check_pattern(self, *pattern)
+        pairs = zip(self.operands, operands, strict=True)
+        full = {number: matrix(self, data, *patterns[number]) for number, data in pairs}
+        found = sp.csr_array(self.product(full))
+        found.sort_indices()
+        at = places(keys(*patterns[self.result][:2]), keys(found.indices, found.indptr))
+        elements = np.append(found.data, np.zeros(1, found.dtype))[at]
+        output_storage[0][0] = elements.astype(operands[0].dtype, copy=False)
+
+    def product(self, full: Any) -> Any:
+        """Return the product of matrices, by the numbers of their patterns."""
+        raise NotImplementedError
+
+    def output_shapes(self, shapes: Any) -> list[tuple[Any, ...]]:
+        """Return an element for each entry of the pattern."""
+        return [shapes.shapes[2 + 2 * self.result]]
+
+    def L_op(self, inputs: Any, outputs: Any, output_grads: Any) -> list[Any]:
+        """Return the gradients of both operands, by the other two Ops."""
+        pairs = zip(self.operands, inputs[:2], strict=True)
+        known = {number: conj(value) for number, value in pairs} | {self.result: output_grads[0]}
+        found: list[Any] = []
+        for number in self.operands:
+            op = next(cls for cls in _ENTRY_PRODUCTS if cls.result == number)
+            found.append(op()(*(known[one] for one in op.operands), *inputs[2:]))
+        return [*found, *(disconnected_type() for _ in inputs[2:])]
+
+    def R_op(self, inputs: Any, eval_points: Any) -> list[Any]:
+        """Return the sum over both operands: it is linear in each of them."""
+        x, y, *arrays = inputs
+        dx, dy = eval_points[:2]
+        pairs = [(dx, y)] * (dx is not None) + [(x, dy)] * (dy is not None)
+        terms = [self(*pair, *arrays) for pair in pairs]
+        return [pt.add(*terms) if len(terms) > 1 else terms[0] if terms else None]
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """The elements have derivatives, patterns have none."""
+        return [[at < 2] for at in range(len(node.inputs))]
+
+    def error(self, number: int, _: int) -> Exception:
+        """Return the error of a pattern that native code found to be wrong."""
+        return wrong_pattern(self, number)
+
+
+class ProductAtEntries(EntryProduct):
+    """``(x, y, ...)``: the elements of ``X @ Y`` at the entries of P.
+
+    Examples
+    --------
+    >>> from phintys.sparse.products import ProductAtEntries
+    >>> diagonal = [0, 1], [0, 1, 2]
+    >>> ProductAtEntries()([2.0, 3.0], [4.0, 5.0], *3 * diagonal, 2).eval()
+    array([ 8., 15.])
+    """
+
+    operands = (0, 1)
+    result = 2
+
+    def product(self, full: Any) -> Any:
+        """Return ``X @ Y``."""
+        return full[0] @ full[1]
+
+
+class FirstAtEntries(EntryProduct):
+    """``(g, y, ...)``: the elements of ``G @ Y.T`` at the entries of X; those of G are at P.
+
+    Examples
+    --------
+    >>> from phintys.sparse.products import FirstAtEntries
+    >>> diagonal = [0, 1], [0, 1, 2]
+    >>> FirstAtEntries()([2.0, 3.0], [4.0, 5.0], *3 * diagonal, 2).eval()
+    array([ 8., 15.])
+    """
+
+    operands = (2, 1)
+    result = 0
+
+    def product(self, full: Any) -> Any:
+        """Return ``G @ Y.T``."""
+        return full[2] @ full[1].T
+
+
+class SecondAtEntries(EntryProduct):
+    """``(x, g, ...)``: the elements of ``X.T @ G`` at the entries of Y; those of G are at P.
+
+    Examples
+    --------
+    >>> from phintys.sparse.products import SecondAtEntries
+    >>> diagonal = [0, 1], [0, 1, 2]
+    >>> SecondAtEntries()([2.0, 3.0], [4.0, 5.0], *3 * diagonal, 2).eval()
+    array([ 8., 15.])
+    """
+
+    operands = (0, 2)
+    result = 1
+
+    def product(self, full: Any) -> Any:
+        """Return ``X.T @ G``."""
+        return full[0].T @ full[2]
+
+
+_ENTRY_PRODUCTS = (ProductAtEntries, FirstAtEntries, SecondAtEntries)
+
+
+def matrix(op: Op, data: Any, indices: Any, indptr: Any, columns: int) -> Any:
+    """Return a csr matrix of SciPy, in a dtype that SciPy has; its pattern is checked."""
+    check_pattern(op, indices, indptr, columns)
+    if len(data) != len(indices):
+        msg = f"{op}: there must be an index for each element, got {len(data)} elements and "
+        msg += f"{len(indices)} indices."
+        raise ShapeError(msg)
+    data = data.astype(_SUMMED_AS.get(data.dtype.name, data.dtype), copy=False)
+    return sp.csr_array((data, indices, indptr), shape=(len(indptr) - 1, columns))
 
 
 def conj(x: Any) -> Any:

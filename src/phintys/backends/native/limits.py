@@ -376,6 +376,12 @@ SPARSE_TILES = (8, 4, 2)
 Chosen: eight sums, a factor and what is read fit 16 registers.
 """
 
+SPARSE_BLOCKS = 16
+"""blocks: of the rows of a product of sparse matrices, which threads share; each has memory for a
+row of the result.
+Chosen: as many as the threads of common machines; not measured.
+"""
+
 SEARCH_NANOSECONDS = 10.0
 """nanoseconds: to find a value: the length of the vector is known only when the call runs.
 Chosen: about a dozen halvings, in a cache; not measured.

@@ -14,24 +14,22 @@ from pytensor.graph.basic import Apply as TheirApply
 from pytensor.graph.null_type import NullType as TheirNull
 from pytensor.graph.op import Op as TheirOp
 
+from phintys import sparse
 from phintys._base.errors import ArgumentError
-from phintys.bridge.pytensor.conversion import Conversion, convert_op, is_sparse
-from phintys.bridge.pytensor.types import OpaqueType, convert_type, value_for
+from phintys.bridge.pytensor.conversion import Conversion, convert_op
+from phintys.bridge.pytensor.types import convert_type, value_for
 from phintys.graph.apply import Apply
 from phintys.graph.inner import HasInnerGraph
 from phintys.graph.null_type import (
     DisconnectedType,
     disconnected_type,
-    grad_not_implemented,
     grad_undefined,
 )
 from phintys.graph.op import Op
 from phintys.graph.traversal import applys_between
 from phintys.graph.type import generic
 from phintys.graph.variable import Constant, Variable
-from phintys.passes.folding import compute_constants
-
-_NO_SPARSE = "Gradients with respect to sparse matrices are not defined."
+from phintys.tensor.type import TensorType
 
 
 class PyTensorOp(Op):
@@ -90,7 +88,8 @@ class PyTensorOp(Op):
         cells: list[list[Any]] = [[None] for _ in self.output_types]
         self.op.perform(self._node, values, cells)
         for (value,), ours, cell in zip(cells, node.outputs, output_storage, strict=True):
-            cell[0] = ours.type.filter(np.asarray(value) if hasattr(ours.type, "dtype") else value)
+            is_tensor = isinstance(ours.type, TensorType)
+            cell[0] = ours.type.filter(np.asarray(value) if is_tensor else value)
 
     def do_constant_folding(self, fgraph: Any, node: Apply) -> bool:
         """Fold what PyTensor folds: no draws of random numbers."""
@@ -103,10 +102,7 @@ class PyTensorOp(Op):
             rows = [[True] * len(self.output_types) for _ in self.input_types]
         else:
             rows = [[bool(one) for one in row] for row in pattern(self._node)]
-        return [
-            [False] * len(row) if _is_constant_matrix(given) else row
-            for row, given in zip(rows, node.inputs, strict=True)
-        ]
+        return rows
 
     def L_op(
         self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]
@@ -119,9 +115,6 @@ class PyTensorOp(Op):
         for output, given in zip(theirs.outputs, output_grads, strict=True):
             if isinstance(given.type, DisconnectedType):
                 directions.append(TheirDisconnected()())
-            elif isinstance(given.type, OpaqueType):
-                directions.append(output.type())
-                known[directions[-1]] = given
             else:
                 directions.append(output.type.clone(dtype=given.type.dtype)())
                 known[directions[-1]] = given
@@ -129,25 +122,16 @@ class PyTensorOp(Op):
         return [self._gradient(at, one, inputs, known) for at, one in enumerate(found)]
 
     def _gradient(self, at: int, found: Any, inputs: Sequence[Any], known: Any) -> Any:
-        if isinstance(found.type, TheirDisconnected) or _is_constant_matrix(inputs[at]):
+        if isinstance(found.type, TheirDisconnected):
             return disconnected_type()
-        if isinstance(inputs[at].type, OpaqueType):
-            return grad_not_implemented(self, at, inputs[at], _NO_SPARSE)
         if isinstance(found.type, TheirNull):
             return grad_undefined(self, at, inputs[at], found.type.why_null)
-        return Conversion(known).convert([found])[0]
+        return _in_the_form_of(inputs[at], Conversion(known).convert([found])[0])
 
 
 @convert_op.register(TheirOp)
 def _call_back(op: Any, node: TheirApply, *inputs: Any) -> list[Any]:
-    outputs = PyTensorOp(node)(*inputs, return_list=True)
-    ours = outputs[0].owner
-    # What follows needs the values of sparse matrices, rather than those of tensors.
-    if any(map(is_sparse, (*inputs, *outputs))) and all(
-        isinstance(one, Constant) for one in ours.inputs
-    ):
-        return compute_constants(ours) if ours.op.do_constant_folding(None, ours) else outputs
-    return outputs
+    return PyTensorOp(node)(*inputs, return_list=True)
 
 
 def _as_variable(given: Any) -> Any:
@@ -156,9 +140,13 @@ def _as_variable(given: Any) -> Any:
     return given
 
 
-def _is_constant_matrix(given: Any) -> bool:
-    """Return whether an input is a sparse matrix that no gradient reaches."""
-    return isinstance(given, Constant) and isinstance(given.type, OpaqueType)
+def _in_the_form_of(given: Any, gradient: Any) -> Any:
+    """Return the gradient of an input: sparse, on its pattern, if the input is sparse."""
+    if sparse.is_sparse(given):
+        if sparse.is_sparse(gradient):
+            return sparse.to_format(gradient, given.format)
+        return sparse.mul(sparse.sp_ones_like(given), gradient)
+    return sparse.dense_from_sparse(gradient) if sparse.is_sparse(gradient) else gradient
 
 
 def _copied(value: Any) -> Any:

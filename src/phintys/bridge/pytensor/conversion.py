@@ -20,9 +20,12 @@ from phintys._base.errors import ArgumentError, InconsistencyError
 from phintys._base.garbage_collection import collector_paused
 from phintys._base.origin import Origin, inherit_origin
 from phintys._base.uninterrupted import import_whole
-from phintys.bridge.pytensor.types import OpaqueType, convert_type
+from phintys.bridge.pytensor.types import convert_type
 from phintys.graph.shared_variable import Container, shared_class
 from phintys.graph.variable import Variable
+from phintys.sparse.operations import as_sparse_variable, is_sparse, to_format
+from phintys.sparse.operations import cast as sparse_cast
+from phintys.sparse.type import SparseType
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.math import cast
 from phintys.tensor.type import TensorType
@@ -74,16 +77,6 @@ def convert_op(op: TheirOp, node: TheirApply, *inputs: Any) -> Any:
     raise ArgumentError(msg)
 
 
-@singledispatch
-def convert_sparse(op: TheirOp, node: TheirApply, *inputs: Any) -> Any:
-    """Convert a node with sparse matrices among its inputs.
-
-    As :func:`convert_op`, for Ops of sparse matrices. Without a function here, a node becomes a
-    callback whatever conversion its Op has for tensors.
-    """
-    return convert_op.dispatch(TheirOp)(op, node, *inputs)
-
-
 class Conversion:
     """The variables that are converted so far.
 
@@ -118,8 +111,7 @@ class Conversion:
     def _add_node(self, node: TheirApply, inputs: Sequence[Any]) -> None:
         """Add the outputs of a node, whose inputs are converted."""
         with inherit_origin(origin_of(node)):
-            convert = convert_sparse if any(map(is_sparse, inputs)) else convert_op
-            converted = convert(node.op, node, *inputs)
+            converted = convert_op(node.op, node, *inputs)
             found = list(converted) if isinstance(converted, list | tuple) else [converted]
             if len(found) != len(node.outputs):
                 counts = f"{len(found)} outputs, not {len(node.outputs)}"
@@ -152,11 +144,6 @@ class Conversion:
         return cls(type_, container=ours, name=variable.name)
 
 
-def is_sparse(given: Any) -> bool:
-    """Return whether only PyTensor's Ops compute with the values of a variable."""
-    return isinstance(given, Variable) and isinstance(given.type, OpaqueType)
-
-
 def _constant(type_: Any, variable: Any) -> Any:
     if isinstance(type_, TensorType):
         return type_.clone(shape=np.shape(variable.data)).make_constant(
@@ -164,13 +151,17 @@ def _constant(type_: Any, variable: Any) -> Any:
         )
     if variable.data is None or isinstance(variable.data, slice):
         return variable.data
+    if isinstance(type_, SparseType):
+        return as_sparse_variable(variable.data, variable.name)
     return type_.make_constant(variable.data, variable.name)
 
 
 def _fitted(ours: Any, theirs: Any) -> Any:
     """Return a converted output with PyTensor's dtype and name."""
     dtype = getattr(theirs.type, "dtype", None)
-    if dtype is not None and not is_sparse(ours):
+    if is_sparse(ours):
+        ours = _fitted_matrix(ours, convert_type(theirs.type))
+    elif dtype is not None:
         if not isinstance(ours, Variable):
             ours = as_tensor_variable(ours)
         type_: Any = ours.type
@@ -182,6 +173,15 @@ def _fitted(ours: Any, theirs: Any) -> Any:
     if theirs.name and isinstance(ours, Variable) and ours.owner is not None and ours.name is None:
         ours.name = theirs.name
     return ours
+
+
+def _fitted_matrix(ours: Any, type_: Any) -> Any:
+    """Return a sparse variable in the format and dtype of a type."""
+    if not isinstance(type_, SparseType):
+        msg = f"The conversion made {ours.type} where PyTensor has {type_}."
+        raise InconsistencyError(msg)
+    fitted = to_format(ours, type_.format)
+    return fitted if fitted.dtype == type_.dtype else sparse_cast(fitted, type_.dtype)
 
 
 def origin_of(node: TheirApply) -> Origin | None:

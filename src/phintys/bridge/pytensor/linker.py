@@ -22,7 +22,7 @@ from pytensor.link.utils import map_storage, raise_with_op
 
 from phintys._base.garbage_collection import collector_paused
 from phintys.bridge.pytensor.conversion import Conversion, origin_of
-from phintys.bridge.pytensor.types import convert_type
+from phintys.bridge.pytensor.types import convert_type, value_for
 from phintys.compile import function
 
 
@@ -72,18 +72,20 @@ class PhintysLinker(PerformLinker):
 def _runner(graph: Any, inputs: list[Any], outputs: list[Any]) -> Any:
     """Return a function that computes a graph from the values in some cells, into others."""
     given = [convert_type(one.type)(one.name) for one in graph.inputs]
+    types = [one.type for one in graph.outputs]
     with collector_paused():
         found = Conversion(dict(zip(graph.inputs, given, strict=True))).convert(graph.outputs)
         compiled: Callable[..., Any] = function(given, found, on_unused_input="ignore")
 
     def run() -> list[Any]:
         try:
-            values = compiled(*[cell[0] for cell in inputs])
+            found = compiled(*[cell[0] for cell in inputs])
         except Exception as error:
             node = _failing(graph, error)
             if node is not None:
                 raise_with_op(graph, node)
             raise
+        values = [value_for(type_, one) for type_, one in zip(types, found, strict=True)]
         for cell, value in zip(outputs, values, strict=True):
             cell[0] = value
         return values

@@ -14,12 +14,14 @@ from pytensor.gradient import grad_undefined as their_grad_undefined
 from pytensor.graph.basic import Apply as TheirApply
 from pytensor.graph.basic import Variable as TheirVariable
 from pytensor.graph.op import Op as TheirOp
+from pytensor.sparse.basic import as_sparse_or_tensor_variable
+from pytensor.sparse.type import SparseTensorType
 from pytensor.tensor.basic import as_tensor_variable as as_their_tensor
 
 from phintys._base.caches import kept_property
 from phintys._base.errors import ArgumentError
 from phintys.bridge.pytensor.conversion import convert_op
-from phintys.bridge.pytensor.types import convert_type, their_type
+from phintys.bridge.pytensor.types import convert_type, their_type, value_for
 from phintys.compile import Function, function
 from phintys.gradient.arithmetic import is_discrete
 from phintys.gradient.forward import push_forward
@@ -31,6 +33,7 @@ from phintys.graph.null_type import NullType
 from phintys.graph.shared_variable import SharedVariable
 from phintys.graph.traversal import explicit_graph_inputs
 from phintys.graph.variable import Variable
+from phintys.sparse.type import SparseType
 from phintys.tensor.type import TensorType
 
 
@@ -88,8 +91,8 @@ class PhintysOp(TheirOp):
         self, node: TheirApply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
     ) -> None:
         values: Any = self.compiled(*inputs)
-        for value, cell in zip(values, output_storage, strict=True):
-            cell[0] = value
+        for value, output, cell in zip(values, node.outputs, output_storage, strict=True):
+            cell[0] = value_for(output.type, value)
 
     @kept_property
     def _pattern(self) -> list[list[bool]]:
@@ -201,7 +204,7 @@ def _connected(variables: Sequence[Variable], directions: Sequence[Any]) -> tupl
 
 
 def _has_derivative(variable: Variable) -> bool:
-    return isinstance(variable.type, TensorType) and not is_discrete(variable.type)
+    return isinstance(variable.type, TensorType | SparseType) and not is_discrete(variable.type)
 
 
 def _is_null(variable: Variable) -> bool:
@@ -210,7 +213,9 @@ def _is_null(variable: Variable) -> bool:
 
 def _filtered(type_: Any, given: Any) -> Any:
     """Return a variable of PyTensor of a type; numbers and arrays become constants of it."""
-    if not isinstance(given, TheirVariable) and hasattr(type_, "dtype"):
+    if isinstance(type_, SparseTensorType):
+        given = as_sparse_or_tensor_variable(given)
+    elif not isinstance(given, TheirVariable) and hasattr(type_, "dtype"):
         given = as_their_tensor(given, dtype=type_.dtype)
     return type_.filter_variable(given)
 
@@ -323,7 +328,7 @@ class _Traced:
         self.__wrapped__ = f
 
     def __call__(self, *inputs: Any) -> Any:
-        given = [one if isinstance(one, TheirVariable) else as_their_tensor(one) for one in inputs]
+        given = [as_sparse_or_tensor_variable(one) for one in inputs]
         types = tuple(one.type for one in given)
         if types not in self._ops:
             ours = [convert_type(one.type)(one.name) for one in given]

@@ -8,54 +8,19 @@ from functools import singledispatch
 from typing import Any
 
 from pytensor.graph.type import Type as TheirType
+from pytensor.link.c.type import Generic
 from pytensor.scalar.basic import ScalarType
+from pytensor.sparse.type import SparseTensorType
 from pytensor.tensor.random.type import RandomGeneratorType
 from pytensor.tensor.random.type import random_generator_type as their_generator_type
-from pytensor.tensor.type import DenseTensorType
 from pytensor.tensor.type import TensorType as TheirTensorType
 from pytensor.tensor.type_other import NoneTypeT, SliceType
 
 from phintys._base.errors import TypeContractError
 from phintys.graph.type import Type, generic
 from phintys.random import random_generator_type
+from phintys.sparse.type import SparseType
 from phintys.tensor.type import TensorType
-
-
-class OpaqueType(Type):
-    """The values of a Type of PyTensor that only PyTensor's Ops compute with: sparse matrices.
-
-    Parameters
-    ----------
-    theirs
-        The Type of PyTensor.
-
-    Examples
-    --------
-    >>> import pytensor.sparse
-    >>> from phintys.bridge.pytensor import convert_type
-    >>> convert_type(pytensor.sparse.csr_matrix("w").type)
-    OpaqueType(SparseTensorType{dtype='float64', format='csr', shape=(None, None)})
-    """
-
-    __props__ = ("theirs",)
-
-    def __init__(self, theirs: TheirType) -> None:
-        self.theirs = theirs
-
-    def filter(self, value: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
-        """Return a value that PyTensor's Type has."""
-        return self.theirs.filter(value, strict=strict, allow_downcast=allow_downcast)
-
-    def values_eq(self, a: Any, b: Any) -> bool:
-        """Return whether values are equal, as PyTensor's Type says."""
-        return bool(self.theirs.values_eq(a, b))
-
-    def values_eq_approx(self, a: Any, b: Any) -> bool:
-        """Return whether values are nearly equal, as PyTensor's Type says."""
-        return bool(self.theirs.values_eq_approx(a, b))
-
-    def __repr__(self) -> str:
-        return f"OpaqueType({self.theirs})"
 
 
 @singledispatch
@@ -92,9 +57,13 @@ def convert_type(type_: TheirType) -> Type:
 
 @convert_type.register(TheirTensorType)
 def _tensor(type_: Any) -> Type:
-    if not isinstance(type_, DenseTensorType):  # a sparse matrix, which is of a derived class
-        return OpaqueType(type_)
     return TensorType(type_.dtype, type_.shape)
+
+
+@convert_type.register(SparseTensorType)
+def _sparse(type_: Any) -> Type:
+    format = "csr" if type_.format == "bsr" else type_.format
+    return SparseType(format, type_.dtype, type_.shape)
 
 
 @convert_type.register(ScalarType)
@@ -107,6 +76,7 @@ def _generator(type_: Any) -> Type:
     return random_generator_type
 
 
+@convert_type.register(Generic)
 @convert_type.register(NoneTypeT)
 @convert_type.register(SliceType)
 def _any(type_: Any) -> Type:
@@ -114,7 +84,14 @@ def _any(type_: Any) -> Type:
 
 
 def value_for(type_: TheirType, value: Any) -> Any:
-    """Return a value of Phintys as PyTensor has it: its scalars are not arrays."""
+    """Return a value of Phintys as PyTensor has it.
+
+    Its scalars are not arrays, and its sparse values are matrices of SciPy, whose ``*`` is the
+    matrix product.
+    """
+    if isinstance(type_, SparseTensorType):
+        cls = type_.format_cls[type_.format]
+        return value if isinstance(value, cls) else cls(value)
     return value[()] if isinstance(type_, ScalarType) else value
 
 
@@ -124,7 +101,7 @@ def their_type(type_: Type) -> TheirType:
     Parameters
     ----------
     type_
-        The Type of a tensor or a generator.
+        The Type of a tensor, a sparse matrix or a generator.
 
     Raises
     ------
@@ -140,10 +117,12 @@ def their_type(type_: Type) -> TheirType:
     """
     if isinstance(type_, TensorType):
         return TheirTensorType(type_.dtype, type_.shape)
+    if isinstance(type_, SparseType):
+        return SparseTensorType(type_.format, type_.dtype, type_.shape)
     if type_ == random_generator_type:
         return their_generator_type
     msg = (
-        f"PyTensor has no Type for the values of {type_!r}: only tensors and generators can be "
-        "inputs and outputs of the functions that to_pytensor takes."
+        f"PyTensor has no Type for the values of {type_!r}: only tensors, sparse matrices and "
+        "generators can be inputs and outputs of the functions that to_pytensor takes."
     )
     raise TypeContractError(msg)

@@ -57,6 +57,12 @@ class Facts:
     def learn_node(self, node: Apply) -> None:
         """Find out what is known of the outputs of a node, given its inputs."""
         self._shapes.update(dict.fromkeys(node.outputs))  # sizes may refer to the node itself
+        same = node.op.undone(node) if node.op.undone else None
+        if same is not None:
+            for output, source in zip(node.outputs, same, strict=True):
+                self._shapes[output] = self.shape(source)
+                self._values[output] = self.value(source)
+            return
         found = self._results(node)
         if found is not None:
             self._values.update(zip(node.outputs, found, strict=True))

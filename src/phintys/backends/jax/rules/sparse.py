@@ -17,8 +17,10 @@ from phintys.backends.jax.tracing import (
     makes_large,
     perform,
 )
-from phintys.sparse.patterns import PatternOp
+from phintys.sparse.parts import keys, places
+from phintys.sparse.patterns import PatternOp, check_pattern, multiplications
 from phintys.sparse.products import (
+    EntryProduct,
     PatternProduct,
     ProductByColumns,
     ProductByRows,
@@ -86,6 +88,35 @@ def product_gradients(
         factors * jnp.asarray(x)[indices],
         jax.ops.segment_sum(jnp.asarray(data) * factors, indices, columns),
     ]
+
+
+@converts(EntryProduct)
+def entry_product(op: Any, node: Apply, trace: Trace, *inputs: Any) -> Any:
+    """Add up the terms of each entry; which those are is found on the host."""
+    *operands, indices, indptr, others, other_indptr, wanted, wanted_indptr, width = inputs
+    if not all(is_known(value) for value in inputs[2:8]):
+        raise NeedsKnownError(node, "the pattern of a sparse matrix", node.inputs[2:])
+    _agree(node, len(indptr), len(wanted_indptr))
+    counts = [len(indices), len(others), len(wanted)]
+    for data, number in zip(operands, op.operands, strict=True):
+        _agree(node, np.shape(data)[0], counts[number])
+    output: Any = node.outputs[0].type
+    if output.dtype in {"bool", "float16"}:
+        raise NotConvertedError
+    (columns,) = trace.sizes(node, [width])
+    first, second = (np.asarray(indices), np.asarray(indptr)), (others, other_indptr)
+    check_pattern(op, *first, len(other_indptr) - 1)
+    check_pattern(op, *second, columns)
+    check_pattern(op, wanted, wanted_indptr, columns)
+    left, right, into = multiplications(*first, *map(np.asarray, second))
+    at = places(into, keys(np.asarray(wanted), np.asarray(wanted_indptr)))
+    used = at < counts[2]
+    entries = [numbers[used] for numbers in (left, right, at)]
+    x, y = (
+        jnp.asarray(data)[entries[number]]
+        for data, number in zip(operands, op.operands, strict=True)
+    )
+    return jax.ops.segment_sum(x * y, entries[op.result], counts[op.result])
 
 
 def _pattern(

@@ -19,12 +19,12 @@ from phintys.backends.native.routines.sparse_products import (
 from phintys.backends.native.steps.call import LibraryCall
 from phintys.graph.apply import Apply
 from phintys.graph.variable import Constant
+from phintys.sparse.patterns import problem_of
 from phintys.sparse.products import (
     ProductByColumns,
     ProductByRows,
     ProductGradients,
     ProductOfRows,
-    problem_of,
 )
 from phintys.tensor.convert import constant
 
@@ -58,7 +58,7 @@ def lower_product_of_rows(op: ProductOfRows, node: Apply, lowering: Lowering) ->
 def _lower(routine: SparseProduct, node: Apply, lowering: Lowering) -> None:
     sizes = lowering.sizes
     first, second, indices, indptr = (lowering.view(variable) for variable in node.inputs[:4])
-    _check_dtype(second)
+    check_dtype(second)
     nnz = sizes.canonical(indices.sizes[0])
     one = sizes.fixed(1)
     m = sizes.sub(sizes.canonical(indptr.sizes[0]), one)
@@ -81,11 +81,12 @@ def _lower(routine: SparseProduct, node: Apply, lowering: Lowering) -> None:
     arrays = tuple(
         lowering.contiguous(view, node).array for view in (first, second, indices, indptr)
     )
-    is_checked = _is_right(node.inputs[2:4], sizes.canonical(n))
-    if is_checked and second.ndim == 1 and routine is not BY_ROWS:
+    is_checked = is_right(node.inputs[2:4], sizes.canonical(n))
+    is_vector = k.known == 1  # or a matrix of one column, which is the same in memory
+    if is_checked and is_vector and routine is not BY_ROWS:
         arrays += (lowering.view(_rows_of_entries(node.inputs[3])).array,)
     options = {"m": m, "n": n, "nnz": nnz, "k": k}
-    options |= {"vector": second.ndim == 1, "is_checked": is_checked}
+    options |= {"vector": is_vector, "is_checked": is_checked}
     target, loops = lowering.compute(node.outputs[0], shape)
     if routine is BY_COLUMNS:
         dtype = target.array.dtype
@@ -100,7 +101,7 @@ def lower_product_gradients(op: ProductGradients, node: Apply, lowering: Lowerin
     """A call that writes products, and adds to zeros."""
     sizes = lowering.sizes
     data, x, y, indices, indptr = (lowering.view(variable) for variable in node.inputs[:5])
-    _check_dtype(data)
+    check_dtype(data)
     nnz, known = (sizes.canonical(view.sizes[0]) for view in (indices, x))
     n = lowering.size_of(node.inputs[5])
     lowering.require_length(n, Failure(node, "columns", "{0} columns"))
@@ -113,7 +114,7 @@ def lower_product_gradients(op: ProductGradients, node: Apply, lowering: Lowerin
     lowering.require_equal(y.sizes[0], m, failure)
     views = (data, y, indices, indptr, x)
     arrays = tuple(lowering.contiguous(view, node).array for view in views)
-    is_checked = _is_right(node.inputs[3:5], least)
+    is_checked = is_right(node.inputs[3:5], least)
     if is_checked:
         arrays += (lowering.view(_rows_of_entries(node.inputs[4])).array,)
     options = {"m": m, "n": least, "nnz": nnz, "k": sizes.fixed(1)}
@@ -128,13 +129,14 @@ def lower_product_gradients(op: ProductGradients, node: Apply, lowering: Lowerin
     lowering.steps.append(call)
 
 
-def _check_dtype(view: View) -> None:
+def check_dtype(view: View) -> None:
+    """Refuse elements that native code does not add up."""
     if view.array.dtype.kind == "b" or view.array.dtype.name == "float16":
         msg = f"no native products of {view.array.dtype}"
         raise NotLowered(msg)
 
 
-def _is_right(pattern: Sequence[Variable], columns: Size) -> bool:
+def is_right(pattern: Sequence[Variable], columns: Size) -> bool:
     """Return whether the pattern is known, and was found to be right."""
     indices, indptr = pattern
     if not isinstance(indices, Constant) or not isinstance(indptr, Constant):

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
 
     from phintys.backends.native.assembler.builder import Builder
+    from phintys.backends.native.assembler.types import MachineType
     from phintys.backends.native.assembler.values import Value
     from phintys.backends.native.costs import Costs
     from phintys.backends.native.polynomials import Polynomial
@@ -74,7 +75,9 @@ class SparseProduct(Routine):
             ranges.call(body.count(writer), nanoseconds, is_serial=False)
             return None
         b = writer.b
-        problem = _problem(call, writer)
+        arrays = (writer.pointer(array) for array in call.inputs[2:4])
+        sizes = (writer.size(call.options[name]) for name in ("m", "n", "nnz"))
+        problem = problem_of_pattern(b, *arrays, *sizes)
         right, after = b.new_block("right"), b.new_block("after")
         b.branch(b.eq(problem, 0), right, after)
         b.begin(right)
@@ -84,14 +87,22 @@ class SparseProduct(Routine):
         return problem
 
 
-def _problem(call: LibraryCall[Any], writer: CallWriter) -> Value:
+def problem_of_pattern(
+    b: Builder, indices: Value, starts: Value, m: Value, n: Value, nnz: Value
+) -> Value:
     """Return 1 if ``indptr`` is wrong, 2 if an index is, else 0.
 
     The sign of a number tells whether it is out of range, and that of ``x | y`` whether one is.
+
+    Parameters
+    ----------
+    b
+        The builder.
+    indices, starts
+        The addresses of the pattern.
+    m, n, nnz
+        The numbers of rows, columns and entries.
     """
-    b, options = writer.b, call.options
-    indices, starts = (writer.pointer(array) for array in call.inputs[2:4])
-    m, n, nnz = (writer.size(options[name]) for name in ("m", "n", "nnz"))
 
     def at(place: Value, lanes: int = 1) -> Value:
         return b.load(INT32.of(lanes), b.offset(starts, place, INT32), align=4)
@@ -244,10 +255,7 @@ class _Rows:
 
     def plus(self, total: Number, x: Number, y: Number) -> Number:
         """Return ``total + x * y``."""
-        if self.type.kind == "f":
-            return self.b.madd(x, y, total)  # pyright: ignore[reportArgumentType]
-        product = emit(self.b, "mul", [x, y], self.type.name)
-        return emit(self.b, "add", [total, product], self.type.name)
+        return plus(self.b, self.type, total, x, y)
 
     def sums(
         self,
@@ -291,6 +299,14 @@ class _Rows:
 
     def _mask(self, count: Value) -> Value | None:
         return None if self.lanes == 1 else lane_mask(self.b, count, self.lanes)
+
+
+def plus(b: Builder, type: MachineType, total: Number, x: Number, y: Number) -> Number:
+    """Return ``total + x * y``, for elements of a type."""
+    if type.kind == "f":
+        return b.madd(x, y, total)  # pyright: ignore[reportArgumentType]
+    product = emit(b, "mul", [x, y], type.name)
+    return emit(b, "add", [total, product], type.name)
 
 
 def _numbers(parts: Sequence[Value], width: int) -> list[Number]:

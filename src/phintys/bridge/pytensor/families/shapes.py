@@ -14,6 +14,7 @@ from pytensor.tensor.shape import Reshape, Shape, Shape_i, SpecifyShape
 
 import phintys.tensor as pt
 from phintys.bridge.pytensor.conversion import convert_op
+from phintys.sparse.operations import csm_shape, is_sparse
 
 
 @convert_op.register(ViewOp)
@@ -26,7 +27,7 @@ def _same(op: Any, node: Any, x: Any) -> Any:
 
 @convert_op.register(Shape)
 def _shape(op: Any, node: Any, x: Any) -> Any:
-    return pt.shape(x)
+    return csm_shape(x) if is_sparse(x) else pt.shape(x)
 
 
 @convert_op.register(Shape_i)

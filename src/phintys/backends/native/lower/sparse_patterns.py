@@ -1,0 +1,242 @@
+"""Lowering of patterns of sparse matrices, and of elements of their products."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from phintys.backends.native.failures import Failure, OwnFailure
+from phintys.backends.native.limits import SPARSE_BLOCKS
+from phintys.backends.native.lower.families import lowers
+from phintys.backends.native.lower.lowering import Lowering, NotLowered
+from phintys.backends.native.lower.sparse_products import check_dtype, is_right
+from phintys.backends.native.routines.sparse_patterns import (
+    CONVERT,
+    COUNT_MERGED,
+    COUNT_PRODUCT,
+    FILL_MERGED,
+    FILL_PRODUCT,
+    FIND,
+    FIRST_ELEMENTS,
+    PRODUCT_ELEMENTS,
+    SECOND_ELEMENTS,
+)
+from phintys.backends.native.steps.call import LibraryCall
+from phintys.graph.apply import Apply
+from phintys.sparse.parts import PlacesIn
+from phintys.sparse.patterns import CommonPattern, Converted, MergedPattern, ProductPattern
+from phintys.sparse.products import FirstAtEntries, ProductAtEntries, SecondAtEntries
+from phintys.sparse.type import LIMIT
+
+if TYPE_CHECKING:
+    from phintys.backends.native.routines.sparse_patterns import _OnPatterns
+    from phintys.backends.native.sizes import Size
+    from phintys.backends.native.values import Array
+    from phintys.sparse.products import EntryProduct
+
+_INT32, _INT64 = np.dtype("int32"), np.dtype("int64")
+
+
+class _Patterns:
+    """The patterns that a node reads.
+
+    Attributes
+    ----------
+    arrays
+        The indices and ``indptr`` of each.
+    counts, rows
+        The numbers of entries and of rows of each.
+    """
+
+    def __init__(self, node: Apply, first: int, count: int, lowering: Lowering) -> None:
+        self.node, self._lowering, self._first = node, lowering, first
+        self.arrays: list[Array] = []
+        self.counts: list[Size] = []
+        self.rows: list[Size] = []
+        self._checks: list[tuple[Any, ...]] = []
+        sizes = lowering.sizes
+        for variable in node.inputs[first : first + 2 * count]:
+            view = lowering.view(variable)
+            if view.array.dtype != _INT32:
+                msg = f"indices of {view.array.dtype}"
+                raise NotLowered(msg)
+            self.arrays.append(lowering.contiguous(view, node).array)
+        for indices, starts in zip(self.arrays[::2], self.arrays[1::2], strict=True):
+            rows = sizes.sub(sizes.canonical(starts.sizes[0]), sizes.fixed(1))
+            lowering.require_length(rows, Failure(node, "starts", "indptr must not be empty"))
+            self.counts.append(sizes.canonical(indices.sizes[0]))
+            self.rows.append(rows)
+
+    def check(self, number: int, columns: Size) -> None:
+        """Check a pattern, whose matrix has so many columns, unless it is known to be right."""
+        at = 2 * number
+        variables = self.node.inputs[self._first + at : self._first + at + 2]
+        if not is_right(variables, columns):
+            sizes = self.rows[number], columns, self.counts[number]
+            self._checks.append((self._first + at, self._first + at + 1, *sizes))
+
+    def same_rows(self, a: int, b: int) -> None:
+        """Check that two patterns have equally many rows."""
+        failure = Failure(self.node, "rows", "{0} and {1} rows")
+        self._lowering.require_equal(self.rows[a], self.rows[b], failure)
+
+    def call(
+        self,
+        routine: _OnPatterns,
+        inputs: Any,
+        outputs: Any,
+        *,
+        workspace: Any = (),
+        may_fail: bool = True,
+        **options: Any,
+    ) -> None:
+        """Add a call of a routine, with the checks."""
+        checks = self._checks if may_fail else []
+        options |= {"checks": checks, "entries": self.counts}
+        used = [*self.counts, *(size for check in checks for size in check[2:])]
+        options |= {f"size {at}": size for at, size in enumerate(used)}
+        failure = OwnFailure(self.node, "pattern", error=IndexError) if may_fail else None
+        call = LibraryCall(
+            routine, tuple(inputs), tuple(outputs), options, self.node, tuple(workspace), failure
+        )
+        self._lowering.steps.append(call)
+
+    def count(self, routine: _OnPatterns, **options: Any) -> tuple[Array, Size]:
+        """Add a call that counts entries; return ``indptr`` of the result and their number."""
+        lowering, m = self._lowering, self.rows[0]
+        sizes = lowering.sizes
+        starts, _ = lowering.compute(self.node.outputs[1], [sizes.add(m, sizes.fixed(1))])
+        total = lowering.array(_INT64, ())
+        self.call(routine, self.arrays, (starts.array, total), m=m, **options)
+        found = sizes.element(total)
+        lowering.require_lengths([found], self.node)
+        return starts.array, found
+
+
+@lowers(MergedPattern)
+def lower_merged_pattern(op: MergedPattern, node: Apply, lowering: Lowering) -> None:
+    """Two calls, for the numbers of entries and for the entries."""
+    _lower_merged(node, lowering, is_union=True)
+
+
+@lowers(CommonPattern)
+def lower_common_pattern(op: CommonPattern, node: Apply, lowering: Lowering) -> None:
+    """Two calls, for the numbers of entries and for the entries."""
+    _lower_merged(node, lowering, is_union=False)
+
+
+def _lower_merged(node: Apply, lowering: Lowering, *, is_union: bool) -> None:
+    patterns = _Patterns(node, 0, 2, lowering)
+    patterns.same_rows(0, 1)
+    for number in range(2):
+        patterns.check(number, lowering.sizes.fixed(LIMIT))
+    starts, total = patterns.count(COUNT_MERGED, is_union=is_union)
+    lengths = patterns.counts if is_union else [total, total]
+    outputs = [
+        lowering.compute(variable, [length])[0].array
+        for variable, length in zip(
+            (node.outputs[0], *node.outputs[2:]), (total, *lengths), strict=True
+        )
+    ]
+    inputs = (*patterns.arrays, starts)
+    m = patterns.rows[0]
+    patterns.call(FILL_MERGED, inputs, outputs, may_fail=False, m=m, is_union=is_union)
+
+
+@lowers(PlacesIn)
+def lower_places_in(op: PlacesIn, node: Apply, lowering: Lowering) -> None:
+    """A call that searches in rows."""
+    patterns = _Patterns(node, 0, 2, lowering)
+    patterns.same_rows(0, 1)
+    for number in range(2):
+        patterns.check(number, lowering.sizes.fixed(LIMIT))
+    target, _ = lowering.compute(node.outputs[0], [patterns.counts[0]])
+    m, count = patterns.rows[0], patterns.counts[1]
+    patterns.call(FIND, patterns.arrays, (target.array,), m=m, count=count)
+
+
+@lowers(Converted)
+def lower_converted(op: Converted, node: Apply, lowering: Lowering) -> None:
+    """A call that counts the entries of columns, and puts them in their places."""
+    patterns = _Patterns(node, 0, 1, lowering)
+    sizes = lowering.sizes
+    n, (nnz,) = lowering.size_of(node.inputs[2]), patterns.counts
+    lowering.require_length(n, Failure(node, "columns", "{0} columns"))
+    patterns.check(0, n)
+    lengths = (nnz, sizes.add(n, sizes.fixed(1)), nnz)
+    outputs = [
+        lowering.compute(variable, [length])[0].array
+        for variable, length in zip(node.outputs, lengths, strict=True)
+    ]
+    patterns.call(CONVERT, patterns.arrays, outputs, m=patterns.rows[0], n=n, nnz=nnz)
+
+
+@lowers(ProductPattern)
+def lower_product_pattern(op: ProductPattern, node: Apply, lowering: Lowering) -> None:
+    """Two calls, for the numbers of entries and for the entries."""
+    patterns = _Patterns(node, 0, 2, lowering)
+    sizes = lowering.sizes
+    columns, rows, n = (lowering.size_of(variable) for variable in node.inputs[4:])
+    failure = Failure(
+        node,
+        "columns",
+        "columns of the first and rows of the second must agree, got {0} and {1}",
+    )
+    lowering.require_equal(columns, rows, failure)
+    failure = Failure(node, "rows", "{0} rows for {1} of the pattern")
+    lowering.require_equal(rows, patterns.rows[1], failure)
+    lowering.require_length(n, Failure(node, "columns", "{0} columns"))
+    patterns.check(0, patterns.rows[1])
+    patterns.check(1, n)
+    blocks = sizes.fixed(SPARSE_BLOCKS)
+    marks = lowering.array(_INT32, [sizes.mul(blocks, n)])
+    starts, total = patterns.count(COUNT_PRODUCT, workspace=(marks,), n=n)
+    target, _ = lowering.compute(node.outputs[0], [total])
+    words = sizes.add(sizes.arithmetic("floordiv", n, sizes.fixed(64)), sizes.fixed(1))
+    tops = sizes.add(sizes.arithmetic("floordiv", words, sizes.fixed(64)), sizes.fixed(1))
+    workspace = [lowering.array(_INT64, [sizes.mul(blocks, size)]) for size in (words, tops)]
+    options = {"m": patterns.rows[0], "words": words, "tops": tops, "workspace": workspace}
+    inputs = (*patterns.arrays, starts)
+    patterns.call(FILL_PRODUCT, inputs, (target.array,), may_fail=False, **options)
+
+
+@lowers(ProductAtEntries)
+def lower_product_at_entries(op: ProductAtEntries, node: Apply, lowering: Lowering) -> None:
+    """A call that adds up a row at a time."""
+    _lower_entry_product(PRODUCT_ELEMENTS, op, node, lowering)
+
+
+@lowers(FirstAtEntries)
+def lower_first_at_entries(op: FirstAtEntries, node: Apply, lowering: Lowering) -> None:
+    """A call that spreads out a row at a time."""
+    _lower_entry_product(FIRST_ELEMENTS, op, node, lowering)
+
+
+@lowers(SecondAtEntries)
+def lower_second_at_entries(op: SecondAtEntries, node: Apply, lowering: Lowering) -> None:
+    """A call that spreads out a row at a time."""
+    _lower_entry_product(SECOND_ELEMENTS, op, node, lowering)
+
+
+def _lower_entry_product(
+    routine: _OnPatterns, op: EntryProduct, node: Apply, lowering: Lowering
+) -> None:
+    sizes = lowering.sizes
+    elements = [lowering.view(variable) for variable in node.inputs[:2]]
+    check_dtype(elements[0])
+    patterns = _Patterns(node, 2, 3, lowering)
+    n = lowering.size_of(node.inputs[8])
+    lowering.require_length(n, Failure(node, "columns", "{0} columns"))
+    failure = Failure(node, "elements", "{0} elements for {1} indices")
+    for view, number in zip(elements, op.operands, strict=True):
+        lowering.require_equal(view.sizes[0], patterns.counts[number], failure)
+    patterns.same_rows(0, 2)
+    for number, columns in enumerate((patterns.rows[1], n, n)):
+        patterns.check(number, columns)
+    count = patterns.counts[op.result]
+    target, _ = lowering.compute(node.outputs[0], [count])
+    x, y = (lowering.contiguous(view, node).array for view in elements)
+    sums = lowering.array(target.array.dtype, [sizes.mul(sizes.fixed(SPARSE_BLOCKS), n)])
+    options = {"m": patterns.rows[0], "n": n, "count": count, "workspace": (sums,)}
+    patterns.call(routine, (x, y, *patterns.arrays), (target.array,), **options)
