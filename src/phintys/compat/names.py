@@ -683,7 +683,7 @@ _NEWER: dict[str, list[Source]] = {
     "tensor.random.basic": _RANDOM,
     "tensor.random.op": _RANDOM,
     "tensor.random.type": _RANDOM,
-    "tensor.random.utils": [*_RANDOM, "phintys.compat.draw_shapes"],
+    "tensor.random.utils": ["phintys.compat.draw_shapes", *_RANDOM],
     "tensor.random.var": _RANDOM,
     "tensor.random.variable": _RANDOM,
     "tensor.shape": _TENSOR,
