@@ -170,9 +170,7 @@ def wrong_programs():
         lambda: phintys.function(x, x): "Input variables of a ",
         lambda: phintys.function([state], x): "Cannot use a shared variable (state) as explicit",
         lambda: phintys.function([x], x, givens={x: y}): "You are trying to replace variable 'x'",
-        lambda: phintys.function(
-            [x], x, mode="quick"
-        ): "No predefined mode exist for string: quick",
+        lambda: phintys.function([x], x, mode="quick"): "No predefined mode exist for string",
         lambda: phintys.function([], [], updates=[(x, y)]): "update target must be a SharedVar",
         lambda: phintys.function([], [], updates=[(state, state.sum())]): "An update must have the",
         lambda: phintys.function([], [], updates=[(state, state)] * 2): "this shared variable al",

@@ -70,6 +70,7 @@ _SCALAR_SIGMOIDS = _at("phintys.compat.scalar_classes", "ScalarSigmoid ScalarSof
 }
 
 _TENSORS = {
+    **_at("phintys.compat.other_types", "NoneConst make_slice none_type_t slicetype"),
     **_at(
         _CLASSES,
         "AdvancedIncSubtensor1 Bartlett Choose CpuContiguous CumprodOp CumsumOp DiffOp Eye "
@@ -335,7 +336,7 @@ _LINALG = [
 
 _OTHER_TYPES = {
     **_at("phintys.compat.other_types", "NoneConst NoneTypeT SliceConstant SliceType none_type_t"),
-    **_at("phintys.compat.other_types", "as_symbolic_None"),
+    **_at("phintys.compat.other_types", "as_symbolic_None make_slice slicetype"),
 }
 
 _PATCHES = "phintys.compat.patches"

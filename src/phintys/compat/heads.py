@@ -9,12 +9,21 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from phintys._base.records import record
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = ["with_old_head"]
 
-_Head = str | dict[str, str]
+
+@record(frozen=True)
+class _Head:
+    """What a message of Phintys begins with, and the line of the packages or of each of them."""
+
+    pattern: str
+    line: str | dict[str, str]
+
 
 _SCAN = (
     "When compiling the inner function of scan the following error has been encountered: "
@@ -36,8 +45,8 @@ def _newer(head: str) -> dict[str, str]:
     return {"aesara": head, "pytensor": head}
 
 
-_HEADS: tuple[tuple[str, _Head], ...] = (
-    (
+_HEADS = (
+    _Head(
         r"The input (?P<name>.+) at index (?P<index>\d+) has no influence",
         "{package}.function was asked to create a function computing outputs given certain inputs, "
         "but the provided input variable at index {index} is not part of the computational graph "
@@ -45,33 +54,35 @@ _HEADS: tuple[tuple[str, _Head], ...] = (
         "To make this error into a warning, you can pass the parameter on_unused_input='warn' to "
         "{package}.function. To disable it completely, use on_unused_input='ignore'.",
     ),
-    (
+    _Head(
         r".*\(\) lacks a value for (?P<name>.+?) at index",
         _older("Missing required input: {name}", "Missing input: {name}"),
     ),
-    (r".*\(\) takes at most \d+ arg", "Too many parameter passed to {package} function"),
-    (
+    _Head(r".*\(\) takes at most \d+ arg", "Too many parameter passed to {package} function"),
+    _Head(
         r".*\(\) has no input named '(?P<name>.*?)'",
         _older("Unknown input or state: {name}", "Unknown input: {name}."),
     ),
-    (r".*\(\) got two values for the input '(?P<name>.*?)'", "Multiple values for input: {name}"),
-    (
+    _Head(
+        r".*\(\) got two values for the input '(?P<name>.*?)'", "Multiple values for input: {name}"
+    ),
+    _Head(
         r"(?P<head>Wrong number of dimensions: expected \d+) for .*, (?P<got>got \d+) "
         r"\(shape (?P<shape>.*)\)",
         "{head}, {got} with shape {shape}.",
     ),
-    (
+    _Head(
         r"Cannot convert an array of dtype (?P<dtype>\w+) .* to (?P<type>\w+\((?P<own>\w+).*?\)) "
         "without loss",
         "{type} cannot store a value of dtype {dtype} without risking loss of precision. If you do "
         "not mind this loss, you can: 1) explicitly cast your data to {own}, or 2) set "
         '"allow_input_downcast=True" when calling "function".',
     ),
-    (
+    _Head(
         r"The cost must be a scalar",
         {"theano": "cost must be a scalar."} | _newer("Cost must be a scalar."),
     ),
-    (
+    _Head(
         r".* does not depend on (?P<name>.+?) \(type .*differentiable way",
         _older(
             "grad method was asked to compute the gradient with respect to a variable that is not "
@@ -79,36 +90,36 @@ _HEADS: tuple[tuple[str, _Head], ...] = (
             "operator: {name}"
         ),
     ),
-    (
+    _Head(
         r"Join takes arrays of equal rank",
         {"theano": "Join() can only join tensors with the same number of dimensions."}
         | _newer("Only tensors with the same number of dimensions can be joined."),
     ),
-    (
+    _Head(
         r"Too many indices for .* it has (?P<ndim>\d+) dimensions, and (?P<given>\d+) are indexed",
         _older(
             "too many indices for array",
             "too many indices for tensor: tensor is {ndim}-dimensional, but {given} were indexed",
         ),
     ),
-    (
+    _Head(
         r".*: index (?P<index>-?\d+) is out of range for (?P<axis>axis \d+) of .*, which has "
         r"(?P<size>size \d+)",
         "index {index} is out of bounds for {axis} with {size}",
     ),
-    (
+    _Head(
         r"Expected a variable, a number or an array of numbers, got (?P<x>.+) of type ",
         {"theano": "Cannot convert {x} to TensorType"}
         | _newer("Cannot convert {x} to a tensor variable."),
     ),
-    (r"updates: each key is a shared variable", "update target must be a SharedVariable"),
-    (
+    _Head(r"updates: each key is a shared variable", "update target must be a SharedVariable"),
+    _Head(
         r"The update of the shared variable (?P<name>.+?) must have its type (?P<type>.+), got "
         r"(?P<new>.+?) \(type (?P<other>.+?)\)\. ",
         "An update must have the same type as the original shared variable (shared_var={name}, "
         "shared_var.type={type}, update_val={new}, update_val.type={other}).",
     ),
-    (
+    _Head(
         r"updates: expected a dict or a list of pairs",
         _older(
             "The updates parameter must be an OrderedDict/dict or a list of lists/tuples with 2 "
@@ -116,60 +127,60 @@ _HEADS: tuple[tuple[str, _Head], ...] = (
             "The `updates` parameter must be an ordered mapping or a list of pairs",
         ),
     ),
-    (
+    _Head(
         r"updates: the shared variable .* has two new values",
         "this shared variable already has an update expression",
     ),
-    (
+    _Head(
         r"The shared variable (?P<name>.+) cannot be an explicit input",
         "Cannot use a shared variable ({name}) as explicit input. Consider substituting a "
         "non-shared variable via the `givens` parameter",
     ),
-    (
+    _Head(
         r"function: inputs is a list",
         "Input variables of a {title} function should be contained in a list, even when there is a "
         "single input.",
     ),
-    (
+    _Head(
         r"function: the variable (?P<name>.+) is at index (?P<first>\d+) and at index "
         r"(?P<second>\d+) of the inputs",
         "Variable {name} is used twice in inputs to {package}.function, at indices {first} and "
         "{second}.",
     ),
-    (
+    _Head(
         r"givens: (?P<name>.+) is an input of the function",
         "You are trying to replace variable '{name}' through the `givens` parameter, but this "
         "variable is an input to your function.",
     ),
-    (r"There is no mode '(?P<name>.*?)'", "No predefined mode exist for string: {name}"),
-    (
+    _Head(r"There is no mode '(?P<name>.*?)'", "No predefined mode exist for string: {name}"),
+    _Head(
         r"SpecifyShape: dimension (?P<dim>\d+) of .* is stated to be of size (?P<size>\d+), but "
         r"the shape is (?P<shape>\(.*?\))",
         "SpecifyShape: dim {dim} of input has shape {found}, expected {size}.",
     ),
-    (
+    _Head(
         r"Reshape\{.*\}: .* of shape (?P<shape>\(.*?\)) cannot take the shape \((?P<new>.*?),?\)",
         "Cannot reshape input of shape {shape} to shape [{new}]",
     ),
-    (
+    _Head(
         r"The number of steps of a scan must be an integer, got .* of type \w+\((?P<dtype>\w+)",
         " n_steps must be an int. dtype provided is {dtype}",
     ),
-    (
+    _Head(
         r"A scan needs the number of steps",
         "No information about the number of steps provided. Either provide a value for n_steps "
         "argument of scan or provide an input sequence",
     ),
-    (
+    _Head(
         r"State (?P<index>\d+) of a scan changes between steps\. A step reads (?P<name>.*) of type "
         r"\w+\((?P<dtype>\w+).*\n?It computes .* of type \w+\((?P<other>(?!(?P=dtype)\b)\w+)",
         {"theano": _SCAN.replace("scan the", f"scan{_CALLED} the", 1)} | _newer(_SCAN),
     ),
-    (
+    _Head(
         r"The condition of an ifelse must be a single truth value",
         "The condition argument must be a truthy scalar value",
     ),
-    (
+    _Head(
         r"[^\n]*: the operands do not fit together\.\n(?P<lines>(?:  .*: shape \(.*\)\n)+)"
         r"The sizes in dimension (?P<dim>\d+) must be equal",
         {
@@ -179,7 +190,7 @@ _HEADS: tuple[tuple[str, _Head], ...] = (
         },
     ),
 )
-"""What a message of Phintys begins with, and the line of the packages, or of each that has one."""
+"""The first that is found in a message counts."""
 
 
 def _found_size(parts: dict[str, str]) -> str:
@@ -234,11 +245,11 @@ def with_old_head(message: str, notes: Any, package: str) -> str:
 
 
 def _head(message: str, package: str) -> str | None:
-    for pattern, heads in _HEADS:
-        found = re.match(pattern, message)
+    for one in _HEADS:
+        found = re.match(one.pattern, message)
         if found is None:
             continue
-        head = heads if isinstance(heads, str) else heads.get(package)
+        head = one.line if isinstance(one.line, str) else one.line.get(package)
         if head is None:
             return None
         parts = found.groupdict()
