@@ -60,7 +60,7 @@ _SOFTMAXES = _at(_CLASSES, "LogSoftmax Softmax SoftmaxWithBias softmax_op") | {
 }
 
 _PRODUCTS = _at("phintys.compat.neural", "sparse_block_dot") | {
-    "ctc": "phintys.compat.ctc:ctc",
+    "ctc": "phintys.compat.neural:ctc",
     "images2neibs": "phintys.compat.patches:images2neibs",
 }
 
@@ -345,7 +345,7 @@ _OF_IMAGES: dict[str, list[dict[str, str]]] = {
     "tensor.nnet.Conv3D": [_at(_PATCHES, "conv3D")],
     "tensor.nnet.blocksparse": [_at("phintys.compat.neural", "sparse_block_dot")],
     "tensor.nnet.conv3d2d": [{"conv3d": f"{_PATCHES}:volumes"}],
-    "tensor.nnet.ctc": [_at("phintys.compat.ctc", "ctc ctc_available")],
+    "tensor.nnet.ctc": [_at("phintys.compat.neural", "ctc ctc_available")],
     "tensor.nnet.neighbours": [_at(_PATCHES, "images2neibs neibs2images")],
 }
 """Modules of Theano and Aesara."""

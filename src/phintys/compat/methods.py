@@ -16,9 +16,9 @@ import numpy as np
 import phintys.tensor as pt
 from phintys.compat import (
     adapters,
+    derivatives,
     elementwise,
     exceptions,
-    pullbacks,
     registered,
     scalars,
     test_values,
@@ -190,7 +190,7 @@ _PLACES: list[tuple[type, dict[str, Any]]] = [
             "get_test_value": test_values.get_test_value,
         },
     ),
-    (Op, {"__call__": test_values.call, **pullbacks.METHODS}),
+    (Op, {"__call__": test_values.call, **derivatives.METHODS}),
     (FunctionGraph, {"__str__": _formulas, "toposort": _toposort}),
     (Function, {"outputs": property(_outputs)}),
     (Container, {"data": property(_data, _set_data)}),
