@@ -48,17 +48,19 @@ from {package} import function, grad, tensor, tensor as T, tensor as at, tensor 
 
 
 CLASSES: tuple[tuple[str, str, str], ...] = (
-    ("needs an example that failed", "", r"NameError"),
+    ("needs an example that failed, or a name that is not imported", "", r"NameError"),
     ("the document's own error", "", r"SyntaxError|numpy\.exceptions|Cannot interpret '784'"),
-    ("the document's own error", r"# (T|at|pt)\.\w+\(|shape=\(None,\)|b\.owner\.inputs\[1\]$", ""),
-    ("the document's own error", r"sp\[4, 0\] = 20|numpy\.max|^c$", ""),
+    ("the document's own error", r"# (T|at|pt)\.\w+\(|b\.owner\.inputs\[1\]$|sp\[4, 0\] = 20", ""),
+    ("the document's own error", r"numpy\.max|^c$|^mytype = at\.|^print\(state\.get_value", ""),
     ("needs a package that is not installed", "", r"ModuleNotFoundError|not installed"),
+    ("numbers and states of generators", r"rng_?val|x_val|x1 == x2|^(f|f1|f2)\(\)|_fn\(\)", ""),
+    ("numbers and states of generators", r"jax_rng|rng\.[sg]et_|^print\(f\(", ""),
+    ("the words or the class of an error", r"illegal|str\(err\)", ""),
+    ("dtypes of Python numbers", r"^x\.type\.dtype$", r"'(int|float)64'"),
     ("nodes of a graph", r"print\(|^pp\(|^e$|owner|\.rewrite\(|\.optimize\(|verbose", ""),
     ("nodes of a graph", r"shape_padaxis|InplaceUniform|in_same_class", ""),
     ("names and texts of classes", r"^type\(|\.type$|filter_variable|^irow|^pt\.dscalar", ""),
-    ("the words or the class of an error", r"illegal|str\(err\)", ""),
     ("an error, where there was none", r"f\(xv, yv\)", "ShapeError"),
-    ("numbers and states of generators", r"rng|^(f|f1|f2|jax_fn)\(|x_val|numba_fn|x1 == x2", ""),
     ("a copied function returns an array, not a list of one", r"_accumulator\(", ""),
 )
 """Why an example does not print what it should: the reason, its source, and what it printed."""
