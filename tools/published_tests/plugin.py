@@ -1,7 +1,8 @@
 """A plugin of pytest: installs an old name, fills the gaps, notes what each test came to.
 
 The environment says which name (``PUBLISHED_TESTS_PACKAGE``) and where the notes go
-(``PUBLISHED_TESTS_NOTES``): one JSON object a line, written as soon as a test has ended.
+(``PUBLISHED_TESTS_NOTES``), and whether what is printed is in the notation of the package
+(``PUBLISHED_TESTS_NOTATION``): one JSON object a line, written as soon as a test has ended.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import pytest
 
 import phintys
 from phintys.compat import install
+from phintys.compat.printed import print_as
 from tools.published_tests import stand_ins, unittest_tools
 from tools.published_tests.selection import LEFT_OUT
 
@@ -40,6 +42,8 @@ class _Casts:
 
 
 install(os.environ["PUBLISHED_TESTS_PACKAGE"])
+if "PUBLISHED_TESTS_NOTATION" in os.environ:
+    print_as(os.environ["PUBLISHED_TESTS_PACKAGE"])
 stand_ins.fill_gaps(os.environ["PUBLISHED_TESTS_PACKAGE"])
 sys.modules["tests.unittest_tools"] = unittest_tools
 # NumPy 2 lacks these; the tests ask for the dtype of some arrays and some scalars, and for casts.

@@ -73,8 +73,8 @@ _TENSORS = {
     **_at("phintys.compat.other_types", "NoneConst make_slice none_type_t slicetype"),
     **_at(
         _CLASSES,
-        "AdvancedIncSubtensor1 Bartlett Choose CpuContiguous CumprodOp CumsumOp DiffOp Eye "
-        "FillDiagonal FillDiagonalOffset MatMul MaxAndArgmax Mean PermuteRowElements "
+        "AdvancedIncSubtensor1 Bartlett BroadcastTo Choose CpuContiguous CumprodOp CumsumOp DiffOp "
+        "Eye FillDiagonal FillDiagonalOffset MatMul MaxAndArgmax Mean PermuteRowElements "
         "RavelMultiIndex Repeat SearchsortedOp Tri UnravelIndex cpu_contiguous",
     ),
     **_at(

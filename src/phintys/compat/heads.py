@@ -154,8 +154,8 @@ _HEADS = (
     ),
     _Head(r"There is no mode '(?P<name>.*?)'", "No predefined mode exist for string: {name}"),
     _Head(
-        r"SpecifyShape: dimension (?P<dim>\d+) of .* is stated to be of size (?P<size>\d+), but "
-        r"the shape is (?P<shape>\(.*?\))",
+        r"SpecifyShape(?:\{.*?\})?: dimension (?P<dim>\d+) of .* is stated to be of size "
+        r"(?P<size>\d+), but the shape is (?P<shape>\(.*?\))",
         "SpecifyShape: dim {dim} of input has shape {found}, expected {size}.",
     ),
     _Head(
@@ -188,6 +188,79 @@ _HEADS = (
             "aesara": "Input dimension mismatch. ({sizes})",
             "pytensor": "Input dimension mismatch: ({sizes})",
         },
+    ),
+    _Head(
+        r"OpFromGraph takes (?P<number>\d+) inputs, got",
+        {
+            "aesara": "Expected at least {number} input(s)",
+            "pytensor": "Expected {number} input(s)",
+        },
+    ),
+    _Head(
+        r"(?P<name>.+) is given twice, as inputs .* of an OpFromGraph",
+        {
+            "pytensor": "The following variables were provided more than once as inputs to the "
+            "OpFromGraph, resulting in an invalid graph: [{name}]."
+        },
+    ),
+    _Head(
+        r"Cannot replace (?P<names>.+): the outputs do not depend on it",
+        {"pytensor": "Some replacements were not used: [{names}]"},
+    ),
+    _Head(
+        r"The keys of replace must be variables of the graph",
+        {"pytensor": "Some of the replaced items are not Variables"},
+    ),
+    _Head(
+        r"A rewrite is registered as (?P<name>'.*') already",
+        _newer("The tag {name} is already present in the database."),
+    ),
+    _Head(
+        r"position must be a number, .*; got (?P<x>.+)\.",
+        _newer("`position` must be numeric; got {x}"),
+    ),
+    _Head(r"ProxyDB takes a database of rewrites", _newer("`db` must be an `RewriteDatabase`.")),
+    _Head(
+        r"In step \d+ of .*, the row of .* has the shape (?P<new>.*?\)); it had (?P<old>.*?\)) ",
+        "could not broadcast input array from shape {new} into shape {old}",
+    ),
+    _Head(
+        r"Pooling takes one of ds and ws,",
+        "You can't provide a tuple value to both 'ws' and 'ds'. Please provide a value only to "
+        "'ws'.",
+    ),
+    _Head(
+        r"Pooling takes one of st and stride,",
+        "You can't provide a tuple value to both 'st and 'stride'. Please provide a value only to "
+        "'stride'.",
+    ),
+    _Head(
+        r"Pooling takes one of padding and pad,",
+        "You can't provide a tuple value to both 'padding' and pad.  Please provide a value only "
+        "to pad.",
+    ),
+    _Head(
+        r"\w+ takes a matrix, got .* of type ",
+        _newer("The input array must be two dimensional."),
+    ),
+    _Head(
+        r"DimShuffle: the order (?P<order>.*) names a dimension twice",
+        "The same input dimension may not appear twice in the list of output dimensions: {order}",
+    ),
+    _Head(
+        r"moveaxis: \d+ sources and ",
+        _newer("`source` and `destination` arguments must have the same number of elements"),
+    ),
+    _Head(
+        r"matmul takes tensors of rank 1 or more",
+        {
+            "aesara": "inputs to `matmul` cannot be scalar.",
+            "pytensor": "matmul operand cannot be scalar",
+        },
+    ),
+    _Head(
+        r"specify_shape: .* has (?P<ndim>\d+) dimensions, got (?P<length>\d+) sizes",
+        _newer("Input `x` is {ndim}-dimensional and will never match a shape of length {length}."),
     ),
 )
 """The first that is found in a message counts."""
