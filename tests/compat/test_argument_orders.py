@@ -104,3 +104,19 @@ def test_gamma_numbers_have_a_rate(package):
         assert basic.weibull(2.0, (3,)).eval().shape == (3,)
     finally:
         uninstall(package)
+
+
+def test_singular_covariances(pytensor):
+    draws = importlib.import_module("pytensor.tensor.random")
+    stream = importlib.import_module("pytensor.tensor.random.utils").RandomStream(1)
+    cov = pt.dmatrix("cov")
+    normals = (draws.multivariate_normal, stream.multivariate_normal)
+    draw = pytensor.function([cov], [normal([0.0, 1.0], cov, size=(2000,)) for normal in normals])
+    for value in (np.ones((2, 2)), np.array([[2.0, 0.5], [0.5, 1.0]]), np.zeros((2, 2))):
+        for found in draw(value):
+            np.testing.assert_allclose(np.cov(found.T), value, atol=0.25)
+            np.testing.assert_allclose(found.mean(axis=0), [0.0, 1.0], atol=0.15)
+    with pytest.raises(ValueError, match="must be positive semidefinite"):
+        draw(-np.eye(2))
+    batch = np.stack([np.ones((2, 2)), np.eye(2)])
+    assert np.ptp(draws.multivariate_normal(np.zeros(2), batch, method="svd").eval()[0]) < 1e-12

@@ -106,6 +106,19 @@ def test_a_group_applies_all_rules_if_asked():
         assert ops_after(walk, pt.exp(x)) == expected
 
 
+def test_names_and_tags_are_told_apart():
+    database = SequenceDB()
+    database.register("a", in2out(OpRemove(pt.exp)), "basic")
+    rule = in2out(OpRemove(pt.sin))
+    for name, tag in (("a", "other"), ("basic", "other"), ("b", "a")):
+        with pytest.raises(ValueError, match="already: choose another name"):
+            database.register(name, rule, tag)
+    with pytest.raises(TypeError, match="1 is not a valid rewrite"):
+        database.register("b", 1)
+    database.register("a", rule, "basic", overwrite_existing=True)
+    assert ops_after(database.query("+basic"), pt.exp(pt.sin(x))) == ["Exp"]
+
+
 def test_names_tags_and_summaries():
     database = SequenceDB()
     database.register("one", OpRemove(pt.exp), "basic", position=1)

@@ -7,6 +7,7 @@ import pytest
 
 import phintys.tensor as pt
 from phintys.compat import draw_shapes
+from phintys.graph import generic
 
 _CASES = [
     ([(3,), (3, 3)], [1, 2]),
@@ -54,3 +55,10 @@ def test_the_shape_of_a_draw_is_that_of_the_last_axes_of_a_parameter():
         shape(ndim_supp=2, dist_params=given, ref_param_idx=0)
     with pytest.raises(ValueError, match="greater than 0"):
         shape(ndim_supp=0, dist_params=given, ref_param_idx=0)
+
+
+def test_a_size_may_be_a_variable_of_the_type_of_none():
+    size = generic()
+    assert draw_shapes.normalize_size_param(size) is size
+    assert draw_shapes.normalize_size_param(None).data is None
+    assert draw_shapes.normalize_size_param((2, 3)).eval().tolist() == [2, 3]

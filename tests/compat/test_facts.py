@@ -80,7 +80,7 @@ def test_contradictions_and_wrong_rules_raise(registries):
     facts.register_assumption(facts.DIAGONAL, pt.Elemwise)(lambda *given: [])
     with pytest.raises(ValueError, match="a state for each of the 1 outputs"):
         check_assumption(_graph(y), y, facts.DIAGONAL)
-    with pytest.raises(TypeError, match="no truth value"):
+    with pytest.raises(TypeError, match="no boolean value"):
         bool(FactState.TRUE)
 
 

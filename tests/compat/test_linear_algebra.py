@@ -1,4 +1,4 @@
-"""Decompositions and solvers under their old names."""
+"""Decompositions, solvers and BLAS under their old names."""
 
 import importlib
 
@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 import scipy.linalg
 
+import phintys.tensor as pt
 from phintys._base.errors import ArgumentError
 from phintys.compat import install, uninstall
+from phintys.tensor.blas import Gemm
 
 RNG = np.random.default_rng(2)
 A = RNG.normal(size=(4, 4)) + 4 * np.eye(4)
@@ -113,3 +115,37 @@ def test_matrix_ops_by_their_classes(theano):
     fit = nlinalg.lstsq()(x, v, 1e-10)[0]
     expected = np.linalg.lstsq(A[:, :2], A[0], rcond=None)[0]
     np.testing.assert_allclose(fit.eval({x: A[:, :2], v: A[0]}), expected)
+
+
+X, Y, Z = (np.random.default_rng(seed).normal(size=(3, 3)) for seed in range(3))
+v, w = X[0], Y[1]
+
+
+@pytest.mark.parametrize(
+    ("names", "arguments", "wanted"),
+    [
+        ("gemm_inplace gemm_no_inplace", (Z, 2.0, X, Y, 3.0), 3 * Z + 2 * X @ Y),
+        ("gemv gemv_inplace gemv_no_inplace", (v, 2.0, X, w, 3.0), 3 * v + 2 * X @ w),
+        ("ger ger_destructive", (Z, 2.0, v, w), Z + 2 * np.outer(v, w)),
+        ("_dot22", (X, Y), X @ Y),
+        ("_dot22scalar", (X, Y, 2.0), 2 * X @ Y),
+    ],
+)
+def test_values_of_blas(theano, names, arguments, wanted):
+    from theano.tensor import blas
+
+    for name in names.split():
+        out = getattr(blas, name)(*map(pt.as_tensor_variable, arguments))
+        np.testing.assert_allclose(theano.function([], out)(), wanted)
+
+
+def test_ops_of_blas_are_found_in_compiled_functions(aesara):
+    from aesara.tensor.blas import Dot22
+
+    T = aesara.tensor
+    x, y, z = T.dmatrices("x", "y", "z")
+    f = aesara.function([x, y, z], [z + 2 * T.dot(x, y), T.dot(y, z)], mode="FAST_RUN")
+    kinds = [type(node.op) for node in f.maker.fgraph.toposort()]
+    assert Dot22 in kinds
+    assert aesara.tensor.blas.Gemm is aesara.tensor.blas.Gemv is Gemm
+    assert Gemm in kinds

@@ -141,3 +141,14 @@ def test_what_batch_normalization_refuses(theano):
 def test_the_approximate_sigmoid_has_the_dtype_of_other_functions(dtype, expected, theano):
     x = theano.tensor.vector("x", dtype=dtype)
     assert theano.tensor.nnet.ultra_fast_sigmoid(x).dtype == expected
+
+
+def test_ctc_with_symbolic_labels(theano):
+    from theano.tensor.nnet.ctc import ctc_available
+
+    T = theano.tensor
+    a, labels, lengths = T.ftensor3("a"), T.imatrix("labels"), T.ivector("lengths")
+    f = theano.function([a, labels, lengths], T.nnet.ctc(a, labels, lengths))
+    assert ctc_available()
+    found = f(np.zeros((2, 1, 2), "float32"), np.array([[1]], "int32"), np.array([2], "int32"))
+    np.testing.assert_allclose(np.exp(-found), [0.75], rtol=1e-6)

@@ -95,6 +95,33 @@ def test_floats_are_sizes_with_one_warning_a_function(run):
     assert all("compat" not in getattr(np, name).__module__ for name in ("zeros", "tile"))
 
 
+def test_floats_are_indices_of_arrays_in_python2(run):
+    source = (
+        "import numpy as np\n"
+        "print 'Python 2'\n"
+        "x, named = np.arange(6), {0.5: 'half', (1.0, 2): 'pair'}\n"
+        "m = x.reshape((2, 3))\n"
+        "found = [x[7 / 2.], x[1.0:5.:2].tolist(), m[1., :2.].tolist(), m[np.float32(1)][0]]\n"
+        "found += [named[0.5], named[1.0, 2], [1, 2, 3][-1], x[None, 0:1].shape, x[x > 4].size]\n"
+        "x[np.floor(2.5)] = 9\n"
+        "x[0.] += 7\n"
+        "x[5.0] /= 2\n"
+        "del named[0.5]\n"
+        "found += [x.tolist(), len(named), [[1, 2][i] for i in range(2)]]\n"
+        "class Table:\n"
+        "    rows = [[1, 2][i] for i in (0, 1)]\n"
+        "    rows[0] = 5\n"
+    )
+    with pytest.warns(UserWarning, match="floats as indices: .* is taken as") as caught:
+        program = run(script=source)
+    assert program.found[:9] == [3, [1, 3], [3, 4], 3, "half", "pair", 3, (1, 1), 1]
+    assert program.found[9:] == [[7, 1, 9, 3, 4, 2], 1, [1, 2]]
+    assert program.Table.rows == [5, 2]
+    assert {one.filename.rsplit("/", 1)[-1] for one in caught} == {"script.py"}
+    with pytest.raises(TypeError, match="indices must be integers"):
+        run(script="print 'a'\n[1, 2][1.0]\n")
+
+
 def test_abstract_classes_are_in_collections_while_the_program_runs(run):
     source = "import collections\nfound = issubclass(list, collections.Sequence)\n"
     source += "found &= isinstance(3, collections.Hashable) and hasattr(collections, 'deque')\n"

@@ -68,6 +68,7 @@ def test_ops_are_made_of_their_classes(theano):
         (extra.CumsumOp(axis=1)(x), x.cumsum(1)),
         (extra.DiffOp(n=1, axis=0)(x), np.diff(x, axis=0)),
         (extra.RepeatOp(axis=0)(x, 2), x.repeat(2, axis=0)),
+        (extra.BroadcastTo()(x, 2, 3, 4), np.broadcast_to(x, (2, 3, 4))),
         (extra.FillDiagonal()(x, 9.0), _filled(x)),
         (extra.SearchsortedOp()(x[0], 1.5), 2),
         (T.basic.Eye("float32")(3, 4, 1), np.eye(3, 4, 1)),

@@ -156,3 +156,56 @@ def test_scripts_print_as_the_package_that_they_import(package, tmp_path):
     command = [sys.executable, "-m", "phintys.compat", str(script)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     assert done.stdout.strip() == TEXTS[package].split("|")[0].strip()
+
+
+def wrong_programs():
+    """Programs with an error -> what the first line begins with, in all packages or in each."""
+    x, y, m = pt.dvector("x"), pt.dvector("y"), pt.dmatrix("m")
+    state = phintys.shared(np.zeros(3), "state")
+    f = phintys.function([x, y], x + y)
+    one, two = [1.0], [1.0, 2.0]
+    return {
+        lambda: phintys.function([x, y], x): "{package}.function was asked to create a function",
+        lambda: phintys.function([x, x], x): "Variable x is used twice in inputs to {package}.fun",
+        lambda: phintys.function(x, x): "Input variables of a ",
+        lambda: phintys.function([state], x): "Cannot use a shared variable (state) as explicit",
+        lambda: phintys.function([x], x, givens={x: y}): "You are trying to replace variable 'x'",
+        lambda: phintys.function([x], x, mode="quick"): "No predefined mode exist for string",
+        lambda: phintys.function([], [], updates=[(x, y)]): "update target must be a SharedVar",
+        lambda: phintys.function([], [], updates=[(state, state.sum())]): "An update must have the",
+        lambda: phintys.function([], [], updates=[(state, state)] * 2): "this shared variable al",
+        lambda: f(one): ("Missing required input: y", "Missing required input: y", "Missing input"),
+        lambda: f(one, one, one): "Too many parameter passed to {package} function",
+        lambda: f(one, 1.0): "Wrong number of dimensions: expected 1, got 0 with shape ().",
+        lambda: f(one, two, z=1): ("Unknown input or state: z",) * 2 + ("Unknown input: z",),
+        lambda: f(two, [1.0] * 3): tuple(
+            f"Input dimension {mark} (input[0].shape[0] = 2, input[1].shape[0] = 3)"
+            for mark in ("mis-match.", "mismatch.", "mismatch:")
+        ),
+        lambda: phintys.grad(x, x): ("cost must be", "Cost must be", "Cost must be"),
+        lambda: phintys.grad(x.sum(), y): ("grad method was asked",) * 2 + ("Sum{axes=None}.0",),
+        lambda: pt.join(0, x, m): ("Join() can only",) + ("Only tensors with the same",) * 2,
+        lambda: x[0, 1]: ("too many indices for array",) * 2 + ("too many indices for tensor",),
+        lambda: x[5].eval({x: one}): "index 5 is out of bounds for axis 0 with size 1",
+        lambda: pt.specify_shape(x, 2).eval({x: one}): "SpecifyShape: dim 0 of input has shape 1, ",
+        lambda: pt.as_tensor_variable("a"): "Cannot convert 'a' to ",
+        lambda: phintys.ifelse(x, x, y): "The condition argument must be a truthy scalar value",
+        lambda: phintys.scan(lambda s: s, outputs_info=[x]): "No information about the number of",
+        lambda: phintys.scan(lambda s: s + 0.5, outputs_info=[pt.constant(1)], n_steps=2): (
+            "When compiling the inner function of scan"
+        ),
+    }
+
+
+def test_errors_begin_as_in_the_package(package):
+    for fault, heads in wrong_programs().items():
+        head = heads if isinstance(heads, str) else heads[list(TEXTS).index(package)]
+        with pytest.raises(phintys.PhintysError) as caught:
+            fault()
+        assert str(caught.value).startswith(head.replace("{package}", package)), head
+        if "computing" in " ".join(getattr(caught.value, "__notes__", [])):
+            assert "\nApply node that caused the error: " in str(caught.value)
+    print_as(None)
+    with pytest.raises(phintys.PhintysError, match=r"\AToo many indices for"):
+        _ = pt.dvector()[0, 1]
+    print_as(package)

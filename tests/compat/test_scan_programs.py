@@ -442,3 +442,25 @@ def test_names_are_where_they_were(package):
     _, updates = top.scan(lambda x: x, x)
     assert updates + updates == {}
     assert top.scan(lambda x: x, x, return_updates=False).ndim == 1
+
+
+def test_states_keep_their_dtype_as_in_the_packages(package):
+    install(package)
+    T = importlib.import_module(f"{package}.tensor")
+
+    def counted(initial, step):
+        outputs, _ = importlib.import_module(package).scan(step, outputs_info=[initial], n_steps=3)
+        return outputs.dtype, outputs.eval().tolist()
+
+    assert counted(T.constant(False), lambda s: s + 1) == ("int8", [1, 2, 3])
+    assert counted(T.constant(True), lambda s: T.cast(s * 2, "int8")) == ("int8", [2, 4, 8])
+    changes = [
+        (np.array(False), lambda s: T.cast(s, "int8")),
+        (T.constant(0, dtype="int8"), lambda s: s < 1),
+        (T.constant(0, dtype="int64"), lambda s: s + 1.5),
+        (T.constant(0.0, dtype="float32"), lambda s: s + np.float64(1.5)),
+        (T.constant(0.0, dtype="float64"), lambda s: T.cast(s, "float32")),
+    ]
+    for initial, step in changes:
+        with pytest.raises(ValueError, match="of a scan changes between steps"):
+            counted(initial, step)

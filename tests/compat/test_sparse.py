@@ -71,3 +71,14 @@ def test_results_are_matrices_whose_operator_is_the_product(package):
     np.testing.assert_array_equal((first * first).toarray(), 4 * full @ full)
     one = package.function([x], package.grad((x * x).sum(), x))(given)
     assert isinstance(one, sp.csc_matrix)
+
+
+def test_dense_operands_of_sparse_divisors_are_told_what_to_write(package):
+    sparse = importlib.import_module(f"{package.__name__}.sparse")
+    tensor = importlib.import_module(f"{package.__name__}.tensor")
+    x, d = sparse.csr_matrix("x", dtype="float64"), tensor.dmatrix("d")
+    with pytest.raises(TypeError, match="A divisor must be dense"):
+        d / x
+    for function in (tensor.true_div, tensor.add):
+        with pytest.raises(TypeError, match=r"which is sparse\. Write x\.toarray\(\)"):
+            function(d, x)

@@ -9,6 +9,7 @@ import phintys
 import phintys.tensor as pt
 from phintys._base.errors import ArgumentError, TypeContractError
 from phintys.compat import typed_list as lists
+from phintys.compat.other_types import SliceType
 
 VALUES = [np.arange(3.0), np.arange(2.0), np.arange(3.0)]
 
@@ -25,23 +26,26 @@ def _same(found, wanted):
 
 
 def test_operations_of_lists(x):
-    v, i = pt.dvector("v"), pt.lscalar("i")
+    v, i, where = pt.dvector("v"), pt.lscalar("i"), SliceType()("where")
     outputs = [
-        x[i], x[1:], x.append(v), x.extend(x), x.insert(i, v), x.remove(v), x.reverse(),
+        x[i], x[1:], x[where], x.append(v), x.extend(x), x.insert(i, v), x.remove(v), x.reverse(),
         x.count(v), x.ind(v), lists.length(x), lists.make_list([v, v + 1]),
     ]  # fmt: skip
-    f = phintys.function([x, v, i], outputs)
+    f = phintys.function([x, v, i, where], outputs)
     new = np.arange(2.0)
-    at, part, more, twice, inserted, less, back, times, where, number, made = f(VALUES, new, -1)
+    at, part, first, more, twice, inserted, less, back, times, place, number, made = f(
+        VALUES, new, -1, slice(0, 2)
+    )
     np.testing.assert_array_equal(at, VALUES[-1])
     _same(part, VALUES[1:])
+    _same(first, VALUES[:2])
     _same(more, [*VALUES, new])
     _same(twice, VALUES * 2)
     _same(inserted, [*VALUES[:-1], new, VALUES[-1]])
     _same(less, [VALUES[0], VALUES[2]])
     _same(back, VALUES[::-1])
     _same(made, [new, new + 1])
-    assert (times, where, number) == (1, 1, 3)
+    assert (times, place, number) == (1, 1, 3)
     assert len(VALUES) == 3
 
 

@@ -26,6 +26,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--source", type=Path, default=PROJECT / "src", help="Phintys to run")
     parser.add_argument("--failures", choices=[*CLASSES, "all"], help="print failures of a class")
     parser.add_argument("--only", help="pytest -k")
+    parser.add_argument("--notation", action="store_true", help="print as the package does")
     parser.add_argument("--notes", type=Path, default=FOLDER / "notes", help="where they go")
     parser.add_argument("--report", action="store_true", help="print the last run's notes again")
     parser.add_argument("--repository", type=Path, help="a clone of PyTensor: its newest tests too")
@@ -87,6 +88,8 @@ def _run(release: Release, module: str, options: argparse.Namespace) -> Outcome:
         "PHINTYS_FLAGS": "num_threads=1",
         "PYTHONPATH": os.pathsep.join(map(str, (options.source.resolve(), PROJECT, home))),
     }
+    if options.notation:
+        environment["PUBLISHED_TESTS_NOTATION"] = "1"
     output = notes.with_suffix(".txt")
     with output.open("w") as stream:
         try:

@@ -1,7 +1,8 @@
 """A plugin of pytest: installs an old name, fills the gaps, notes what each test came to.
 
 The environment says which name (``PUBLISHED_TESTS_PACKAGE``) and where the notes go
-(``PUBLISHED_TESTS_NOTES``): one JSON object a line, written as soon as a test has ended.
+(``PUBLISHED_TESTS_NOTES``), and whether what is printed is in the notation of the package
+(``PUBLISHED_TESTS_NOTATION``): one JSON object a line, written as soon as a test has ended.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import pytest
 
 import phintys
 from phintys.compat import install
+from phintys.compat.printed import print_as
 from tools.published_tests import stand_ins, unittest_tools
 from tools.published_tests.selection import LEFT_OUT
 
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
 SECONDS = 60
-"""That one test may take."""
+"""Of the processor that one test may take: a busy machine does not fail a test."""
 
 _NOTES = Path(os.environ["PUBLISHED_TESTS_NOTES"])
 _SOURCE = str(Path(phintys.__file__).parent)
@@ -40,6 +42,8 @@ class _Casts:
 
 
 install(os.environ["PUBLISHED_TESTS_PACKAGE"])
+if "PUBLISHED_TESTS_NOTATION" in os.environ:
+    print_as(os.environ["PUBLISHED_TESTS_PACKAGE"])
 stand_ins.fill_gaps(os.environ["PUBLISHED_TESTS_PACKAGE"])
 sys.modules["tests.unittest_tools"] = unittest_tools
 # NumPy 2 lacks these; the tests ask for the dtype of some arrays and some scalars, and for casts.
@@ -84,20 +88,20 @@ def pytest_collectreport(report: Any) -> None:
 
 
 def _too_long(*_: Any) -> NoReturn:
-    msg = f"The test took more than {SECONDS} s."
+    msg = f"The test took more than {SECONDS} s of the processor."
     raise TimeoutError(msg)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: Any) -> Generator[None, Any, Any]:
     """Bound the time of each test."""
-    before = signal.signal(signal.SIGALRM, _too_long)
-    signal.alarm(SECONDS)
+    before = signal.signal(signal.SIGPROF, _too_long)
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)
     try:
         return (yield)
     finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 @pytest.hookimpl(wrapper=True)

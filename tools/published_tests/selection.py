@@ -367,6 +367,11 @@ DECIDED: tuple[Decision, ...] = (
     Decision(
         r"test_blas.*(GerMakeNode|test_basic_|test_shape_0)", r"", "gemm, ger are expressions"
     ),
+    Decision(
+        r"test_make_slice_merge|test_adv_sub_slice",
+        r"of type (slice|generic)\.",
+        "slices are parts of an index, not variables",
+    ),
     Decision(r"test_arange|TestARange", r"", "NumPy's dtypes of ranges"),
     Decision(r"test_default_container", r"", "equal up to rounding"),
     Decision(r"", r"fixture|FixtureLookupError", "needs another plugin of pytest"),

@@ -1,4 +1,4 @@
-"""Functions that take their arguments in another order, or by other names, than NumPy's.
+"""Functions that take other arguments than NumPy's, in another order, or by other names.
 
 In another order a call would mean something else without an error: the fourth argument of
 ``logspace`` is the base here, and the second of ``pinv`` whether a matrix is Hermitian.
@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 import phintys.random
 import phintys.tensor as pt
-from phintys._base.errors import ArgumentError
+from phintys._base.errors import ArgumentError, DomainError
+from phintys.tensor.observing import CheckAndRaise
 
 __all__ = [
     "clip",
@@ -20,6 +23,7 @@ __all__ = [
     "linspace",
     "logspace",
     "matvec",
+    "multivariate_normal",
     "nan_to_num",
     "pinv",
     "reshape",
@@ -144,6 +148,46 @@ def scale_of(rate: Any, scale: Any) -> Any:
     if rate is None:
         return 1.0 if scale is None else scale
     return 1.0 / pt.as_tensor_variable(rate)
+
+
+def multivariate_normal(
+    mean: Any = (0.0,),
+    cov: Any = ((1.0,),),
+    size: Any = None,
+    method: str | None = None,
+    **named: Any,
+) -> Any:
+    """Draw from the multivariate normal distribution, whose covariance may be singular.
+
+    ``method`` is one of NumPy's, which all draw the same here.
+    """
+    if "chol" not in named and "precision" not in named:
+        named["chol"], cov = square_root(cov), None
+    return phintys.random.multivariate_normal(mean, cov, size=size, **named)
+
+
+def square_root(cov: Any) -> Any:
+    """Return a matrix A, of which A times A transposed is the covariance: its Cholesky factor.
+
+    A singular covariance has none; then the columns are its eigenvectors, scaled.
+    """
+    cov = pt.as_tensor_variable(cov)
+    factor = pt.linalg.cholesky(cov, on_error="nan")
+    return phintys.ifelse(pt.isnan(factor).any(), _scaled_eigenvectors(cov), factor)
+
+
+def _scaled_eigenvectors(cov: Any) -> Any:
+    values, vectors = pt.linalg.eigh(cov)
+    rounding = 1e3 * np.finfo(values.dtype).eps * pt.abs(values).max(axis=-1, keepdims=True)
+    values = _not_negative(values, (values >= -rounding).all())
+    return vectors * pt.sqrt(pt.maximum(values, 0.0))[..., None, :]
+
+
+_not_negative = CheckAndRaise(
+    DomainError,
+    "multivariate_normal: the covariance must be positive semidefinite, but it has a negative "
+    "eigenvalue.",
+)
 
 
 def weibull(shape: Any, size: Any = None, **named: Any) -> Any:

@@ -60,7 +60,7 @@ _SOFTMAXES = _at(_CLASSES, "LogSoftmax Softmax SoftmaxWithBias softmax_op") | {
 }
 
 _PRODUCTS = _at("phintys.compat.neural", "sparse_block_dot") | {
-    "ctc": "phintys.compat.ctc:ctc",
+    "ctc": "phintys.compat.neural:ctc",
     "images2neibs": "phintys.compat.patches:images2neibs",
 }
 
@@ -70,10 +70,11 @@ _SCALAR_SIGMOIDS = _at("phintys.compat.scalar_classes", "ScalarSigmoid ScalarSof
 }
 
 _TENSORS = {
+    **_at("phintys.compat.other_types", "NoneConst make_slice none_type_t slicetype"),
     **_at(
         _CLASSES,
-        "AdvancedIncSubtensor1 Bartlett Choose CpuContiguous CumprodOp CumsumOp DiffOp Eye "
-        "FillDiagonal FillDiagonalOffset MatMul MaxAndArgmax Mean PermuteRowElements "
+        "AdvancedIncSubtensor1 Bartlett BroadcastTo Choose CpuContiguous CumprodOp CumsumOp DiffOp "
+        "Eye FillDiagonal FillDiagonalOffset MatMul MaxAndArgmax Mean PermuteRowElements "
         "RavelMultiIndex Repeat SearchsortedOp Tri UnravelIndex cpu_contiguous",
     ),
     **_at(
@@ -335,7 +336,7 @@ _LINALG = [
 
 _OTHER_TYPES = {
     **_at("phintys.compat.other_types", "NoneConst NoneTypeT SliceConstant SliceType none_type_t"),
-    **_at("phintys.compat.other_types", "as_symbolic_None"),
+    **_at("phintys.compat.other_types", "as_symbolic_None make_slice slicetype"),
 }
 
 _PATCHES = "phintys.compat.patches"
@@ -344,7 +345,7 @@ _OF_IMAGES: dict[str, list[dict[str, str]]] = {
     "tensor.nnet.Conv3D": [_at(_PATCHES, "conv3D")],
     "tensor.nnet.blocksparse": [_at("phintys.compat.neural", "sparse_block_dot")],
     "tensor.nnet.conv3d2d": [{"conv3d": f"{_PATCHES}:volumes"}],
-    "tensor.nnet.ctc": [_at("phintys.compat.ctc", "ctc ctc_available")],
+    "tensor.nnet.ctc": [_at("phintys.compat.neural", "ctc ctc_available")],
     "tensor.nnet.neighbours": [_at(_PATCHES, "images2neibs neibs2images")],
 }
 """Modules of Theano and Aesara."""

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from phintys._base.errors import ArgumentError
+from phintys._base.errors import ArgumentError, TypeContractError
 from phintys._base.records import record
 from phintys.compat.rewriters import (
     EquilibriumOptimizer,
@@ -33,6 +33,10 @@ __all__ = [
     "TopoDB",
     "as_query",
 ]
+
+
+_OF_REWRITERS = ("__call__", "apply", "optimize", "query", "rewrite", "transform")
+"""Methods, of which a rewrite has at least one."""
 
 
 class RewriteDatabaseQuery:
@@ -217,6 +221,7 @@ class RewriteDatabase:
         rewriter: Any,
         *tags: Any,
         use_db_name_as_tag: bool = True,
+        overwrite_existing: bool = False,
         **options: Any,
     ) -> None:
         """Add a rewrite.
@@ -231,12 +236,30 @@ class RewriteDatabase:
             Names by which queries select it.
         use_db_name_as_tag
             Whether the name of this database is a tag too.
+        overwrite_existing
+            Whether the rewrite takes the place of one of its name.
         options
             What single kinds of databases take, such as ``position``.
+
+        Raises
+        ------
+        ArgumentError
+            The name is that of a rewrite or a tag already, or a tag is the name of a rewrite.
+        TypeContractError
+            ``rewriter`` is none of these.
         """
-        if name in self._entries:
-            msg = f"A rewrite is registered as {name!r} already: choose another name."
-            raise ArgumentError(msg)
+        if not any(hasattr(rewriter, method) for method in _OF_REWRITERS):
+            msg = (
+                f"{rewriter!r} is not a valid rewrite: it must be a rule, a rewriter or a database."
+            )
+            raise TypeContractError(msg)
+        if overwrite_existing:
+            self._entries.pop(name, None)
+        given = {tag for entry in self._entries.values() for tag in entry.tags}
+        for word in (name, *tags):
+            if word in self._entries or (word == name and word in given):
+                msg = f"A rewrite is registered as {word!r} already: choose another name."
+                raise ArgumentError(msg)
         if isinstance(rewriter, RewriteDatabase) and rewriter.name is None:
             rewriter.name = name
         words = {name, type(rewriter).__name__, *(one for one in tags if isinstance(one, str))}

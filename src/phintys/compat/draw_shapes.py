@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import phintys.tensor as pt
+from phintys import random
 from phintys._base.errors import ArgumentError
 from phintys.graph import Variable
+from phintys.graph.type import Generic
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,6 +24,7 @@ __all__ = [
     "broadcast_params",
     "compute_batch_shape",
     "explicit_expand_dims",
+    "normalize_size_param",
     "params_broadcast_shapes",
     "supp_shape_from_ref_param_shape",
 ]
@@ -137,6 +140,13 @@ def compute_batch_shape(params: Sequence[Any], ndims_params: Sequence[int]) -> A
         )
     ]
     return pt.broadcast_arrays(*batches)[0].shape
+
+
+def normalize_size_param(size: Any) -> Any:
+    """Return the size of a draw as a variable; one of the type of ``None`` stays as it is."""
+    if isinstance(size, Variable) and isinstance(size.type, Generic):
+        return size
+    return random.normalize_size_param(size)
 
 
 def supp_shape_from_ref_param_shape(

@@ -14,6 +14,7 @@ import numpy as np
 import phintys.tensor as pt
 from phintys._base.config import config
 from phintys._base.errors import PhintysError
+from phintys.compat.old_classes import looked_up_in
 from phintys.scalar import ScalarType
 from phintys.tensor import Elemwise, functions, math
 
@@ -118,10 +119,4 @@ def _old_functions() -> dict[str, Elemwise]:
 FLOATING = _old_functions()
 """The functions by name; they are also attributes of this module."""
 
-
-def __getattr__(name: str) -> Any:
-    try:
-        return FLOATING[name]
-    except KeyError:
-        msg = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(msg) from None
+__getattr__ = looked_up_in(FLOATING, __name__)

@@ -72,7 +72,7 @@ class FactState(IntFlag):
 
     def __bool__(self) -> bool:
         """Raise: what is not known is neither true nor false."""
-        msg = "A FactState has no truth value: compare it, as in `state is FactState.TRUE`."
+        msg = "FactState has no boolean value: compare it, as in `state is FactState.TRUE`."
         raise TypeError(msg)
 
     @classmethod

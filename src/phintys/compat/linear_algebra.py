@@ -1,7 +1,8 @@
-"""Old calls of decompositions and solvers.
+"""Old calls of decompositions, solvers and BLAS, as expressions.
 
-Options that are about Python's part of a call (``check_finite``, ``overwrite_a``) have no effect:
-NaN goes through, and backends decide where overwriting is safe.
+Functions of BLAS that overwrote their first operand no longer do so; backends decide where
+overwriting is safe. Options that are about Python's part of a call (``check_finite``,
+``overwrite_a``) have no effect: NaN goes through.
 """
 
 from __future__ import annotations
@@ -14,8 +15,12 @@ from phintys._base.errors import ArgumentError
 __all__ = [
     "cho_solve",
     "cholesky",
+    "dot22scalar",
     "eig",
     "eigh",
+    "gemm",
+    "gemv",
+    "ger",
     "lu",
     "lu_factor",
     "lu_solve",
@@ -127,3 +132,32 @@ def qr(a: Any, mode: str = "reduced", **options: Any) -> Any:
     _kept("qr", options)
     found = pt.linalg.qr(a, mode)
     return found if mode == "r" else list(found)
+
+
+def gemm(z: Any, a: Any, x: Any, y: Any, b: Any) -> Any:
+    """Return ``b * z + a * dot(x, y)``.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> one = pt.ones((2, 2))
+    >>> gemm(one, 10.0, one, one, 3.0).eval()
+    array([[23., 23.],
+           [23., 23.]])
+    """
+    return b * pt.as_tensor_variable(z) + a * pt.dot(x, y)
+
+
+def gemv(y: Any, alpha: Any, A: Any, x: Any, beta: Any) -> Any:
+    """Return ``beta * y + alpha * dot(A, x)``."""
+    return gemm(y, alpha, A, x, beta)
+
+
+def ger(A: Any, alpha: Any, x: Any, y: Any) -> Any:
+    """Return ``A + alpha * outer(x, y)``."""
+    return pt.as_tensor_variable(A) + alpha * pt.outer(x, y)
+
+
+def dot22scalar(x: Any, y: Any, a: Any) -> Any:
+    """Return ``a * dot(x, y)``."""
+    return a * pt.dot(x, y)

@@ -16,9 +16,9 @@ import numpy as np
 import phintys.tensor as pt
 from phintys.compat import (
     adapters,
+    derivatives,
     elementwise,
     exceptions,
-    pullbacks,
     registered,
     scalars,
     test_values,
@@ -31,7 +31,7 @@ from phintys.compile import Function
 from phintys.graph import FunctionGraph, Op, Variable
 from phintys.graph.shared_variable import Container
 from phintys.scalar import ScalarVariable
-from phintys.tensor.variable import TensorMethods
+from phintys.tensor.variable import TensorMethods, defers_to
 
 __all__ = ["METHODS", "add_methods", "borrow_methods", "return_methods"]
 
@@ -117,7 +117,7 @@ def _round(self: Any, mode: Any = None, decimals: int = 0) -> Any:
 
 
 def _true_div(self: Any, other: Any) -> Any:
-    return elementwise.true_div(self, other)
+    return NotImplemented if defers_to(other) else elementwise.true_div(self, other)
 
 
 def _true_div_reversed(self: Any, other: Any) -> Any:
@@ -190,7 +190,7 @@ _PLACES: list[tuple[type, dict[str, Any]]] = [
             "get_test_value": test_values.get_test_value,
         },
     ),
-    (Op, {"__call__": test_values.call, **pullbacks.METHODS}),
+    (Op, {"__call__": test_values.call, **derivatives.METHODS}),
     (FunctionGraph, {"__str__": _formulas, "toposort": _toposort}),
     (Function, {"outputs": property(_outputs)}),
     (Container, {"data": property(_data, _set_data)}),

@@ -19,7 +19,7 @@ Source = str | dict[str, str]
 _OLD = "phintys.compat.adapters"
 _ELEMENTWISE = "phintys.compat.elementwise"
 _SCALARS = "phintys.compat.scalars"
-_OLD_BLAS = "phintys.compat.blas"
+_OLD_BLAS = "phintys.compat.linear_algebra"
 _DEBUGGING = "phintys.compat.debugging"
 _TENSORS = "phintys.compat.tensors"
 _CONFIG = "phintys.compat.configuration"
@@ -27,7 +27,7 @@ _CALLS = "phintys.compat.functions"
 _PLURALS = "phintys.compat.several_variables"
 _MODES = "phintys.compat.modes"
 _REWRITERS = "phintys.compat.rewriters"
-_LOOPS = "phintys.compat.loops"
+_LOOPS = "phintys.compat.control"
 _AS_OP = "phintys.compat.from_function"
 _MATRICES = "phintys.compat.linear_algebra"
 _FOURIER = "phintys.compat.fourier"
@@ -159,7 +159,7 @@ _FROM_GRAPH: dict[str, str] = {"OpFromGraph": "phintys.compat.from_graph:OpFromG
 
 _CHOICES: dict[str, str] = {
     "IfElse": "phintys.control:IfElse",
-    "ifelse": "phintys.compat.conditions:ifelse",
+    "ifelse": "phintys.compat.control:ifelse",
 }
 
 _WRAP: dict[str, str] = {"wrap_py": "phintys.graph.from_function:wrap_py"}
@@ -178,7 +178,7 @@ _COMPILE: list[Source] = [
         **_here("phintys.tensor", "Shape shape shape_i specify_shape"),
         "SpecifyShape": "phintys.compat.op_classes:SpecifyShape",
         "DeepCopyOp": "phintys.compile.ops:DeepCopy",
-        **_here("phintys.compat.views", "ViewOp view_op"),
+        **_here("phintys.compat.derivatives", "ViewOp view_op"),
         "Rebroadcast": f"{_OLD}:Rebroadcast",
         "Shape_i": "phintys.tensor:ShapeI",
         "deep_copy_op": "phintys.compile.ops:deep_copy",
@@ -683,7 +683,7 @@ _NEWER: dict[str, list[Source]] = {
     "tensor.random.basic": _RANDOM,
     "tensor.random.op": _RANDOM,
     "tensor.random.type": _RANDOM,
-    "tensor.random.utils": [*_RANDOM, "phintys.compat.draw_shapes"],
+    "tensor.random.utils": ["phintys.compat.draw_shapes", *_RANDOM],
     "tensor.random.var": _RANDOM,
     "tensor.random.variable": _RANDOM,
     "tensor.shape": _TENSOR,

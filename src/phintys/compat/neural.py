@@ -9,6 +9,7 @@ import numpy as np
 import phintys.tensor as pt
 from phintys._base.errors import ArgumentError, ShapeError
 from phintys.compat import elementwise
+from phintys.control.loop_forms.ctc import ctc_loss
 from phintys.graph import Variable
 
 __all__ = [
@@ -21,6 +22,8 @@ __all__ = [
     "crossentropy_softmax_argmax_1hot_with_bias",
     "crossentropy_softmax_max_and_argmax_1hot",
     "crossentropy_softmax_max_and_argmax_1hot_with_bias",
+    "ctc",
+    "ctc_available",
     "elu",
     "h_softmax",
     "hard_sigmoid",
@@ -289,3 +292,13 @@ def confusion_matrix(actual: Any, pred: Any) -> list[Any]:
     is_actual = pt.eq(actual[:, None], order).astype("int64")
     is_pred = pt.eq(pred[:, None], order).astype("int64")
     return [pt.dot(is_actual.T, is_pred), order]
+
+
+def ctc_available() -> bool:
+    """Return ``True``: no library is needed."""
+    return True
+
+
+def ctc(activations: Any, labels: Any, input_lengths: Any) -> Any:
+    """Return the loss of each sequence; see :func:`phintys.tensor.ctc_loss`."""
+    return ctc_loss(activations, labels, input_lengths)

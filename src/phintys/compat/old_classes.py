@@ -1,13 +1,32 @@
-"""Old classes whose instances are those of a class of Phintys."""
+"""Old classes whose instances are those of a class of Phintys, and modules that are tables."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
-__all__ = ["StandsFor", "core_classes", "stands_for"]
+__all__ = ["StandsFor", "core_classes", "looked_up_in", "stands_for"]
+
+
+def looked_up_in(table: Mapping[str, Any], module: str) -> Callable[[str], Any]:
+    """Return ``__getattr__`` of a module whose names are those of a table.
+
+    Examples
+    --------
+    >>> from phintys.compat.old_classes import looked_up_in
+    >>> looked_up_in({"six": 6}, "numbers")("six")
+    6
+    """
+
+    def look_up(name: str) -> Any:
+        if name not in table:
+            msg = f"module {module!r} has no attribute {name!r}"
+            raise AttributeError(msg)
+        return table[name]
+
+    return look_up
 
 
 class StandsFor(type):

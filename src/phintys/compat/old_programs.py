@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import collections
 import itertools
+import os
 import pickle
 import sys
 import warnings
@@ -129,32 +130,43 @@ _WITH_SIZES = {
 """Functions of NumPy with sizes, which could be floats: the position and name of the argument."""
 
 
-def _is_of_program(depth: int) -> bool:
-    """Return whether a calling frame is of the program, rather than of a library."""
-    return next(iter(NAMES)) in sys._getframe(depth + 1).f_globals
+class _Program:
+    """The program that runs: the modules that were translated, and all others in its folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = f"{folder}{os.sep}"
+        self._warned: set[str] = set()
+
+    def calls(self, depth: int) -> bool:
+        """Return whether a calling frame is of the program, rather than of a library."""
+        names = sys._getframe(depth + 1).f_globals
+        return next(iter(NAMES)) in names or str(names.get("__file__")).startswith(self._folder)
+
+    def warn_once(self, name: str, msg: str) -> None:
+        """Warn of an old name, in the line that uses it."""
+        if name not in self._warned:
+            self._warned.add(name)
+            warnings.warn(msg, UserWarning, stacklevel=3)
 
 
 @contextmanager
-def _numpy_as_before() -> Generator[None]:
-    """Let programs use the old names of NumPy; one warning for each name."""
+def _numpy_as_before(program: _Program) -> Generator[None]:
+    """Let a program use the old names of NumPy; one warning for each name."""
     core: Any = vars(np)["__getattr__"]
-    warned: set[str] = set()
 
     def look_up(name: str) -> Any:
-        if name not in _OF_NUMPY or not _is_of_program(1):
+        if name not in _OF_NUMPY or not program.calls(1):
             return core(name)
         value, today = _OF_NUMPY[name]
-        if name not in warned:
-            warned.add(name)
-            msg = f"NumPy no longer has np.{name}, which is taken as {today} here. Write {today}."
-            warnings.warn(msg, UserWarning, stacklevel=2)
+        msg = f"NumPy no longer has np.{name}, which is taken as {today} here. Write {today}."
+        program.warn_once(name, msg)
         return value
 
     functions = {name: getattr(np, name) for name in _WITH_SIZES}
     # bool, long and others are names of scalar types in NumPy 2, and what they were for programs.
     setattr(np, "__getattr__", look_up)  # noqa: B010 - a function of the module
     for name, function in functions.items():
-        setattr(np, name, _with_whole_sizes(function, *_WITH_SIZES[name], warned))
+        setattr(np, name, _with_whole_sizes(function, *_WITH_SIZES[name], program))
     try:
         yield
     finally:
@@ -164,7 +176,7 @@ def _numpy_as_before() -> Generator[None]:
 
 
 def _with_whole_sizes(
-    function: Callable[..., Any], position: int, name: str, warned: set[str]
+    function: Callable[..., Any], position: int, name: str, program: _Program
 ) -> Callable[..., Any]:
     """Return a function that takes floats as sizes, where the program calls it; one warning."""
 
@@ -173,17 +185,15 @@ def _with_whole_sizes(
         is_positional = len(args) > position
         given = args[position] if is_positional else kwargs.get(name)
         sizes = given if isinstance(given, tuple | list) else [given]
-        if not any(isinstance(size, float) for size in sizes) or not _is_of_program(1):
+        if not any(isinstance(size, float) for size in sizes) or not program.calls(1):
             return function(*args, **kwargs)
         whole = [int(size) if isinstance(size, float) else size for size in sizes]
         new = whole if isinstance(given, tuple | list) else whole[0]
-        if function.__name__ not in warned:
-            warned.add(function.__name__)
-            msg = (
-                f"np.{function.__name__} no longer takes floats as sizes: {given!r} is taken as "
-                f"{new!r} here. Write int(size), or size // 2 for size / 2."
-            )
-            warnings.warn(msg, UserWarning, stacklevel=2)
+        program.warn_once(
+            function.__name__,
+            f"np.{function.__name__} no longer takes floats as sizes: {given!r} is taken as "
+            f"{new!r} here. Write int(size), or size // 2 for size / 2.",
+        )
         if is_positional:
             return function(*args[:position], new, *args[position + 1 :], **kwargs)
         return function(*args, **{**kwargs, name: new})
@@ -275,7 +285,7 @@ def old_surroundings(folder: Path, compiled: Callable[[str, str], CodeType]) -> 
     for module, name, value in absent:
         setattr(module, name, value)
     try:
-        with _numpy_as_before():
+        with _numpy_as_before(_Program(folder)):
             yield
     finally:
         sys.meta_path[:] = [one for one in sys.meta_path if one not in finders]

@@ -34,6 +34,7 @@ __all__ = [
     "AbstractConv_gradWeights",
     "AdvancedIncSubtensor1",
     "Bartlett",
+    "BroadcastTo",
     "Cast",
     "CholeskySolve",
     "Choose",
@@ -321,6 +322,11 @@ def _permute() -> Any:
     return pt.permute_row_elements
 
 
+def _broadcast() -> Any:
+    """Broadcast to a shape: ``BroadcastTo()(x, *sizes)``."""
+    return lambda x, *sizes: pt.broadcast_to(x, sizes)
+
+
 def _repeat(axis: Any = None) -> Any:
     """Repeat elements: ``Repeat(axis)(x, repeats)``."""
     return lambda x, repeats: pt.repeat(x, repeats, axis=axis)
@@ -426,6 +432,7 @@ def _cast(o_type: Any, name: str | None = None) -> Any:
 
 AdvancedIncSubtensor1 = stands_for("AdvancedIncSubtensor1", pt.AdvancedIncSubtensor, _increment)
 Bartlett = stands_for("Bartlett", (), _bartlett)
+BroadcastTo = stands_for("BroadcastTo", (), _broadcast)
 Cast = stands_for("Cast", casting.Cast, _cast)
 Choose = stands_for("Choose", (), _choose)
 CpuContiguous = stands_for("CpuContiguous", (), _contiguous)

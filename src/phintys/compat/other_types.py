@@ -13,7 +13,9 @@ __all__ = [
     "SliceConstant",
     "SliceType",
     "as_symbolic_None",
+    "make_slice",
     "none_type_t",
+    "slicetype",
 ]
 
 NoneConst = Constant(generic, None, name="NoneConst")
@@ -44,3 +46,11 @@ class SliceConstant:
 def as_symbolic_None(x: None = None, **options: Any) -> Any:
     """Return :data:`NoneConst`."""
     return NoneConst
+
+
+slicetype = SliceType()
+
+
+def make_slice(slc: Any, stop: Any = None, step: Any = None) -> slice:
+    """Return a slice, to index variables with: one that is given, or from ``slc`` to ``stop``."""
+    return slc if isinstance(slc, slice) else slice(slc, stop, step)

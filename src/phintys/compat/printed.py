@@ -1,4 +1,4 @@
-"""What is printed, as an old package prints it: types, variables, Ops, trees and formulas.
+"""What is printed, as an old package prints it: types, variables, Ops, trees, formulas and errors.
 
 ``python -m phintys.compat`` chooses the package that the script imports; :func:`print_as` does so
 for other programs. What is printed is that of the graphs of Phintys, in the notation of the
@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from phintys._base.errors import ConfigError
+from phintys._base.errors import ConfigError, PhintysError
 from phintys._base.records import record
 from phintys.compat.dialects import DIALECTS, LEAVES
+from phintys.compat.heads import with_old_head
 from phintys.compat.old_classes import StandsFor
 from phintys.compat.printers import as_core_printer
 from phintys.graph import Op, printing
@@ -22,7 +23,7 @@ from phintys.graph.pretty import PrettyPrinter, Template
 from phintys.graph.pretty import pprint as core_pprint
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from phintys.compat.dialects import Dialect
     from phintys.graph import Variable
@@ -73,12 +74,21 @@ def print_as(package: str | None) -> None:
     if package is None:
         return
     dialect = _state.dialect = DIALECTS[package]
-    for cls, methods in dialect.texts().items():
+    errors: Any = {PhintysError: {"__str__": _message_of(package)}}
+    for cls, methods in (dialect.texts() | errors).items():
         for name, method in methods.items():
             _state.before.append((cls, name, vars(cls).get(name, _ABSENT)))
             setattr(cls, name, method)
     _state.numbers = dict(np.get_printoptions())
     np.set_printoptions(legacy=dialect.numbers)
+
+
+def _message_of(package: str) -> Callable[[PhintysError], str]:
+    def message(self: PhintysError) -> str:
+        notes = getattr(self, "__notes__", ())
+        return with_old_head(Exception.__str__(self), notes, package)
+
+    return message
 
 
 def _restore() -> None:

@@ -1,7 +1,8 @@
-"""The slash of Python 2: the quotient of integers is rounded down.
+"""The slash of Python 2, which rounds the quotient of integers down, and floats as indices.
 
-A script in Python 2 computes numbers of batches as ``n / batch_size``. What is known of it is its
-text, so that each ``/`` becomes a call that looks at the operands: numbers, arrays or variables.
+A script in Python 2 computes numbers of batches as ``n / batch_size``, and NumPy took floats as
+indices of arrays. What is known of the script is its text, so that each ``/`` and each index become
+calls that look at the operands: numbers, arrays or variables.
 """
 
 from __future__ import annotations
@@ -9,15 +10,17 @@ from __future__ import annotations
 import ast
 import operator
 import re
+import warnings
 from typing import Any
 
 import numpy as np
 
-__all__ = ["NAMES", "divided", "divided_in_place", "with_old_divisions"]
+__all__ = ["NAMES", "divided", "divided_in_place", "item", "with_old_numbers"]
 
 _FUTURE = re.compile(r"^from\s+__future__\s+import\s[^\n]*\bdivision\b", re.MULTILINE)
 
 _DIVIDED, _IN_PLACE = "_phintys_divided", "_phintys_divided_in_place"
+_ITEM, _WHOLE = "_phintys_item", "_phintys_whole"
 _OWNER, _INDEX = "_phintys_owner", "_phintys_index"
 
 
@@ -39,8 +42,49 @@ def divided_in_place(a: Any, b: Any) -> Any:
     return (operator.ifloordiv if whole else operator.itruediv)(a, b)
 
 
-NAMES = {_DIVIDED: divided, _IN_PLACE: divided_in_place}
-"""What the code of a script with old divisions needs among its globals."""
+def item(owner: Any, index: Any) -> Any:
+    """Return ``owner[index]``; an array takes floats as indices, with a warning.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from phintys.compat.python2 import item
+    >>> item({0.5: "half"}, 0.5), int(item(np.arange(3), 1))
+    ('half', 1)
+    """
+    return owner[whole_index(owner, index, 3)]
+
+
+def whole_index(owner: Any, index: Any, stacklevel: int = 2) -> Any:
+    """Return the index of an array with its floats rounded towards 0; other indices as they are."""
+    if type(index) is int or not isinstance(owner, np.ndarray):
+        return index
+    entries = index if isinstance(index, tuple) else (index,)
+    found = tuple(map(_whole, entries))
+    if all(new is old for new, old in zip(found, entries, strict=True)):
+        return index
+    whole = found if isinstance(index, tuple) else found[0]
+    msg = (
+        f"NumPy no longer takes floats as indices: {index!r} is taken as {whole!r} here. Write "
+        "int(index), or index // 2 for index / 2."
+    )
+    warnings.warn(msg, UserWarning, stacklevel=stacklevel)
+    return whole
+
+
+def _whole(entry: Any) -> Any:
+    """Return a float as an integer, a slice with integers, and any other entry itself."""
+    if isinstance(entry, float | np.floating):
+        return int(entry)
+    if isinstance(entry, slice):
+        bounds = entry.start, entry.stop, entry.step
+        if any(isinstance(bound, float | np.floating) for bound in bounds):
+            return slice(*map(_whole, bounds))
+    return entry
+
+
+NAMES = {_DIVIDED: divided, _IN_PLACE: divided_in_place, _ITEM: item, _WHOLE: whole_index}
+"""What the code of a script with old numbers needs among its globals."""
 
 
 def _is_integral(x: Any) -> bool:
@@ -53,8 +97,8 @@ def _is_integral(x: Any) -> bool:
         return False
 
 
-def with_old_divisions(translated: str, source: str, filename: str) -> ast.Module:
-    """Return the code of a script that was translated, in which divisions are Python 2's.
+def with_old_numbers(translated: str, source: str, filename: str) -> ast.Module:
+    """Return the code of a script that was translated, with the divisions and indices of Python 2.
 
     Parameters
     ----------
@@ -65,9 +109,36 @@ def with_old_divisions(translated: str, source: str, filename: str) -> ast.Modul
         For errors.
     """
     tree = ast.parse(translated, filename)
+    tree = _Indices().visit(tree)
     if _FUTURE.search(source) is None:
-        tree = ast.fix_missing_locations(_Divisions().visit(tree))
-    return tree
+        tree = _Divisions().visit(tree)
+    return ast.fix_missing_locations(tree)
+
+
+class _Indices(ast.NodeTransformer):
+    """Replaces ``a[i]``."""
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        """``a[i]`` -> ``item(a, i)``; where it is assigned to, ``(o := a)[whole_index(o, i)]``"""
+        self.generic_visit(node)
+        if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, int | str):
+            return node
+        index = _as_value(node.slice)
+        if isinstance(node.ctx, ast.Load):
+            return ast.copy_location(_call(_ITEM, node.value, index), node)
+        owner = ast.NamedExpr(ast.Name(_OWNER, ast.Store()), node.value)
+        whole = _call(_WHOLE, ast.Name(_OWNER, ast.Load()), index)
+        return ast.copy_location(ast.Subscript(owner, whole, node.ctx), node)
+
+
+def _as_value(index: ast.expr) -> ast.expr:
+    """Return an index as an expression: slices in it become calls."""
+    if isinstance(index, ast.Slice):
+        bounds = (index.lower, index.upper, index.step)
+        return _call("slice", *(ast.Constant(None) if one is None else one for one in bounds))
+    if isinstance(index, ast.Tuple):
+        return ast.Tuple([_as_value(entry) for entry in index.elts], ast.Load())
+    return index
 
 
 class _Divisions(ast.NodeTransformer):

@@ -20,6 +20,8 @@ import urllib.parse
 import urllib.request
 from typing import TYPE_CHECKING, Any
 
+from phintys.compat.old_classes import looked_up_in
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
@@ -155,10 +157,4 @@ NAMES: dict[str, Any] = {
 }
 """``theano.compat`` and ``theano.compat.six``."""
 
-
-def __getattr__(name: str) -> Any:
-    for table in (NAMES, MOVES):
-        if name in table:
-            return table[name]
-    msg = f"module {__name__!r} has no attribute {name!r}"
-    raise AttributeError(msg)
+__getattr__ = looked_up_in(MOVES | NAMES, __name__)

@@ -11,7 +11,7 @@ import phintys.random as new
 import phintys.tensor as pt
 from phintys._base.config import config
 from phintys._base.errors import ArgumentError, DomainError
-from phintys.compat.argument_orders import scale_of
+from phintys.compat.argument_orders import scale_of, square_root
 from phintys.compat.methods import add_methods
 from phintys.gradient import disconnected_grad
 from phintys.graph.variable import Variable
@@ -243,6 +243,15 @@ class RandomStream(new.RandomStream):
     ) -> Any:
         """Draw from the gamma distribution: its second parameter is the rate."""
         return self.gen("gamma", shape, scale_of(rate, scale), size=size, **named)
+
+    def multivariate_normal(
+        self, mean: Any, cov: Any, size: Any = None, method: str | None = None, **named: Any
+    ) -> Any:
+        """Draw from the multivariate normal distribution, whose covariance may be singular."""
+        if self.rng_ctor not in {None, np.random.RandomState}:  # NumPy draws
+            return self.gen("multivariate_normal", mean, cov, size=size, **named)
+        root = square_root(cov)
+        return self.gen("multivariate_normal", mean, None, size=size, chol=root, **named)
 
     @property
     def state_updates(self) -> list[tuple[SharedVariable, Any]]:

@@ -14,6 +14,7 @@ import phintys.tensor as pt
 from phintys._base.config import config
 from phintys._base.errors import PhintysError
 from phintys.compat.elementwise import INTEGRAL, NARROW
+from phintys.compat.old_classes import looked_up_in
 
 if TYPE_CHECKING:
     from phintys.graph import Apply
@@ -93,10 +94,4 @@ def _old_functions() -> dict[str, Any]:
 SCALARS = _old_functions()
 """The functions by name; they are also attributes of this module."""
 
-
-def __getattr__(name: str) -> Any:
-    try:
-        return SCALARS[name]
-    except KeyError:
-        msg = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(msg) from None
+__getattr__ = looked_up_in(SCALARS, __name__)

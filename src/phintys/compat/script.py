@@ -13,7 +13,7 @@ from phintys.compat.finder import install, watch_imports
 from phintys.compat.names import PACKAGES
 from phintys.compat.old_programs import GLOBALS, old_surroundings
 from phintys.compat.printed import print_as
-from phintys.compat.python2 import with_old_divisions
+from phintys.compat.python2 import with_old_numbers
 
 __all__ = ["compile_script", "run_module", "run_script", "translated_from_python2"]
 
@@ -42,9 +42,9 @@ def compile_script(source: str, filename: str, is_python2: bool = False) -> Code
     else:
         if not is_python2:
             return code
-        return compile(with_old_divisions(source, source, filename), filename, "exec")
+        return compile(with_old_numbers(source, source, filename), filename, "exec")
     print(f"{filename}: translated from Python 2", file=sys.stderr)  # noqa: T201 - for the user
-    return compile(with_old_divisions(translated, source, filename), filename, "exec")
+    return compile(with_old_numbers(translated, source, filename), filename, "exec")
 
 
 def _is_python2(source: str, filename: str) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from phintys.compat.old_classes import looked_up_in
 from phintys.tensor import constructors
 from phintys.tensor.constructors import Several
 
@@ -32,9 +33,4 @@ class _OldSeveral:
 
 _OLD = {name: _OldSeveral(getattr(constructors, name)) for name in __all__}
 
-
-def __getattr__(name: str) -> Any:
-    if name in _OLD:
-        return _OLD[name]
-    msg = f"{__name__} has no {name!r}."
-    raise AttributeError(msg)
+__getattr__ = looked_up_in(_OLD, __name__)

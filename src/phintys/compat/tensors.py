@@ -147,8 +147,11 @@ def get_vector_length(x: Any) -> int:
 def constant(x: Any, name: str | None = None, ndim: int | None = None, dtype: Any = None) -> Any:
     """Return a value as a constant; a constant may be given too.
 
-    Leading dimensions of size 1 are added to a constant, or dropped, up to ``ndim``.
+    Leading dimensions of size 1 are added to a constant, or dropped, up to ``ndim``. Python's
+    ``True`` and ``False`` are of dtype int8.
     """
+    if isinstance(x, bool) and dtype is None:
+        dtype = "int8"
     if isinstance(x, Constant):
         given: Any = x
         extra = 0 if ndim is None else given.ndim - ndim

@@ -11,6 +11,7 @@ import phintys.tensor as pt
 from phintys._base.errors import ArgumentError, DomainError, TypeContractError
 from phintys.graph import Apply, Op, Type, Variable
 from phintys.graph.null_type import disconnected_type
+from phintys.graph.type import Generic
 
 __all__ = [
     "Append",
@@ -176,20 +177,22 @@ class GetItem(_ListOp):
         self.part = part
 
     def make_node(self, x: Any, index: Any = None) -> Apply:
-        """Apply to a list and an index; a slice is of numbers."""
+        """Apply to a list and an index: an integer, a slice of numbers, or a variable of either."""
         kind = _list_type(x, self)
         if self.part is not None:
             return Apply(self, [x], [kind()])
         if isinstance(index, slice):
             return GetItem((index.start, index.stop, index.step)).make_node(x)
+        if isinstance(index, Variable) and isinstance(index.type, Generic):
+            return Apply(self, [x, index], [kind()])
         return Apply(self, [x, _index(index)], [kind.ttype()])
 
     def perform(self, node: Apply, inputs: Any, output_storage: Any) -> None:
         """Take an element, or a part."""
-        if self.part is not None:
-            output_storage[0][0] = inputs[0][slice(*self.part)]
+        values, at = inputs if self.part is None else (*inputs, slice(*self.part))
+        if isinstance(at, slice):
+            output_storage[0][0] = values[at]
             return
-        values, at = inputs
         if not -len(values) <= at < len(values):
             msg = f"A list of {len(values)} elements has none at index {int(at)}."
             raise IndexError(msg)

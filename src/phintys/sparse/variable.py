@@ -241,6 +241,18 @@ SparseType.constant_type = SparseConstant
 SparseType.shared_type = SparseSharedVariable
 
 
+def _refuse_as_dense(x: SparseVariable, name: str | None) -> NoReturn:
+    msg = (
+        f"Expected a tensor, got {x} of type {x.type}, which is sparse. Write x.toarray() for a "
+        "dense matrix, sparse.structured(x, function) to compute with the stored elements only, or "
+        "the operators +, -, * and @, which take sparse and dense operands."
+    )
+    raise TypeContractError(msg)
+
+
+pt.register_conversion(SparseVariable, _refuse_as_dense)
+
+
 def matrix(
     format: str, name: str | None = None, dtype: Any = "floatX", shape: Any = (None, None)
 ) -> Any:

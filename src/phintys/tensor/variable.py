@@ -26,7 +26,7 @@ else:
     hashlib = LateModule("hashlib")
 
 
-def _defers_to(other: Any) -> bool:
+def defers_to(other: Any) -> bool:
     """Return whether an operator is left to the other operand, as NumPy's arrays leave it to us."""
     return getattr(other, "__array_priority__", 0) > TensorMethods.__array_priority__
 
@@ -105,25 +105,25 @@ class TensorMethods(FunctionMethods):
     # ---- arithmetic --------------------------------------------------------------------------
 
     def __add__(self, other: Any) -> TensorVariable:
-        return NotImplemented if _defers_to(other) else operators.add(self, other)
+        return NotImplemented if defers_to(other) else operators.add(self, other)
 
     def __radd__(self, other: Any) -> TensorVariable:
         return operators.add(other, self)
 
     def __sub__(self, other: Any) -> TensorVariable:
-        return NotImplemented if _defers_to(other) else operators.sub(self, other)
+        return NotImplemented if defers_to(other) else operators.sub(self, other)
 
     def __rsub__(self, other: Any) -> TensorVariable:
         return operators.sub(other, self)
 
     def __mul__(self, other: Any) -> TensorVariable:
-        return NotImplemented if _defers_to(other) else operators.mul(self, other)
+        return NotImplemented if defers_to(other) else operators.mul(self, other)
 
     def __rmul__(self, other: Any) -> TensorVariable:
         return operators.mul(other, self)
 
     def __truediv__(self, other: Any) -> TensorVariable:
-        return NotImplemented if _defers_to(other) else operators.true_div(self, other)
+        return NotImplemented if defers_to(other) else operators.true_div(self, other)
 
     def __rtruediv__(self, other: Any) -> TensorVariable:
         return operators.true_div(other, self)
@@ -153,7 +153,7 @@ class TensorMethods(FunctionMethods):
         return operators.pow(other, self)
 
     def __matmul__(self, other: Any) -> TensorVariable:
-        return NotImplemented if _defers_to(other) else operators.matmul(self, other)
+        return NotImplemented if defers_to(other) else operators.matmul(self, other)
 
     def __rmatmul__(self, other: Any) -> TensorVariable:
         return operators.matmul(other, self)
@@ -194,16 +194,16 @@ class TensorMethods(FunctionMethods):
     _truth: bool | None = None  # set by == and != of two variables
 
     def __lt__(self, other: Any) -> TensorVariable:
-        return NotImplemented if _defers_to(other) else operators.lt(self, other)
+        return NotImplemented if defers_to(other) else operators.lt(self, other)
 
     def __le__(self, other: Any) -> TensorVariable:
-        return NotImplemented if _defers_to(other) else operators.le(self, other)
+        return NotImplemented if defers_to(other) else operators.le(self, other)
 
     def __gt__(self, other: Any) -> TensorVariable:
-        return NotImplemented if _defers_to(other) else operators.gt(self, other)
+        return NotImplemented if defers_to(other) else operators.gt(self, other)
 
     def __ge__(self, other: Any) -> TensorVariable:
-        return NotImplemented if _defers_to(other) else operators.ge(self, other)
+        return NotImplemented if defers_to(other) else operators.ge(self, other)
 
     def __and__(self, other: Any) -> TensorVariable:
         return operators.bitwise_and(self, other)

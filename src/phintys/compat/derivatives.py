@@ -1,16 +1,17 @@
-"""The newest names of methods of Ops: ``pullback`` for ``L_op``, ``pushforward`` for ``R_op``."""
+"""Derivatives of Ops: ``pullback`` for ``L_op``, ``pushforward`` for ``R_op``, and ``ViewOp``."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from phintys.gradient.marks import GradientMark
 from phintys.graph import DisconnectedType, Op
 from phintys.graph.null_type import disconnected_type
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["METHODS"]
+__all__ = ["METHODS", "ViewOp", "view_op"]
 
 
 def _pullback(
@@ -56,3 +57,31 @@ METHODS: dict[str, Any] = {
     "pushforward": _pushforward,
 }
 """Methods of Ops while an old package is installed."""
+
+
+class ViewOp(GradientMark):
+    """Returns its input; subclasses define another ``grad``.
+
+    Examples
+    --------
+    >>> import phintys
+    >>> import phintys.tensor as pt
+    >>> from phintys.compat.derivatives import ViewOp
+    >>> class Reversed(ViewOp):
+    ...     def grad(self, inputs, output_grads):
+    ...         return [-output_grads[0]]
+    >>> x = pt.dscalar("x")
+    >>> phintys.grad(Reversed()(x) ** 2, x).eval({x: 3.0})
+    array(-6.)
+    """
+
+    def grad(self, inputs: Sequence[Any], output_grads: Sequence[Any]) -> Sequence[Any]:
+        """Return the gradient of the output."""
+        return output_grads
+
+    def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> Sequence[Any]:
+        """Return the tangent of the input."""
+        return eval_points
+
+
+view_op = ViewOp()

@@ -1,4 +1,4 @@
-"""``scan`` and its special forms with the results of the old packages."""
+"""``scan``, its special forms and ``ifelse`` with the arguments and results of the old packages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from phintys.compat.test_values import as_one_step
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["foldl", "foldr", "map", "reduce", "scan", "scan_checkpoints"]
+__all__ = ["foldl", "foldr", "ifelse", "map", "reduce", "scan", "scan_checkpoints"]
 
 
 def _with_ordered_updates(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -37,6 +37,16 @@ reduce = _with_ordered_updates(control.reduce)
 foldl = _with_ordered_updates(control.foldl)
 foldr = _with_ordered_updates(control.foldr)
 scan_checkpoints = _with_ordered_updates(control.scan_checkpoints)
+
+
+def ifelse(condition: Any, then_branch: Any, else_branch: Any, name: str | None = None) -> Any:
+    """Return :func:`phintys.ifelse` of the branches; one of them may be a list of one variable."""
+    if isinstance(then_branch, list | tuple) and not isinstance(else_branch, list | tuple):
+        else_branch = [else_branch]
+    elif isinstance(else_branch, list | tuple) and not isinstance(then_branch, list | tuple):
+        (found,) = control.ifelse(condition, [then_branch], else_branch, name)
+        return found
+    return control.ifelse(condition, then_branch, else_branch, name)
 
 
 def _inner_inputs(self: Any) -> list[Any]:
