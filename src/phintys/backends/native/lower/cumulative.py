@@ -13,9 +13,9 @@ import numpy as np
 
 from phintys import scalar as ps
 from phintys.backends.native.expressions import Expression, Index, Literal, Operation, Position
+from phintys.backends.native.failures import Failure, Given
 from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.lowering import Loops, Lowering
-from phintys.backends.native.lower.shape_rules import NativeShapes
 from phintys.backends.native.lower.view import View
 from phintys.graph.apply import Apply
 from phintys.tensor.cumulative import CumOp, LinearRecurrence
@@ -103,10 +103,12 @@ def lower_cum_op(op: CumOp, node: Apply, lowering: Lowering) -> None:
 @lowers(LinearRecurrence)
 def lower_linear_recurrence(op: LinearRecurrence, node: Apply, lowering: Lowering) -> None:
     """``out[0] = 0; out[i + 1] = b[i] + a[i] * out[i]``."""
-    shapes = NativeShapes(node, lowering)
-    (lengths,) = op.output_shapes(shapes)
-    a, b = shapes.views
-    target, _ = lowering.compute(node.outputs[0], lengths)
+    a, b = (lowering.view(variable) for variable in node.inputs)
+    lowering.begin_rule(node, Given([a.sizes, b.sizes]))
+    for dim, (left, right) in enumerate(zip(a.sizes, b.sizes, strict=True)):
+        failure = Failure(node, "recurrence", f"dimension {dim}: {{0}} and {{1}}")
+        lowering.require_equal(left, right, failure)
+    target, _ = lowering.compute(node.outputs[0], a.sizes)
     dtype = target.array.dtype
     if op.reverse:
         a, b, target = (_backwards(view, op.axis, lowering) for view in (a, b, target))
