@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     Case = tuple[Callable[..., Any], list[Any], Callable[..., Any]]
 
-LARGE, MEDIUM = 10_000_000, 1_000_000
+LARGE, MEDIUM, SMALL = 10_000_000, 1_000_000, 10_000
 
 
 def one_element(lib: Any, tensor: Any, size: int) -> Case:
@@ -59,6 +59,22 @@ def rows_of_a_table(lib: Any, tensor: Any, size: int) -> Case:
     own = np.zeros(shape)
     at = np.random.default_rng(0).integers(0, shape[0], 256)
     return f, [at, np.ones((256, 64))], lambda index, v: np.add.at(own, index, v)
+
+
+def adagrad(lib: Any, tensor: Any, size: int) -> Case:
+    """AdaGrad: ``s[index] += g**2``, ``t[index] -= g / sqrt(s[index])``, 100 elements"""
+    s, t = (lib.shared(np.ones(size)) for _ in range(2))
+    index, g = tensor.lvector("index"), tensor.dvector("g")
+    new = tensor.inc_subtensor(s[index], g**2)
+    step = tensor.inc_subtensor(t[index], -g / tensor.sqrt(new[index]))
+    own, others = np.ones(size), np.ones(size)
+
+    def in_numpy(index: Any, g: Any) -> None:
+        np.add.at(own, index, g**2)
+        np.subtract.at(others, index, g / np.sqrt(own[index]))
+
+    at = np.random.default_rng(0).integers(0, size, 100)
+    return lib.function([index, g], updates={s: new, t: step}), [at, np.ones(100)], in_numpy
 
 
 def counter(lib: Any, tensor: Any, size: int) -> Case:
@@ -144,6 +160,9 @@ ROWS = (
     (one_element, LARGE),
     (hundred_elements, LARGE),
     (rows_of_a_table, LARGE),
+    (adagrad, SMALL),
+    (adagrad, MEDIUM),
+    (adagrad, LARGE),
     (counter, MEDIUM),
     (counter, LARGE),
     (descent, MEDIUM),
@@ -163,7 +182,7 @@ def main() -> None:
         peers.append(("PyTensor", importlib.import_module("pytensor"), tensor))
     names = [name for name, _, _ in peers]
     head = "".join(f"{name:>14}" for name in [*names, "NumPy"])
-    sys.stdout.write(f"{'':<48}{'elements':>12}{head}\n")
+    sys.stdout.write(f"{'':<70}{'elements':>12}{head}\n")
     for build, size in ROWS:
         times: list[float] = []
         for _, lib, tensor in peers:
@@ -173,7 +192,7 @@ def main() -> None:
                 times.append(best_time(in_numpy, arguments))
         label = (build.__doc__ or "").replace("``", "")
         cells = "".join(f"{seconds * 1e6:>12.2f}us" for seconds in times)
-        sys.stdout.write(f"{label:<48}{size:>12,}{cells}\n")
+        sys.stdout.write(f"{label:<70}{size:>12,}{cells}\n")
         sys.stdout.flush()
 
 

@@ -9,15 +9,17 @@ import pytest
 import phintys
 import phintys.scalar as ps
 import phintys.tensor as pt
-from phintys import function, grad
+from phintys import In, function, grad
 from phintys._base.errors import IndexingError, PhintysError, ShapeError
 from phintys.passes._facts import is_size_of
 from phintys.tensor.blas import Gemm
-from phintys.tensor.cumulative import CumOp
+from phintys.tensor.cumulative import CumOp, LinearRecurrence
 from phintys.tensor.extremes import Argmax, Argmin
+from phintys.tensor.images.convolutions import Conv
 from phintys.tensor.indexing import ARRAY, SCALAR, AdvancedSubtensor, Mask, Subtensor
 from phintys.tensor.indexing.basic import IndexingOp
 from phintys.tensor.linear_algebra.banded import SolveBanded
+from phintys.tensor.linear_algebra.cholesky import Cholesky
 from phintys.tensor.reduce import Reduce
 from phintys.tensor.running_extremes import RunningArgExtreme, RunningExtreme
 from phintys.tensor.shape_rules import ShapedOp, SizeSources, StaticShapes
@@ -240,3 +242,44 @@ def test_errors_of_shapes_are_kept_where_a_size_is_known_from_what_raises():
     f = function([x, y], x[:, 0] * pt.ones_like(joined[:, 0]))
     with pytest.raises(ShapeError):
         f(np.ones((2, 3)), np.ones((3, 3)))
+
+
+def _raised(f, *values):
+    with pytest.raises(PhintysError) as caught:
+        f(*values)
+    return caught.value
+
+
+WRONG_IN_NATIVE_CODE = [
+    *(one for one in WRONG if not isinstance(one[0], AdvancedSubtensor)),  # whose words are kept
+    (pt.DimShuffle(2, [1]), _arrays((2, 3))),
+    (Cholesky(), _arrays((3, 4))),
+    (LinearRecurrence(0), _arrays((4, 2), (5, 2))),
+    (Conv((1, 1)), _arrays((1, 3, 5, 5), (2, 4, 3, 3))),
+]
+
+
+@pytest.mark.parametrize(("op", "values"), WRONG_IN_NATIVE_CODE, ids=_name)
+def test_native_code_has_the_words_of_the_rule_where_it_cannot_be_run_again(op, values):
+    """Beside an argument that is overwritten, and in a loop whose steps call Python."""
+    inputs, outputs = _applied(op, values)
+    for at, variable in enumerate(inputs):
+        variable.name = f"x{at}"
+    expected = str(_raised(function(inputs, outputs, "reference"), *values))
+    v = pt.dvector("v")
+    changed = pt.inc_subtensor(v[1:], 1.0)
+    beside = function([In(v, mutable=True), *inputs], [changed, *outputs], "native")
+    assert str(_raised(beside, np.ones(3), *values)) == expected
+
+    def step(state):
+        given = [variable + state.astype(variable.dtype) for variable in inputs]
+        for one, variable in zip(given, inputs, strict=True):
+            one.name = variable.name
+        return pt.partition(pt.stack([state, state]), 1)[0], *op(*given, return_list=True)
+
+    n, state = pt.lscalars("n", "state")
+    initial = [state, *[None] * len(outputs)]
+    looped, _ = phintys.scan(step, outputs_info=initial, n_steps=n)
+    error = _raised(function([n, state, *inputs], looped, "native"), 9, 0, *values)
+    assert str(error) == expected
+    assert "In step 0" in "".join(error.__notes__)

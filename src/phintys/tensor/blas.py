@@ -146,7 +146,7 @@ class Gemm(ShapedOp):
         if misfit.kind == "dot":
             return _dot.misfit_subject(misfit, shapes)
         added = shapes.inputs[3]
-        return f"{self}: the sizes of dimension {misfit.dim} of the product and of {added}"
+        return f"Add: the sizes of dimension {misfit.dim} of the product and of {added}"
 
     def misfit_error(self, misfit: Misfit, shapes: Shapes[Any]) -> Exception:
         """Return the errors of the product and of the sum that the user wrote."""

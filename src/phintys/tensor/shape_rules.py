@@ -13,7 +13,7 @@ computes with them by the methods of :class:`Shapes` alone. So one rule serves
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from math import prod
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, cast
@@ -309,7 +309,7 @@ class ExactShapes(Shapes[int]):
         op: ShapedOp,
         inputs: Sequence[Any],
         shapes: Sequence[Sequence[int]],
-        values: Sequence[Any] = (),
+        values: Sequence[Any] | Mapping[int, Any] = (),
         node: Apply | None = None,
     ) -> None:
         self._op = op

@@ -2,13 +2,37 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import field
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from phintys._base.errors import ShapeError
 from phintys._base.records import record
+from phintys.tensor.shape_rules import Misfit, SizeSources
+from phintys.tensor.size_check import SizeCheck
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from phintys.backends.native.values import Size
     from phintys.graph.apply import Apply
+    from phintys.tensor.shape_rules import ShapedOp
+
+
+@record(eq=False)
+class Given:
+    """The sizes that the shape rule of a node computes with, as they were before its checks.
+
+    Attributes
+    ----------
+    shapes
+        The sizes of each input.
+    values
+        By the position of an input: the size that is its value, or the sizes that are its elements,
+        of those that the rule reads.
+    """
+
+    shapes: Sequence[Sequence[Size]]
+    values: dict[int, Size | Sequence[Size]] = field(default_factory=dict)
 
 
 @record(eq=False)
@@ -27,6 +51,8 @@ class Failure:
         The class of the error.
     text
         The message, of the Op, the kind and the detail.
+    given
+        What the shape rule of the Op computes with, if there is one.
     """
 
     is_limit: ClassVar[bool] = False
@@ -43,11 +69,25 @@ class Failure:
     detail: str = ""
     error: type[Exception] = ShapeError
     text: str = "{op}: {kind}: {detail}."
+    given: Given | None = None
 
     def exception(self, first: int, second: int) -> Exception:
         """Return the error for the two numbers that failed, in the words of native code."""
         detail = self.detail.format(first, second)
         return self.error(self.text.format(op=self.node.op, kind=self.kind, detail=detail))
+
+
+@record(eq=False)
+class MisfitFailure(Failure):
+    """Two sizes that the shape rule of the Op compares, in the words of the Op."""
+
+    misfit: Misfit = Misfit("", "")
+
+    def exception(self, first: int, second: int) -> Exception:
+        """Return the error, which names the sizes as checks without values do."""
+        op = cast("ShapedOp", self.node.op)
+        subject = op.misfit_subject(self.misfit, SizeSources(self.node.inputs))
+        return SizeCheck("equal", subject).error(first, second)
 
 
 @record(eq=False)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from phintys._base.records import record
 from phintys.backends.native.frame import FIRST_RECORD
 from phintys.backends.native.program import Step, walk_steps
+from phintys.backends.native.sizes import Counter, Element, Extent
 from phintys.backends.native.steps.callback import Callback
 from phintys.backends.native.steps.claim import Claim
 from phintys.backends.native.steps.loop import Loop
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from phintys.backends.native.failures import Failure
-    from phintys.backends.native.values import Array, LoopVariable, Value
+    from phintys.backends.native.polynomials import Atom
+    from phintys.backends.native.values import Array, LoopVariable, Size, Value
     from phintys.graph.apply import Apply
 
 
@@ -40,7 +42,12 @@ class Layout:
     counters
         For each loop that runs callbacks, by its counter, the slot for the number of the pass.
     loops_around
-        For each callback in loops, the node and the slot of each, the outermost one first.
+        For each callback and failure, the node and the slot of each loop around it, the outermost
+        one first. Failures in loops that threads share are missing: what the frame had is gone.
+    atoms
+        For each size that the program reads from an array of integers, the slot.
+    overwrites_arguments
+        Whether a step writes to the memory of an argument.
     claims
         Results that begin as arguments.
     has_commit
@@ -65,7 +72,9 @@ class Layout:
     new_arrays: list[Array] = field(default_factory=list)
     callbacks: list[Callback] = field(default_factory=list)
     counters: dict[LoopVariable, int] = field(default_factory=dict)
-    loops_around: dict[Callback, list[tuple[Apply, int]]] = field(default_factory=dict)
+    loops_around: dict[Callback | Failure, list[tuple[Apply, int]]] = field(default_factory=dict)
+    atoms: dict[Atom, int] = field(default_factory=dict)
+    overwrites_arguments: bool = False
     claims: list[Claim] = field(default_factory=list)
     has_commit: bool = False
     failures: list[Failure] = field(default_factory=list)
@@ -79,6 +88,15 @@ class Layout:
         first = self.slots
         self.slots += count
         return first
+
+    def slot_of(self, leaf: Size) -> int | None:
+        """Return the slot of a size that is not computed from others, if it has one."""
+        if isinstance(leaf, Extent):
+            record = self.records.get(leaf.array)
+            return None if record is None else record + 1 + leaf.axis
+        if isinstance(leaf, Counter):
+            return self.counters.get(leaf.loop)
+        return self.atoms.get(leaf) if isinstance(leaf, Element) else None
 
 
 @singledispatch
@@ -103,10 +121,10 @@ def announce_claim(step: Claim, layout: Layout) -> tuple[Value, ...]:
 
 @announce.register(Loop)
 def announce_loop(step: Loop, layout: Layout) -> list[Value]:
-    """Make a slot for the number of the pass, if errors of Python code may have to name it."""
-    callbacks = [one for one in walk_steps(step.body) if isinstance(one, Callback)]
-    if step.node is not None and callbacks:
-        slot = layout.counters[step.counter] = layout.room(1)
-        for one in callbacks:
-            layout.loops_around.setdefault(one, []).append((step.node, slot))
+    """Make a slot for the number of the pass, if no replay of an error can say it."""
+    is_needed = layout.overwrites_arguments or any(
+        isinstance(one, Callback) for one in walk_steps(step.body)
+    )
+    if step.node is not None and is_needed:
+        layout.counters[step.counter] = layout.room(1)
     return []

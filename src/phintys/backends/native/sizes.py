@@ -20,7 +20,7 @@ from phintys.backends.native.limits import MOST_TERMS, MOST_WRITTEN
 from phintys.backends.native.values import Size
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
+    from collections.abc import Callable, Generator, Mapping, Sequence
 
     from phintys.backends.native.values import Array, LoopVariable
 
@@ -270,6 +270,46 @@ _FOLD: dict[str, Callable[[int, int], int]] = {
 }
 
 
+def evaluated(size: Size, leaves: Mapping[Size, int]) -> int:
+    """Return the value of a size, without what checks know of it.
+
+    Parameters
+    ----------
+    size
+        The size.
+    leaves
+        The values of those that it depends on.
+
+    Examples
+    --------
+    >>> sizes = Sizes()
+    >>> n = sizes.counter(loop=None)
+    >>> evaluated(sizes.mul(n, sizes.add(n, sizes.fixed(2))), {n: 3})
+    15
+    """
+    values = dict(leaves)
+    stack = [size]
+    while stack:
+        one = stack[-1]
+        if one.known is not None:
+            values[one] = one.known
+        elif isinstance(one, Arithmetic) and one not in values:
+            missing = [part for part in one.arguments if part not in values]
+            if missing:
+                stack += missing
+                continue
+            values[one] = _folded(one.operation, *map(values.__getitem__, one.arguments))
+        stack.pop()
+    return values[size]
+
+
+def _folded(operation: str, left: int, right: int) -> int:
+    """Return the result of an operation modulo 2**64, as programs compute it."""
+    if operation in {"floordiv", "mod"} and not right:
+        right = 1  # such quotients are not used
+    return (_FOLD[operation](left, right) + _HALF) % (2 * _HALF) - _HALF
+
+
 _COMMUTES = {"add", "mul", "max", "min", "volume", "total"}
 _KEEP_SIGN = {"add", "mul", "max", "min"}
 
@@ -388,8 +428,7 @@ class Sizes:
         left, right = self.canonical(left), self.canonical(right)
         if left.known is not None and right.known is not None:
             if right.known or operation not in {"floordiv", "mod"}:
-                result = _FOLD[operation](left.known, right.known)
-                return self.fixed((result + _HALF) % (2 * _HALF) - _HALF)
+                return self.fixed(_folded(operation, left.known, right.known))
         elif operation in _COMMUTES and (left.known is not None or self._is_older(right, left)):
             left, right = right, left  # numbers are on the right
         simple = self._simplified(operation, left, right)

@@ -14,7 +14,7 @@ from phintys.backends.native.polynomials import Polynomials
 from phintys.graph.fgraph import FunctionGraph
 
 u, y = pt.dvectors("u", "y")
-X = pt.dmatrix("X")
+X, w = pt.dmatrices("X", "w")
 i, k = pt.lvector("i"), pt.lscalar("k")
 z = pt.zvector("z")
 
@@ -65,9 +65,27 @@ def softmax():
     return [rows, phintys.grad((rows**2).sum(), u)]
 
 
+def markov():
+    """Products in the step, a branch with kernels on matrices, and gradients."""
+    rows, _ = scan(lambda x, h: pt.logsumexp(h[:, None] + w, axis=0) + x, X, u)
+    cost = pt.logsumexp(rows[-1])
+    return [rows, *phintys.grad(cost, [w, X])]
+
+
+def network():
+    """A product, an argument that changes nothing, and a loop in the loop."""
+
+    def step(x, h):
+        inner, _ = scan(lambda h: pt.tanh(w @ h + x), None, h, n_steps=2)
+        return inner[-1] + y
+
+    rows, _ = scan(step, X, u)
+    return [rows, phintys.grad((rows**2).sum(), w)]
+
+
 PROGRAMS = {
     f"{make.__name__} {number}": output
-    for make in (nested, filtered, halved, mixed, softmax)
+    for make in (nested, filtered, halved, mixed, softmax, markov, network)
     for number, output in enumerate(make())
 }
 
@@ -80,11 +98,12 @@ def values_of(length):
         random.normal(size=(6, length)),
         random.integers(0, 9, length),
         random.normal(size=length) * (1 - 2j),
+        random.normal(size=(length, length)),
     ]
 
 
 def test_values_for_each_length():
-    inputs = [u, y, X, i, z]
+    inputs = [u, y, X, i, z, w]
     native, expected = (
         phintys.function(inputs, PROGRAMS, mode=mode) for mode in (None, "reference")
     )
@@ -108,6 +127,11 @@ def test_states_are_in_registers():
     assert found.lanes == 8
     (latest,) = [row for rows in found.latest.values() for row in rows]
     assert latest.array.ndim == 2
+
+
+def test_products_may_be_in_such_a_loop():
+    (found,) = loops_of([X, u, w], [scan(lambda x, h: pt.tanh(w @ h + x), X, u)[0]])
+    assert not found.is_certain
 
 
 def test_a_known_length_needs_one_version():

@@ -117,6 +117,8 @@ def test_functions_with_loops_are_taken_from_the_cache_as_well_as_possible(monke
     functions = engine._MathLibrary(target, 0)
     assert functions._objects([power, factors])[0].files == well.files
     assert levels == [0], "vector math alone"
+    functions._objects(["phintys_image_sums_float64_x1"])
+    assert levels == [0, 1], "convolutions are compiled well before they are in the cache"
 
 
 def test_all_is_compiled_well_before_the_first_call_if_that_is_asked_for():

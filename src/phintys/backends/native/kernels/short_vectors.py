@@ -1,9 +1,10 @@
 """Loops of steps on short vectors: each fits into a register, and its states stay there.
 
 A step on a vector of a few elements takes as long as its call, and as the way of its state through
-memory. If all vectors in the body of a loop have the same length, that of a register of the CPU or
-less, kernels are written in place, on one vector with a mask. If the length is not known, there are
-two versions of the loop, and the length decides when it begins.
+memory. If the vectors in the body of a loop have the same length, that of a register of the CPU or
+less, their kernels are written in place, on one vector with a mask. If the length is not known,
+there are two versions of the loop, and the length decides when it begins. Products of small
+matrices, and a few kernels of more than a vector, are the same calls in both.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from phintys._base.late import LateModule
 from phintys._base.records import record
 from phintys.backends.native.dependence import arrays_written, has_order, varies
 from phintys.backends.native.kernels.inlining import is_straight
@@ -18,6 +20,8 @@ from phintys.backends.native.kernels.planning import plan_kernel
 from phintys.backends.native.program import walk_steps
 from phintys.backends.native.sizes import Counter as StepNumber
 from phintys.backends.native.sizes import Size
+from phintys.backends.native.steps.call import LibraryCall
+from phintys.backends.native.steps.check import Check
 from phintys.backends.native.steps.kernel import Kernel
 from phintys.backends.native.steps.loop import Loop
 from phintys.backends.native.values import Place
@@ -30,7 +34,10 @@ if TYPE_CHECKING:
     from phintys.backends.native.kernels.plans import KernelPlan, Level, NestPlan
     from phintys.backends.native.polynomials import Atom, Polynomial, Polynomials
     from phintys.backends.native.program import Step
+    from phintys.backends.native.routines import products
     from phintys.backends.native.values import Array, LoopVariable
+else:
+    products = LateModule("phintys.backends.native.routines.products")
 
 
 @record(frozen=True)
@@ -61,8 +68,8 @@ class ShortVectors:
 
     Attributes
     ----------
-    length
-        The number of elements.
+    lengths
+        The numbers of elements, which have to be equal: checks that show it may be in the loop.
     lanes
         The most elements for which it can be carried out like this.
     plans
@@ -73,7 +80,7 @@ class ShortVectors:
         For the loop and those in it, the rows that stay in registers for one pass.
     """
 
-    length: Polynomial
+    lengths: tuple[Polynomial, ...]
     lanes: int
     plans: dict[Kernel, KernelPlan]
     arrays: set[Array]
@@ -82,7 +89,7 @@ class ShortVectors:
     @property
     def is_certain(self) -> bool:
         """Whether the length is known to be short."""
-        return self.length.known is not None
+        return len(self.lengths) == 1 and self.lengths[0].known is not None
 
 
 def short_vectors_of(
@@ -114,20 +121,25 @@ def _short_vectors(loop: Loop, ring: Polynomials, target: Target) -> ShortVector
     kernels = [step for step in inside if isinstance(step, Kernel) and not is_straight(step)]
     if not kernels or not all(map(_is_simple, inside)):
         return None
-    plans = {kernel: plan_kernel(kernel, ring, target) for kernel in kernels}
-    if not all(map(_is_one_vector, plans.values())):
+    if any(map(_is_product, inside)) and any(map(_is_shared, inside)):
+        return None
+    planned = {kernel: plan_kernel(kernel, ring, target) for kernel in kernels}
+    plans = {kernel: plan for kernel, plan in planned.items() if _is_one_vector(plan)}
+    others = [plan for kernel, plan in planned.items() if kernel not in plans]
+    if len(others) >= len(plans) or not all(map(_is_of_matrices, others)):
         return None
     levels = [level for plan in plans.values() for level in _levels(plan)]
     if not levels:  # the program has found, after these kernels, that the length is 1
         return None
-    length = levels[0].extent
+    lengths = tuple(dict.fromkeys(level.extent for level in levels))
     lanes = min(nest.lanes for plan in plans.values() for nest in plan.nests if _inside(plan, nest))
-    if lanes == 1 or any(level.extent is not length for level in levels):
+    if lanes == 1 or not _are_checked(lengths, inside, ring):
         return None
-    if length.known is not None and length.known > lanes:
+    if any(length.known is not None and length.known > lanes for length in lengths):
         return None
     written = set(arrays_written(loop))
-    if any(varies(ring.atoms[atom], written) for atoms, _ in length.terms for atom in atoms):
+    atoms = [atom for length in lengths for atoms, _ in length.terms for atom in atoms]
+    if any(varies(ring.atoms[atom], written) for atom in atoms):
         return None
     for plan in plans.values():
         plan.rooms.clear()  # what is private to a kernel is in registers
@@ -138,14 +150,16 @@ def _short_vectors(loop: Loop, ring: Polynomials, target: Target) -> ShortVector
     scratch = {array for plan in plans.values() for array in plan.scratch}
     if not scratch <= arrays:
         return None
-    others = [step for step in inside if step not in plans]
-    in_memory = {array.memory for step in others for array in step.reads()}
-    in_memory |= {array.memory for step in others for array in step.writes()}
-    arrays -= in_memory
+    apart = [step for step in inside if step not in plans]
+    written_apart: set[Array] = set()
+    for step in apart:
+        if not step.bodies():
+            written_apart.update(arrays_written(step))
+    arrays -= written_apart | {array.memory for step in apart for array in step.reads()}
     latest: dict[Step, list[Latest]] = {
-        one: list(_latest(one, plans, arrays | in_memory, ring)) for one in _loops([loop])
+        one: list(_latest(one, plans, arrays | written_apart, ring)) for one in _loops([loop])
     }
-    return ShortVectors(length, lanes, plans, arrays, latest)
+    return ShortVectors(lengths, lanes, plans, arrays, latest)
 
 
 def _loops(steps: list[Step]) -> list[Loop]:
@@ -153,8 +167,18 @@ def _loops(steps: list[Step]) -> list[Loop]:
 
 
 def _is_simple(step: Step) -> bool:
-    """Return whether a step may be in such a loop: there are no calls, which compute arrays."""
-    return bool(step.bodies()) or step.only_checks or isinstance(step, Kernel)
+    """Return whether a step may be in such a loop: other calls than products take long anyway."""
+    is_inside = bool(step.bodies()) or step.only_checks
+    return is_inside or isinstance(step, Kernel) or _is_product(step)
+
+
+def _is_product(step: Step) -> bool:
+    return isinstance(step, LibraryCall) and isinstance(step.routine, products.Product)
+
+
+def _is_shared(step: Step) -> bool:
+    """Return whether threads may share a loop in the loop, which they do in long steps only."""
+    return isinstance(step, Loop) and step.own_rows is not None
 
 
 def _levels(plan: KernelPlan) -> Iterator[Level]:
@@ -187,6 +211,21 @@ def _is_one_vector(plan: KernelPlan) -> bool:
             if statement.reduction and (plan.outer or statement.reducer in {"argmax", "argmin"}):
                 return False
     return True
+
+
+def _is_of_matrices(plan: KernelPlan) -> bool:
+    """Return whether a kernel computes arrays of more than one axis, and little else."""
+    return any(len(_inside(plan, nest)) > 1 for nest in plan.nests)
+
+
+def _are_checked(lengths: Sequence[Polynomial], inside: Sequence[Step], ring: Polynomials) -> bool:
+    """Return whether steps of the loop check that all lengths are equal."""
+    checks = [step for step in inside if isinstance(step, Check)]
+    pairs = [{ring.of(check.left), ring.of(check.right)} for check in checks]
+    equal = {lengths[0]}
+    for _ in pairs:
+        equal.update(*(pair for pair in pairs if not equal.isdisjoint(pair)))
+    return equal.issuperset(lengths)
 
 
 def _vectors(plans: dict[Kernel, KernelPlan]) -> set[Array]:
@@ -230,7 +269,7 @@ def _latest(
 ) -> Iterator[Latest]:
     """Yield the rows that a pass reads, and that only the pass before has written.
 
-    Arrays in ``others`` are also accessed elsewhere, or are in registers in any case.
+    Arrays in ``others`` are also written elsewhere, or are in registers in any case.
     """
     accesses = [
         (access, nest) for plan in plans.values() for nest in plan.nests for access in nest.accesses
@@ -246,7 +285,7 @@ def _latest(
         for nest in plan.nests:
             for access in nest.stores.values():
                 array = access.array
-                if array in others or stores[array] > 1 or not _is_whole(access, nest):
+                if array.memory in others or stores[array] > 1 or not _is_whole(access, nest):
                     continue
                 parts = _parts(access.offset, loop.counter, ring)
                 if parts is None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from phintys import scalar as ps
 from phintys.backends.native.expressions import Expression, Index, Literal, Operation, Position
-from phintys.backends.native.failures import Failure
+from phintys.backends.native.failures import Failure, Given
 from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.lowering import Loops, Lowering
 from phintys.backends.native.lower.view import View
@@ -104,6 +104,7 @@ def lower_cum_op(op: CumOp, node: Apply, lowering: Lowering) -> None:
 def lower_linear_recurrence(op: LinearRecurrence, node: Apply, lowering: Lowering) -> None:
     """``out[0] = 0; out[i + 1] = b[i] + a[i] * out[i]``."""
     a, b = (lowering.view(variable) for variable in node.inputs)
+    lowering.begin_rule(node, Given([a.sizes, b.sizes]))
     for dim, (left, right) in enumerate(zip(a.sizes, b.sizes, strict=True)):
         failure = Failure(node, "recurrence", f"dimension {dim}: {{0}} and {{1}}")
         lowering.require_equal(left, right, failure)

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
 
     from phintys.backends.native.c_code import thunks as c_thunks
+    from phintys.backends.native.failures import Given
     from phintys.backends.native.sizes import Size
     from phintys.graph.apply import Apply
     from phintys.graph.fgraph import Client
@@ -117,6 +118,7 @@ class Lowering:
         self._is_inside = False
         self._loops_around: list[tuple[list[Step | Statement], set[Array]]] = []
         self._checked: set[tuple[Size, Size]] = set()
+        self._given: dict[Apply, Given] = {}
 
     # ---- values --------------------------------------------------------------------------------
 
@@ -345,6 +347,10 @@ class Lowering:
         """Record that an element of an array was copied from a 0-d array."""
         self._sources[array, flat] = source
 
+    def begin_rule(self, node: Apply, given: Given) -> None:
+        """Record what the shape rule of a node computes with, for errors in its own words."""
+        self._given[node] = given
+
     def require_equal(self, left: Size, right: Size, failure: Failure) -> None:
         """Check that two sizes are equal, once; from here on they are the same.
 
@@ -353,6 +359,7 @@ class Lowering:
         left, right = self.sizes.canonical(left), self.sizes.canonical(right)
         if left is right or (left, right) in self._checked:
             return
+        failure.given = self._given.get(failure.node)
         self.steps.append(Check(left, right, failure))
         if self._is_inside:
             self._checked.add((left, right))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from phintys._base.late import LateModule
-from phintys.backends.native.failures import Failure
+from phintys.backends.native.failures import Failure, Given, MisfitFailure
 from phintys.backends.native.lower.integers import when
 from phintys.backends.native.lower.lowering import NotLowered
 from phintys.backends.native.sizes import is_length
@@ -50,24 +50,31 @@ class NativeShapes(Shapes[Size]):
         self.shapes = [view.sizes for view in self.views]
         self.parts: list[Part | None] = []
         self._lowering = lowering
+        self._given = Given(self.shapes)
+        lowering.begin_rule(node, self._given)
 
     def number(self, value: int) -> Size:
         return self._lowering.sizes.fixed(value)
 
     def value(self, position: int) -> Size:
-        return self._lowering.element(self.views[position], ())
+        value = self._given.values[position] = self._lowering.element(self.views[position], ())
+        return value
 
     def entries(self, position: int, count: int) -> list[Size]:
         vector = self.views[position]
-        return [self._lowering.element(vector, (at,)) for at in range(count)]
+        entries = [self._lowering.element(vector, (at,)) for at in range(count)]
+        self._given.values[position] = entries
+        return entries
 
     def equal(self, a: Size, b: Size, misfit: Misfit) -> Size:
-        self._lowering.require_equal(a, b, Failure(self.node, misfit.kind, misfit.detail))
+        failure = MisfitFailure(self.node, misfit.kind, misfit.detail, misfit=misfit)
+        self._lowering.require_equal(a, b, failure)
         return self._lowering.sizes.canonical(a)
 
     def agreed(self, sizes: Sequence[Size], misfit: Misfit) -> Size:
         for other in sizes[1:]:
-            self.equal(sizes[0], other, misfit)
+            failure = Failure(self.node, misfit.kind, misfit.detail)
+            self._lowering.require_equal(sizes[0], other, failure)
         return self._lowering.sizes.canonical(sizes[0])
 
     def at_least(self, size: Size, least: int, misfit: Misfit) -> Size:

@@ -108,6 +108,11 @@ def has_loops(symbol: str) -> bool:
     return OutlinedSymbol.parse(symbol).name in _OTHERS
 
 
+def is_convolution(symbol: str) -> bool:
+    """Return whether an outlined function convolves images: its calls take milliseconds."""
+    return OutlinedSymbol.parse(symbol).name in {IMAGE_FILTERS, IMAGE_SPREAD, IMAGE_SUMS}
+
+
 def library(target: Target, symbols: Iterable[str]) -> Module:
     """Return a module that defines outlined functions.
 

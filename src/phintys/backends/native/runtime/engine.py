@@ -29,7 +29,12 @@ from phintys.backends.native.assembler.module import Module
 from phintys.backends.native.assembler.target import Target
 from phintys.backends.native.limits import LARGE_TEXT_LINES, LINE_NANOSECONDS, PART_LINES
 from phintys.backends.native.routines.blas_threads import BLAS_THREADS_SYMBOL
-from phintys.backends.native.routines.library import has_loops, is_outlined, library
+from phintys.backends.native.routines.library import (
+    has_loops,
+    is_convolution,
+    is_outlined,
+    library,
+)
 from phintys.backends.native.routines.numpy_functions import is_numpy_function, numpy_function
 from phintys.backends.native.runtime.background import Background
 from phintys.backends.native.runtime.blas import (
@@ -437,16 +442,26 @@ class _MathLibrary:
         """Return vector math as one object, which is fastest, and each function with loops as one.
 
         These are several times slower at this level, but programs that were improved before have
-        left better code of them in the cache.
+        left better code of them in the cache. Convolutions have it from the start: it is compiled
+        once on a machine, and a training step without it takes several times as long until then.
         """
         alone = [symbol for symbol in symbols if has_loops(symbol)]
         together = [symbol for symbol in symbols if symbol not in alone]
-        texts = [str(library(self.target, [symbol])) for symbol in alone]
-        objects = [_best_object(text, self.target) for text in texts]
+        texts = {symbol: str(library(self.target, [symbol])) for symbol in alone}
+        well = [
+            Background(compile_object, text, self.target, _WELL)
+            for symbol, text in texts.items()
+            if is_convolution(symbol)
+        ]
+        objects = [
+            _best_object(text, self.target)
+            for symbol, text in texts.items()
+            if not is_convolution(symbol)
+        ]
         if together:
             text = str(library(self.target, together))
             objects.append(compile_object(text, self.target, _QUICK))
-        return objects
+        return [*objects, *(one.result() for one in well)]
 
 
 @Interned

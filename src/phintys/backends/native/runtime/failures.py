@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import numpy as np
 
-from phintys._base.errors import IntegrityError, add_note
+from phintys._base.errors import IntegrityError, PhintysError, add_note
 from phintys._base.late import LateModule
 from phintys.backends.native.frame import (
     NO_BUFFER,
@@ -18,7 +18,8 @@ from phintys.backends.native.frame import (
     TOO_LARGE,
 )
 from phintys.backends.native.runtime.protocol import CALL
-from phintys.backends.native.values import Array
+from phintys.backends.native.sizes import evaluated
+from phintys.backends.native.values import Array, Size
 from phintys.graph.alias_map import AliasMap
 from phintys.graph.aliasing import execution_order
 from phintys.graph.inner import HasInnerGraph
@@ -33,9 +34,14 @@ if TYPE_CHECKING:
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.op import ComputeMap, StorageMap
     from phintys.graph.variable import Variable
+    from phintys.tensor import shape_rules
+    from phintys.tensor.shape_rules import ShapedOp
+
+    Words = ctypes.Array[ctypes.c_int64]
 else:
     diagnosis = LateModule("phintys.backends.reference.diagnosis")
     ownership = LateModule("phintys.backends.reference.ownership")
+    shape_rules = LateModule("phintys.tensor.shape_rules")
     thunks = LateModule("phintys.backends.reference.thunks")
 
 
@@ -45,11 +51,12 @@ class Failures:
     A shape that does not fit or an index out of range is found in the middle of native code, which
     knows the place and the numbers but few words. The reference backend has all of them: it runs
     the nodes that the failing one depends on, with the same inputs, and what it raises is the
-    error. Inputs that the program may overwrite are not the same any more; then native code's own
-    words have to do.
+    error. Inputs that the program may overwrite are not the same any more; then the sizes in the
+    frame, or native code's own words, have to do.
 
     Nodes that were carried out by Python code may have effects, so none is carried out again: their
-    results are taken from the call.
+    results are taken from the call. Where what fails depends on others, such as those of a loop,
+    the Op's rule of shapes has its own words, for the sizes that are in the frame.
 
     Parameters
     ----------
@@ -80,8 +87,7 @@ class Failures:
         IntegrityError
             The reference backend finds nothing wrong: a bug in Phintys.
         """
-        frame = CALL.read(call, "frame")
-        words = (ctypes.c_int64 * self.layout.slots).from_address(frame)
+        words = self._words(call)
         status, first, second = words[STATUS : STATUS + 3]
         known = self._known(call, words, inputs)
         if status == TOO_LARGE and not self._overwrites_inputs() and not self._has_loops():
@@ -97,25 +103,21 @@ class Failures:
             raise IntegrityError(msg)
         failure = self.layout.failures[status - 1]
         if failure.is_limit:
-            self._raise_own(
-                failure, (first, second), 'It is a limit of native code: mode="reference" has none.'
-            )
+            reason = 'It is a limit of native code: mode="reference" has none.'
+            self._raise_own(failure, words, reason)
         if failure.is_own:
-            self._raise_own(failure, (first, second))
+            self._raise_own(failure, words)
         if self._overwrites_inputs():
-            self._raise_own(
-                failure,
-                (first, second),
-                "The function may overwrite some of its arguments, and may have begun to.",
-            )
+            reason = "The function may overwrite some of its arguments, and may have begun to."
+            self._raise_own(failure, words, reason)
         is_new = all(step.node is not failure.node for step in self._done(call))
         self._replay(known, failure.node, is_new=is_new)
         self._replay(known, None)
         if self.layout.callbacks:
-            self._raise_own(failure, (first, second), "Its inputs depend on Ops in Python.")
+            self._raise_own(failure, words, "Its inputs depend on Ops in Python.")
         if failure.is_rounded:
             reason = "It is so close to the limit that the reference backend computes it."
-            self._raise_own(failure, (first, second), reason)
+            self._raise_own(failure, words, reason)
         msg = (
             f"Native code reports that {failure.node} failed ({failure.exception(first, second)}), "
             "but the reference backend computes it: a bug in Phintys, unless another thread wrote "
@@ -123,29 +125,66 @@ class Failures:
         )
         raise IntegrityError(msg)
 
-    @staticmethod
-    def _raise_own(failure: Failure, numbers: tuple[int, int], reason: str = "") -> NoReturn:
-        """Raise the error in native code's own words, with the reason that there are no others."""
-        error = failure.exception(*numbers)
+    def _raise_own(self, failure: Failure, words: Words, reason: str = "") -> NoReturn:
+        """Raise the error without a replay: in words of the Op, if its rule has any for the sizes.
+
+        Otherwise in native code's own. The reason says why nothing more is known.
+        """
+        first, second = words[STATUS + 1 : STATUS + 3]
+        error = self._error_of_rule(failure, words) or failure.exception(first, second)
         note = f"While computing {failure.node}\nmade at\n  {failure.node.origin}"
         add_note(error, f"{note}\n{reason}" if reason else note)
+        self._explain_loops(failure, words, error)
         raise error
+
+    def _error_of_rule(self, failure: Failure, words: Words) -> Exception | None:
+        """Return the error that the shape rule of an Op raises for the sizes in the frame."""
+        given = failure.given
+        if given is None or failure not in self.layout.loops_around:
+            return None
+        node, op = failure.node, cast("ShapedOp", failure.node.op)
+        shapes = [self._evaluated(sizes, words) for sizes in given.shapes]
+        if None in shapes:
+            return None
+        values: dict[int, Any] = {}
+        for position, value in given.values.items():
+            found = self._evaluated([value] if isinstance(value, Size) else value, words)
+            if found is not None:
+                values[position] = found[0] if isinstance(value, Size) else found
+        exact = shape_rules.ExactShapes(op, node.inputs, cast("Any", shapes), values, node)
+        try:
+            op.output_shapes(exact)
+        except PhintysError as error:
+            return error
+        except KeyError:  # the value of an input is not known
+            return None
+        return None
+
+    def _evaluated(self, sizes: Sequence[Size], words: Words) -> tuple[int, ...] | None:
+        """Return the values of sizes; ``None`` if the frame has no slot for what they depend on."""
+        leaves = {leaf: self.layout.slot_of(leaf) for size in sizes for leaf in size.leaves}
+        if None in leaves.values():
+            return None
+        known = {leaf: words[slot] for leaf, slot in leaves.items() if slot is not None}
+        return tuple(evaluated(size, known) for size in sizes)
 
     def explain_callback(self, call: int, number: int, error: Exception) -> None:
         """Add notes to an error of Python code: in which steps of which loops it was raised."""
-        frame = CALL.read(call, "frame")
-        around = self.layout.loops_around.get(self.layout.callbacks[number], [])
-        for node, slot in reversed(around):
+        self._explain_loops(self.layout.callbacks[number], self._words(call), error)
+
+    def _explain_loops(self, what: Callback | Failure, words: Words, error: Exception) -> None:
+        for node, slot in reversed(self.layout.loops_around.get(what, [])):
             op: Any = node.op
-            step = ctypes.c_int64.from_address(frame + 8 * slot).value
-            add_note(error, op.note_of_step(step))
+            add_note(error, op.note_of_step(words[slot]))
             add_note(error, f"While computing {node}\nmade at\n  {node.origin}")
+
+    def _words(self, call: int) -> Words:
+        """Return the frame of a call."""
+        return (ctypes.c_int64 * self.layout.slots).from_address(CALL.read(call, "frame"))
 
     # ---- the words of the reference backend ----------------------------------------------------
 
-    def _known(
-        self, call: int, words: ctypes.Array[ctypes.c_int64], inputs: Sequence[Any]
-    ) -> dict[Variable, Any]:
+    def _known(self, call: int, words: Words, inputs: Sequence[Any]) -> dict[Variable, Any]:
         """Return the values at hand: inputs, and results of Python code in this call."""
         known: dict[Variable, Any] = {
             variable: np.asarray(x, cast("Any", variable.type).numpy_dtype)
@@ -168,7 +207,7 @@ class Failures:
         machine = ctypes.cast(shared, ctypes.py_object).value
         return [self.layout.callbacks[number] for number in machine.done]
 
-    def _value(self, array: Array, words: ctypes.Array[ctypes.c_int64]) -> np.ndarray[Any, Any]:
+    def _value(self, array: Array, words: Words) -> np.ndarray[Any, Any]:
         """Return a copy of what Python code has made; it lives as long as the call."""
         record = self.layout.records[array]
         value = np.empty(tuple(words[record + 1 : record + 1 + array.ndim]), array.dtype)
@@ -248,7 +287,7 @@ class Failures:
             add_note(error, f"While computing the result of {node}\nmade at\n  {node.origin}")
         return error
 
-    def _raise_for_result(self, number: int, words: ctypes.Array[ctypes.c_int64]) -> NoReturn:
+    def _raise_for_result(self, number: int, words: Words) -> NoReturn:
         """Raise NumPy's error for an array that cannot be made, and say which one it is."""
         array = self.layout.new_arrays[number]
         record = self.layout.records[array]

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from phintys.backends.native.polynomials import Atom
     from phintys.backends.native.steps.callback import Callback
     from phintys.backends.native.steps.claim import Claim
+    from phintys.backends.native.steps.loop import Loop
     from phintys.backends.native.values import Value
     from phintys.graph.apply import Apply
 
@@ -73,6 +74,8 @@ class MainFunction:
         Polynomials of sizes that are not known to be equal yet.
     kept_atoms
         Sizes that are in the frame at the point where code is being written.
+    loops
+        The loops around that point, the outermost one first.
     has_copier
         Whether the function that copies slots of the frame has been written.
     """
@@ -91,12 +94,13 @@ class MainFunction:
         self.shared_loops = plan.shared_loops
         self.layout = Layout(groups=len(memory.groups))
         self.kept_atoms: set[Atom] = set()
+        self.loops: list[Loop] = []
         self._arguments = set(program.arguments)
         self.commit_start = program.commit_start
         self._make_records()
         self._first_slot = self.layout.room(len(memory.slots))
         self._note_buffers()
-        self._atom_slots: dict[Atom, int] = {}
+        self._atom_slots = self.layout.atoms
         self.has_copier = False
         self._reserved: dict[Kernel, int] = {}
         self._constants: dict[Array, int] = {}
@@ -121,6 +125,11 @@ class MainFunction:
 
     def _make_records(self) -> None:
         layout = self.layout
+        layout.overwrites_arguments = any(
+            memory.place == Place.ARGUMENT
+            for step in self.program.steps
+            for memory in arrays_written(step)
+        )
         values: list[Value] = [*self.program.arguments, *self.program.results]
         for step in walk_steps(self.program.steps):
             values += announce(step, layout)
@@ -242,19 +251,30 @@ class MainFunction:
         """Return the number of a failure."""
         number = self._failures.get(failure)
         if number is None:
-            self.layout.failures.append(failure)
-            number = self._failures[failure] = len(self.layout.failures)
+            number = self._failures[failure] = self.failures([failure]) + 1
         return number
 
     def failures(self, failures: Sequence[Failure]) -> int:
         """Return the offset of the numbers of several failures."""
         first = len(self.layout.failures)
         self.layout.failures.extend(failures)
+        for failure in failures:
+            self._note_loops(failure)
         return first
 
     def callback(self, step: Callback) -> int:
         """Return the number of a callback."""
+        self._note_loops(step)
         return self._callbacks[step]
+
+    def _note_loops(self, what: Callback | Failure) -> None:
+        """Record the loops around the point where code is being written, for errors."""
+        if self.shared_loops.keys().isdisjoint(self.loops):
+            self.layout.loops_around[what] = [
+                (loop.node, self.layout.counters[loop.counter])
+                for loop in self.loops
+                if loop.node is not None and loop.counter in self.layout.counters
+            ]
 
     def new_array(self, array: Array) -> int:
         """Return the number of a result."""

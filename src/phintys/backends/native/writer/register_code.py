@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from functools import reduce
+from operator import and_
 from typing import TYPE_CHECKING
 
 from phintys.backends.native.assembler.control import lane_mask
@@ -143,8 +145,9 @@ class RegisterCode:
         """Write the code of a loop for vectors that fit into a register."""
         numbers = self.numbers
         self.short, self.numbers = short, numbers | short.arrays
-        if short.length.known != short.lanes:
-            self.mask = lane_mask(self.b, self.sizes.polynomial(short.length), short.lanes)
+        length = short.lengths[0]
+        if length.known != short.lanes:
+            self.mask = lane_mask(self.b, self.sizes.polynomial(length), short.lanes)
         yield
         self.save([memory for memory in self.unsaved if memory in short.arrays])
         for memory in short.arrays:
@@ -153,7 +156,9 @@ class RegisterCode:
 
     def is_short(self, short: ShortVectors) -> Value:
         """Return whether vectors fit into a register."""
-        return self.b.le(self.sizes.polynomial(short.length), short.lanes)
+        first, *others = map(self.sizes.polynomial, short.lengths)
+        equal = (self.b.eq(first, other) for other in others)
+        return reduce(and_, equal, self.b.le(first, short.lanes))
 
     def element(self, element: Element) -> Value:
         """Return an element of an array of integers, from its register if it has one."""

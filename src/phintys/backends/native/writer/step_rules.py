@@ -178,7 +178,9 @@ def _write_body(loop: Loop, writer: StepWriter, begin: Value | int, end: Value) 
             b.store(counter, writer.code.slot(slot))
         for element in main.carried_into(loop):
             writer.keep_element(element)
+        main.loops.append(loop)
         writer.inside(loop.body)
+        main.loops.pop()
         last = _last_of_some(loop, writer)
         if last is not None:
             with when(b, b.eq(counter & last, last)):
