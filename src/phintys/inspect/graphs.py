@@ -111,21 +111,21 @@ class _Painter:
             own = [part] * len(nodes) if is_flat else self._parts_of(nodes, part)
             beside = dict(zip(nodes, own, strict=True))
             homes = _first_readers(nodes) if len(inputs) > BLOCK else {}
-            numbers = {x: self._leaf(x, beside.get(homes.get(x), part)) for x in inputs}
+            numbers = {x: self._leaf(x, beside[homes[x]] if x in homes else part) for x in inputs}
             for node, inside in beside.items():
                 pending += self._node(node, numbers, inside)
             for number, out in enumerate(outputs):
                 label = "output" if len(outputs) == 1 else f"output {number}"
-                home = beside.get(out.owner, part) if len(outputs) > BLOCK else part
+                home = beside[out.owner] if len(outputs) > BLOCK and out.owner in beside else part
                 at = self.drawing.node(out.name or label, "output", part=home)
                 self._edge(numbers, out, at, home)
 
     def _leaf(self, x: Variable, part: int | None) -> int:
         kind = "shared" if isinstance(x, SharedVariable) else "input"
-        facts = [str(x.type)]
+        label, facts = str(x), [str(x.type)]
         if isinstance(x, Constant):
-            kind, facts = "constant", [str(x.type), _value_text(x)]
-        label = x.name or (_value_text(x) if kind == "constant" else str(x))
+            value = _value_text(x)
+            kind, label, facts = "constant", x.name or value, [*facts, value]
         return self.drawing.node(short(label), kind, part=part, facts=facts)
 
     def _node(self, node: Apply, numbers: dict[Variable, int], part: int | None) -> list[Any]:
