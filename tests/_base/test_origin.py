@@ -283,7 +283,10 @@ def hidden(error):
     step = error.__traceback__
     while step is not None:
         frame = step.tb_frame
-        yield module.is_internal(frame.f_code.co_filename), frame.f_locals.get("__tracebackhide__", False)
+        yield (
+            module.is_internal(frame.f_code.co_filename),
+            frame.f_locals.get("__tracebackhide__", False),
+        )
         step = step.tb_next
 
 
