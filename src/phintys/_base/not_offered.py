@@ -59,7 +59,7 @@ NOT_OFFERED = {
     **dict.fromkeys(("vertcat", "horzcat", "cat"), _STACKS),
     **dict.fromkeys(("SX", "MX", "DM"), "Write pt.dvector('x') or pt.dmatrix('x')"),
     "mtimes": "Write x @ y",
-    **dict.fromkeys(("norm", "norm_2"), "It is phintys.tensor.linalg.norm"),
+    "norm_2": "Write phintys.tensor.linalg.norm(x)",
     **dict.fromkeys(("nlpsol", "qpsol", "Opti"), "Write phintys.optimize.Minimizer"),
     "rootfinder": "It is phintys.tensor.optimize.root",
     **dict.fromkeys(("unsqueeze", "permute"), "Write pt.expand_dims, pt.transpose or x.dimshuffle"),
@@ -81,7 +81,10 @@ NOT_OFFERED = {
 }
 """Name -> what to write instead, as a sentence without a full stop."""
 
-NOT_OFFERED_BY = {"phintys.random": dict.fromkeys(("split", "fold_in"), _KEYS)}
+NOT_OFFERED_BY = {
+    "phintys.random": dict.fromkeys(("split", "fold_in"), _KEYS),
+    "phintys.tensor": {"norm": "It is phintys.tensor.linalg.norm"},
+}
 """Package -> the same for names that mean something else in another package."""
 
 NOT_OFFERED_MODULES = {
