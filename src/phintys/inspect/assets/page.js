@@ -223,12 +223,11 @@ class View {
 
   openPart(part, places, withInner) {  // what is around its boxes, and a title above these
     const {label, part: outer} = this.model.parts[part], {x, y, width, height} = places.get(`t${part}`);
-    const size = places.get(`p${part}`);
     const common = {colour: "#888888", ink: "#000000"};
     return [
       {group: "nodes", data: {
         id: `p${part}`, parent: outer === null ? undefined : `p${outer}`, title: label, width: 10, height: 10,
-        high: size.height, wide: size.width, around: this.model.around[part].map((one) => `p${one}`),
+        place: places.get(`p${part}`), around: this.model.around[part].map((one) => `p${one}`),
         isInnermost: !withInner.has(part), letters: 12, room: 100, ...common}},
       {group: "nodes", position: {x, y}, data: {
         id: `t${part}`, part: `p${part}`, parent: `p${part}`, label, width, height, ...common}},
@@ -257,16 +256,19 @@ class View {
   }
 
   nameFarParts() {  // what is too small to be read gets the title of the part around it
-    const zoom = this.cy.zoom(), named = new Set();
+    const zoom = this.cy.zoom(), named = new Set(), taken = [];
     this.cy.batch(() => this.cy.nodes(":parent").forEach((part) => {
-      const {high, wide, around, isInnermost} = part.data();
-      const isLegible = high * zoom > 14 && (high * zoom < 200 || isInnermost);
-      const isNamed = zoom < FAR && isLegible && !around.some((outer) => named.has(outer));
-      if (isNamed) {
-        named.add(part.id());
-        part.data({letters: 12 / zoom, room: Math.max(wide, 90 / zoom)});
-      }
+      const {place, around, isInnermost} = part.data(), high = place.height * zoom;
+      const room = Math.max(place.width, 140 / zoom);
+      const isFree = !taken.some(([other, width]) => Math.abs(place.x - other.x) < (room + width) / 2
+                                                     && Math.abs(place.y - other.y) < 18 / zoom);
+      const isNamed = zoom < FAR && isFree && high > 14 && (high < 200 || isInnermost)
+                      && !around.some((outer) => named.has(outer));
       part.toggleClass("far", isNamed);
+      if (!isNamed) return;
+      named.add(part.id());
+      taken.push([place, room]);
+      part.data({letters: 12 / zoom, room});
     }));
   }
 
