@@ -179,8 +179,9 @@ site: .venv-site/.ready ## build the site into build/site/html (three minutes of
 notebook-tests: .venv-site/.ready ## run the notebooks of the gallery, and commands for notebooks
 	.venv-site/bin/python -m pytest -rs -m 'stress or not stress' tests/tools/site/test_notebooks.py tests/tools/site/test_in_notebooks.py
 
-types: $(READY) ## check types with basedpyright
+types: $(READY) ## check types with basedpyright, and those that users see with mypy
 	$(BIN)/basedpyright --threads 2
+	$(BIN)/mypy --strict --follow-imports=silent --cache-dir=build/mypy tests/types/programs_of_users.py
 
 bench: $(PEERS) ## measure all beside PyTensor and JAX (hours), or as much as BENCH="--minutes 15" allows
 	$(BIN)/python -m benchmarks $(BENCH)

@@ -15,25 +15,46 @@ import sys
 import time
 
 from benchmarks.plots import draw
-from benchmarks.suite.results import ROOT
+from benchmarks.suite.results import ROOT, joined, load, save
 
 SHORT = ("run", "building", "reference_vm", "gradient")
+TIMES = 3
 WHOLE = (
     ("run",),
-    ("suite.run", "--times", "3"),
-    ("suite.run", "--only", "loop", "--write", "loops", "--times", "3"),
-    ("suite.run", "--only", "matrix:", "--write", "matrices", "--times", "3"),
-    ("suite.run", "--only", "einsum", "--write", "einsum", "--times", "3"),
-    ("suite.busy",),
-    ("suite.beside",),
-    ("suite.mode_jax",),
+    *(
+        ("suite.run", "--times", f"{TIMES}", *options)
+        for options in (
+            (),
+            ("--only", "loop", "--write", "loops"),
+            ("--only", "matrix:", "--write", "matrices"),
+            ("--only", "einsum", "--write", "einsum"),
+        )
+    ),
 )
+ONE_PROCESS = {
+    "processes": "suite.busy",
+    "busy_machine": "suite.beside",
+    "mode_jax": "suite.mode_jax",
+    "random_numbers": "suite.random_numbers",
+    "array_language": "suite.array_language",
+    "images": "suite.images",
+}
+"""Data file -> the program that writes it, with one value of each figure."""
 
 
 def run(module: str, *options: str) -> None:
     """Run one of the programs of this folder."""
     command = [sys.executable, "-m", f"benchmarks.{module}", *options]
     subprocess.run(command, cwd=ROOT, check=True)
+
+
+def run_repeatedly(data: str, module: str) -> None:
+    """Run a program in several processes, and write the values of all into its data file."""
+    found = []
+    for _ in range(TIMES):
+        run(module)
+        found.append(load(data)[1])
+    save(data, joined(found))
 
 
 def main() -> None:
@@ -47,6 +68,8 @@ def main() -> None:
     elif options.minutes is None:
         for module, *arguments in WHOLE:
             run(module, *arguments)
+        for data, module in ONE_PROCESS.items():
+            run_repeatedly(data, module)
     else:
         end = time.monotonic() + 60 * options.minutes
         run(*SHORT)

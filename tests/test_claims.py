@@ -1,11 +1,15 @@
 """What the documents say to be missing is missing, and what is there is not said to be."""
 
+import os
 import re
+import subprocess
 from pathlib import Path
 from statistics import median
 
 import pytest
 
+import phintys
+import phintys.tensor as pt
 from benchmarks.suite import results
 from phintys.compat import names
 
@@ -73,9 +77,105 @@ def test_readme_counts_fewer_functions_of_numpy_than_there_are():
 
 
 def test_readme_is_short_and_has_a_picture():
+    """At most one screen and a half: text of 60 lines of 100 columns, and the program."""
     assert len(README.splitlines()) <= 80
     (picture,) = re.findall(r'<img src="([^"]+)"', README)
     assert (ROOT / picture).is_file()
+
+
+SHOWN_BY = {
+    "a symbolic tensor compiler in Python": "tests/test_docs.py::test_programs_run",
+    "checks them, rewrites them, differentiates them": "tests/test_docs.py::test_programs_run",
+    "rewritten, differentiated and compiled": "tests/test_extending.py::test_an_op_with_native_cod",
+    "a single pure-Python wheel": "tests/test_claims.py::test_the_package_is_python",
+    "needs no C compiler": "tests/test_claims.py::test_programs_of_readme_need_no_other_program",
+    "about a tenth of a second": "tests/test_claims.py::test_a_tenth_of_a_second_compiles",
+    "calling it costs a fraction of a microsecond": "tests/test_claims.py::test_a_call_costs_less",
+    "native code calls back": "tests/backends/native/runtime/test_callbacks.py::test_",
+    "need only Python 3.11 or newer": "tests/test_community.py::test_the_workflow_tests_every_vers",
+    "fit `w` so that": "tests/test_docs.py::test_programs_run",
+    "common subexpressions are computed once": "tests/test_claims.py::test_what_a_cost_and_its_gr",
+    "for the documentation": "tests/test_docs.py::test_links_lead_somewhere",
+    "take the [tutorial]": "tests/test_docs.py::test_links_lead_somewhere",
+    "for those who come from": "tests/test_docs.py::test_programs_run",
+    "builds the site": "tests/tools/site/test_staging.py::test_",
+    "functions of NumPy's": "tests/test_claims.py::test_readme_counts_fewer_functions_of_numpy",
+    "in reverse and forward, of any order": "tests/gradient/test_scalars.py::test_second_derivativ",
+    "sparse Jacobians and Hessians": "tests/sparse/test_families.py::test_sparse_jacobians_and_hes",
+    "within 2 ULP": "tests/backends/native/assembler/math/test_accuracy.py::test_errors_are_at_mos",
+    "to C and WebAssembly": "tests/backends/native/export/test_exporting.py::test_a_module_of_weba",
+    "tasks on many machines": "tests/parallel/test_mapping.py::test_threads_run_side_by_side",
+    "Errors that name the line": "tests/test_wrong_inputs.py::test_",
+    "functions in machine code of your own": "tests/native/test_functions.py::test_a_low_level_cal",
+    "sampled without Python's lock": "tests/bridge/test_pymc.py::test_nutpie_samples",
+    "programs for Theano and Aesara": "tests/compat/test_whole_programs.py::test_",
+    "have far more functions": "docs/coverage.md",
+    "Measured side by side": "tests/test_claims.py::test_the_numbers_of_readme_are_those",
+    "no stable API yet": "tests/test_community.py::test_one_version",
+    "To contribute": "tests/test_docs.py::test_links_lead_somewhere",
+    "under the [BSD 3-Clause": "tests/test_community.py::test_authors_and_licence_are_the_same",
+    "the two libraries that pages": "tests/test_claims.py::test_vendored_libraries_have_licences",
+}
+"""A part of each sentence of README -> the beginning of the name of a test of what it says."""
+
+NOT_CLAIMS = ("`cost` is a graph", "[All of them]", "[What there is]", "You write expressions")
+"""What explains, or leads to other pages."""
+
+
+def sentences_of_readme():
+    text = re.sub(
+        r"^```.*?^```$|^\|.*?$|^#.*?$|<img.*?>", "", README, flags=re.DOTALL | re.MULTILINE
+    )
+    return [one for one in re.split(r"(?<=[.:])\s+(?=[A-Z`\[])|\n+(?:- )?", text) if one.strip()]
+
+
+@pytest.mark.parametrize("sentence", sentences_of_readme())
+def test_each_sentence_of_readme_is_shown_by_a_test(sentence):
+    assert any(part in sentence for part in (*SHOWN_BY, *NOT_CLAIMS))
+
+
+@pytest.mark.parametrize("claim", SHOWN_BY)
+def test_what_shows_a_claim_of_readme_is_there(claim):
+    assert claim in README
+    file, _, name = SHOWN_BY[claim].partition("::")
+    assert f"def {name}" in (ROOT / file).read_text(encoding="utf-8") or not name
+
+
+def test_the_package_is_python():
+    source = ROOT / "src" / "phintys"
+    kinds = {path.suffix for path in source.rglob("*.*") if "__pycache__" not in path.parts}
+    assert kinds <= {".py", ".pyi", ".typed", ".css", ".html", ".js", ".txt"}
+    assert 'build-backend = "hatchling.build"' in (ROOT / "pyproject.toml").read_text()
+
+
+def test_programs_of_readme_need_no_other_program(python_command):
+    (program,) = re.findall(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+    alone = {**os.environ, "PATH": ""}
+    subprocess.run(python_command(program), env=alone, check=True, timeout=300)
+
+
+def test_a_tenth_of_a_second_compiles_most_programs():
+    """From a process that has just imported the library, without a cache, with the first call."""
+    assert 0.05 < median(median(row["Phintys"]) for row in PEERS["first"].values()) < 0.15
+
+
+def test_a_call_costs_less_than_a_microsecond():
+    assert median(PEERS["call"]["scalar multiply"]["Phintys"]) < 1e-6
+
+
+def test_what_a_cost_and_its_gradient_share_is_computed_once():
+    x = pt.dvector("x")
+    cost = pt.exp(x).sum()
+    f = phintys.function([x], [cost, phintys.grad(cost, x)], mode="reference")
+    assert [str(node.op) for node in f.maker.fgraph.toposort()].count("Exp") == 1
+
+
+def test_vendored_libraries_have_licences():
+    assets = ROOT / "src" / "phintys" / "inspect" / "assets"
+    libraries = {path.name.partition(".")[0] for path in assets.glob("*.min.js")}
+    linked = re.findall(r"assets/(\w+)\.LICENSE\.txt", README)
+    assert libraries == set(linked)
+    assert all((assets / f"{name}.LICENSE.txt").is_file() for name in libraries)
 
 
 def missing_in_compat():

@@ -7,6 +7,7 @@ from statistics import median
 
 import pytest
 
+from benchmarks.__main__ import ONE_PROCESS, WHOLE
 from benchmarks.plots import PLOTS, picture
 from benchmarks.suite import results
 from benchmarks.suite.run import jobs
@@ -92,6 +93,23 @@ def test_bars_reach_from_the_least_to_the_largest_value(tmp_path, monkeypatch):
     left, right = re.fullmatch(r"M([\d.]+) [\d.]+H([\d.]+)", bars[0].get("d")).groups()
     assert len(bars) == 1
     assert float(left) < float(marked.get("cx")) < float(right)
+
+
+def test_values_of_several_processes_are_in_one_row():
+    one = {"call": {"a": {"JAX": [1.0], "Phintys": [2.0]}}}
+    other = {"call": {"a": {"JAX": [3.0]}, "b": {"JAX": [4.0]}}}
+    assert results.joined([one, other]) == {
+        "call": {"a": {"JAX": [1.0, 3.0], "Phintys": [2.0]}, "b": {"JAX": [4.0]}}
+    }
+
+
+def test_make_bench_writes_each_data_file_that_is_drawn():
+    written = {"peers"}
+    for _, *options in WHOLE:
+        if "--write" in options:
+            written.add(options[options.index("--write") + 1])
+    drawn = {plot.data for plot in PLOTS}
+    assert drawn - written - set(ONE_PROCESS) == {"beside_jax"}  # peers, on another machine
 
 
 def test_each_round_measures_every_program_and_the_slow_one_last():

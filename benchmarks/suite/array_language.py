@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from benchmarks.suite.in_turn import best_in_turn
+from benchmarks.suite.results import Results, save
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -278,15 +279,21 @@ def line(row: Row, times: dict[str, tuple[float, float]]) -> str:
 
 
 def main(wanted: str = "") -> None:
-    """Print the table."""
+    """Print the table, and write all of it to ``benchmarks/data``."""
     others = " | ".join(name for name in FRAMEWORKS if name != "Phintys")
     print(f"| | Phintys (ms) | {others} | first: Phintys (ms) | {others} |")
     print("|---" * (2 * len(FRAMEWORKS) + 1) + "|")
+    results: Results = {"call": {}, "first": {}}
     with tempfile.TemporaryDirectory() as folder:
         names = import_all(folder)
         for row in rows():
             if wanted in row.name:
-                print(line(row, measured(row, names)), flush=True)
+                times = measured(row, names)
+                print(line(row, times), flush=True)
+                results["call"][row.name] = {name: [call] for name, (call, _) in times.items()}
+                results["first"][row.name] = {name: [first] for name, (_, first) in times.items()}
+    if not wanted:
+        save("array_language", results)
 
 
 if __name__ == "__main__":

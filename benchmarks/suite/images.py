@@ -14,11 +14,13 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from benchmarks.suite.in_turn import best_in_turn
+from benchmarks.suite.results import save
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -228,19 +230,29 @@ def _line(name: str, times: dict[str, float]) -> str:
     return f"| {name} | {' | '.join(cells)} |"
 
 
+def programs_of(row: Row) -> dict[str, Callable[[], Any]]:
+    """Return the programs of a layer."""
+    programs = {"Phintys": in_phintys(row), "JAX": in_jax(row)}
+    return programs if row.filters is None else {**programs, "by slices": by_slices(row)}
+
+
 def main(wanted: str = "") -> None:
-    """Print a table."""
+    """Print a table, and write all of it to ``benchmarks/data``."""
     print("| | Phintys | JAX | by slices |", "|---|---|---|---|", sep="\n")
-    for row in rows():
-        if wanted not in row.name:
-            continue
-        programs = {"Phintys": in_phintys(row), "JAX": in_jax(row)}
-        if row.filters is not None:
-            programs["by slices"] = by_slices(row)
-        print(_line(row.name, best_in_turn(programs, SECONDS)), flush=True)
-    if wanted in "LeNet, a training step":
-        programs = {"Phintys": network_in_phintys(), "JAX": network_in_jax()}
-        print(_line("LeNet, a training step", best_in_turn(programs, SECONDS)), flush=True)
+    makers: dict[str, Callable[[], Any]]
+    makers = {row.name: partial(programs_of, row) for row in rows()}
+    makers["LeNet, a training step"] = lambda: {
+        "Phintys": network_in_phintys(),
+        "JAX": network_in_jax(),
+    }
+    calls: dict[str, dict[str, list[float]]] = {}
+    for name, make in makers.items():
+        if wanted in name:
+            times = best_in_turn(make(), SECONDS)
+            print(_line(name, times), flush=True)
+            calls[name] = {program: [seconds] for program, seconds in times.items()}
+    if not wanted:
+        save("images", {"call": calls})
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ import numpy as np
 import phintys
 import phintys.tensor as pt
 from benchmarks.suite.in_turn import best_in_turn
+from benchmarks.suite.results import save
 from phintys import random
 
 if TYPE_CHECKING:
@@ -111,13 +112,13 @@ def draws(name: str, dtype: str, count: int) -> Programs:
     generator = np.random.default_rng(1)
     method = getattr(generator, in_numpy)
     programs: dict[str, Callable[[], Any]] = {
-        "phintys": phintys.function([], drawn),
-        "numpy": lambda: method(count, dtype=dtype),
+        "Phintys": phintys.function([], drawn),
+        "NumPy": lambda: method(count, dtype=dtype),
     }
     if importlib.util.find_spec("jax") is not None:
-        programs["jax"] = _in_jax(in_jax, dtype, count)
+        programs["JAX"] = _in_jax(in_jax, dtype, count)
     if importlib.util.find_spec("pytensor") is not None:
-        programs["pytensor"] = _in_pytensor(name, values, dtype, count)
+        programs["PyTensor"] = _in_pytensor(name, values, dtype, count)
     return programs
 
 
@@ -148,8 +149,8 @@ def further_draws(what: str, count: int) -> Programs:
     ours, in_numpy, in_jax, in_pytensor = FURTHER[what]
     generator = np.random.default_rng(1)
     programs: dict[str, Callable[[], Any]] = {
-        "phintys": phintys.function([], ours(random.RandomStream(1), count)),
-        "numpy": lambda: in_numpy(generator, count),
+        "Phintys": phintys.function([], ours(random.RandomStream(1), count)),
+        "NumPy": lambda: in_numpy(generator, count),
     }
     if importlib.util.find_spec("jax") is not None:
         import jax
@@ -157,16 +158,16 @@ def further_draws(what: str, count: int) -> Programs:
         jax.config.update("jax_enable_x64", True)
         draw = jax.jit(lambda key: in_jax(jax.random, key, count))
         key = jax.random.PRNGKey(1)
-        programs["jax"] = lambda: draw(key).block_until_ready()
-        programs["jax"]()
+        programs["JAX"] = lambda: draw(key).block_until_ready()
+        programs["JAX"]()
     if in_pytensor is not None and importlib.util.find_spec("pytensor") is not None:
         import pytensor
 
         shared = pytensor.shared(np.random.default_rng(1))
         drawn = in_pytensor(pytensor.tensor.random, shared, count)
         after = drawn.owner.outputs[0]
-        programs["pytensor"] = pytensor.function([], drawn, updates={shared: after})
-        programs["pytensor"]()
+        programs["PyTensor"] = pytensor.function([], drawn, updates={shared: after})
+        programs["PyTensor"]()
     return programs
 
 
@@ -182,7 +183,7 @@ def scalar_draw() -> Programs:
 
         return program
 
-    return {"phintys": thousand(one), "numpy": thousand(normal)}
+    return {"Phintys": thousand(one), "NumPy": thousand(normal)}
 
 
 def dropout(dtype: str) -> Programs:
@@ -195,27 +196,34 @@ def dropout(dtype: str) -> Programs:
     drawn = phintys.function([r, x], pt.switch(kept, x * kind(2), kind(0)))
     stored = phintys.function([mask, x], pt.switch(mask, x * kind(2), kind(0)))
     keep = values < kind(0.5)
-    return {"phintys": lambda: drawn(state, values), "stored mask": lambda: stored(keep, values)}
+    return {"Phintys": lambda: drawn(state, values), "stored mask": lambda: stored(keep, values)}
 
 
-def report(what: str, programs: Programs) -> None:
-    """Print the time of Phintys, and how much longer the others take."""
+def report(what: str, programs: Programs) -> dict[str, list[float]]:
+    """Print the time of Phintys, and how much longer the others take; return all times."""
     times = best_in_turn(programs, SECONDS)
-    ours = times.pop("phintys")
-    ratios = "  ".join(f"{name} {other / ours:6.2f}" for name, other in times.items())
+    ours = times["Phintys"]
+    ratios = "  ".join(
+        f"{name} {other / ours:6.2f}" for name, other in times.items() if name != "Phintys"
+    )
     print(f"{what:28}{1e3 * ours:9.3f} ms   {ratios}", flush=True)
+    return {name: [seconds] for name, seconds in times.items()}
 
 
 def main(count: int) -> None:
-    """Print all rows."""
-    for dtype in ("float64", "float32"):
-        for name in DISTRIBUTIONS:
-            report(f"{count} {name}, {dtype}", draws(name, dtype, count))
+    """Print all rows, and write those of a million numbers to ``benchmarks/data``."""
+    calls = {
+        f"{name}, {dtype}": report(f"{count} {name}, {dtype}", draws(name, dtype, count))
+        for dtype in ("float64", "float32")
+        for name in DISTRIBUTIONS
+    }
     for what in FURTHER:
-        report(f"{count} {what}", further_draws(what, count))
+        calls[what] = report(f"{count} {what}", further_draws(what, count))
     report("1000 calls for one number", scalar_draw())
     for dtype in ("float64", "float32"):
         report(f"dropout {LAYER}, {dtype}", dropout(dtype))
+    if count == COUNT:
+        save("random_numbers", {"call": calls})
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import csv
 import os
 import platform
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -85,3 +86,15 @@ def load(name: str) -> tuple[str, Results]:
             columns = programs.setdefault(row["program"], {})
             columns[row["column"]] = [float(value) for value in row["values"].split()]
     return measured_on, results
+
+
+def joined(parts: Sequence[Results]) -> Results:
+    """Return the values of several tables, one after the other, in one."""
+    found: Results = {}
+    for part in parts:
+        for figure, programs in part.items():
+            for program, columns in programs.items():
+                for column, values in columns.items():
+                    row = found.setdefault(figure, {}).setdefault(program, {})
+                    row[column] = row.get(column, []) + values
+    return found

@@ -33,7 +33,7 @@ _EXPORT_OPTIONS = {
     "target": "the machine, such as host, x86-64-v3, aarch64, wasm32",
     "kind": "object, static, shared, python or wasm",
     "name": "the name of the function in C",
-    "blas": "link or none",
+    "blas": "link, bundled or none: where linear algebra comes from",
     "blas-prefix": "what is put in front of the names of BLAS",
 }
 
@@ -67,7 +67,9 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     commands.add_parser("doctor", help="say what is there, and test it in some seconds")
     of_cache = commands.add_parser("cache", help="look after the compiled code on disk")
-    of_cache.add_argument("action", choices=list(cache.ACTIONS))
+    of_cache.add_argument(
+        "action", choices=list(cache.ACTIONS), help="say how much there is, test it, or delete it"
+    )
     of_config = commands.add_parser("config", help="print the options")
     of_config.add_argument("option", nargs="?", help="print the value of this one only")
     of_export = commands.add_parser(
@@ -77,8 +79,10 @@ def _parser() -> argparse.ArgumentParser:
         epilog=_EXPORT_EXAMPLES,
         formatter_class=raw,
     )
-    of_export.add_argument("function", metavar="SCRIPT.py:FUNCTION")
-    of_export.add_argument("folder", metavar="FOLDER")
+    of_export.add_argument(
+        "function", metavar="SCRIPT.py:FUNCTION", help="a program, and a name that it defines"
+    )
+    of_export.add_argument("folder", metavar="FOLDER", help="where the files are written")
     for name, what in _EXPORT_OPTIONS.items():
         of_export.add_argument(f"--{name}", help=what)
     commands.add_parser("bench", help="time some programs")

@@ -9,6 +9,8 @@ from types import SimpleNamespace
 
 import pytest
 
+import phintys
+import phintys.tensor as pt
 from phintys._base import origin as module
 from phintys._base.origin import Origin, current_origin, in_steps, inherit_origin
 from phintys.graph import Apply, Op, Type, clone, clone_replace
@@ -274,3 +276,36 @@ def test_steps_of_a_function_have_its_line_and_its_name():
     again = pickle.loads(pickle.dumps(y.origin))
     assert (again.step_of, again.lineno) == ("twice", y.origin.lineno)
     assert not f(y).origin.step_of
+
+
+def hidden(error):
+    """Return, for each frame of a traceback, whether it is of the library, and whether hidden."""
+    step = error.__traceback__
+    while step is not None:
+        frame = step.tb_frame
+        yield (
+            module.is_internal(frame.f_code.co_filename),
+            frame.f_locals.get("__tracebackhide__", False),
+        )
+        step = step.tb_next
+
+
+@pytest.mark.parametrize("has_ipython", [False, True])
+def test_frames_of_the_library_are_hidden_from_notebooks(monkeypatch, has_ipython):
+    monkeypatch.delitem(sys.modules, "IPython", raising=False)
+    if has_ipython:
+        shell = SimpleNamespace(get_ipython=lambda: None)
+        monkeypatch.setitem(sys.modules, "IPython", shell)
+    x, y = pt.dvectors("x", "y")
+    f = phintys.function([x, y], x / y)
+    for wrong in (
+        lambda: f([1.0, 2.0], [1.0, 2.0, 3.0]),
+        lambda: f("a", [1.0]),
+        lambda: pt.log(x)[0, 0],
+        lambda: x @ "a",
+    ):
+        with pytest.raises(Exception, match=r".") as caught:
+            wrong()
+        frames = list(hidden(caught.value))
+        assert len(frames) > 3
+        assert all(is_hidden == (is_library and has_ipython) for is_library, is_hidden in frames)

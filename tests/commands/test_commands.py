@@ -74,9 +74,37 @@ def test_both_forms_of_a_program_agree(programs):
             np.testing.assert_allclose(program.compiled(*program.arguments), expected, rtol=1e-9)
 
 
-def test_an_export_of_what_is_not_there(tmp_path, capsys):
-    script = tmp_path / "model.py"
-    script.write_text("f = 1\n")
-    assert main(["export", str(script), str(tmp_path)]) == 2
-    assert main(["export", f"{script}:f", str(tmp_path)]) == 1
-    assert "has no compiled function 'f'" in capsys.readouterr().err
+@pytest.fixture(scope="module")
+def script(tmp_path_factory):
+    path = tmp_path_factory.mktemp("export") / "model.py"
+    path.write_text(
+        "import phintys, phintys.tensor as pt\n"
+        "x = pt.dscalar('x')\n"
+        "f = phintys.function([x], x + 1)\n"
+        "number = 1\n"
+    )
+    return path
+
+
+@pytest.mark.parametrize(
+    ("place", "options", "status", "said"),
+    [
+        ("{}", (), 2, "must be SCRIPT.py:FUNCTION"),
+        ("{}x:f", (), 2, "There is no file"),
+        ("{}:number", (), 1, "has no compiled function 'number': it has f."),
+        ("{}:f", ("--kind", "dll"), 1, "kind is one of"),
+        ("{}:f", ("--target", "vax"), 1, "native_target takes one of"),
+        ("{}:f", ("--name", "1f"), 1, "the name must be one of C"),
+        ("{}:f", ("--blas", "mine"), 1, "blas is one of"),
+    ],
+)
+def test_a_wrong_export_says_what_is_wrong_in_a_line(script, place, options, status, said, capsys):
+    assert main(["export", place.format(script), str(script.parent / "out"), *options]) == status
+    error = capsys.readouterr().err
+    assert said in error
+    assert len(error.splitlines()) == 1
+
+
+def test_an_export_into_a_file_is_refused(script, capsys):
+    assert main(["export", f"{script}:f", str(script)]) == 1
+    assert str(script) in capsys.readouterr().err

@@ -3,10 +3,13 @@
 `make browser-tests` installs what this needs, where it may.
 """
 
+import json
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.image import imread
 
 import phintys
 import phintys.tensor as pt
@@ -48,7 +51,7 @@ def test_a_small_graph_is_shown_whole(browser, tmp_path):
     x = pt.dmatrix("x")
     opened(browser, phintys.function([x], pt.exp(x).sum(), mode="native"), tmp_path)
     assert run(browser, "models.length") == 3
-    assert run(browser, "views[0].cy.nodes(':childless').length") == 4
+    assert run(browser, "views[0].cy.nodes('[?isBox]').length") == 4
     run(browser, "views[0].select('n1')")
     assert "Exp" in browser.find_element("id", "details").text
     assert __file__ in browser.find_element("id", "details").text
@@ -60,7 +63,7 @@ def test_nodes_are_found_and_parts_folded(browser, tmp_path):
     for _ in range(300):
         y = pt.sin(y)
     opened(browser, [pt.cumsum(y)], tmp_path)
-    assert run(browser, "views[0].cy.nodes(':childless').length") < 10
+    assert run(browser, "views[0].cy.nodes('[?isBox]').length") < 30
     box = browser.find_element("id", "search")
     box.send_keys("cumsum{")
     assert browser.find_element("id", "matches").text == "1 found"
@@ -68,9 +71,9 @@ def test_nodes_are_found_and_parts_folded(browser, tmp_path):
     assert run(browser, SELECTED) == "Cumsum{axis=0}"
     for _ in range(2):
         browser.find_element("id", "unfold").click()
-    assert run(browser, "views[0].cy.nodes(':childless').length") == 303
+    assert run(browser, "views[0].cy.nodes('[?isBox]').length") == 303
     browser.find_element("id", "fold").click()
-    assert run(browser, "views[0].cy.nodes(':childless').length") < 10
+    assert run(browser, "views[0].cy.nodes('[?isBox]').length") < 30
 
 
 def test_pictures_stand_side_by_side(browser, tmp_path):
@@ -104,9 +107,67 @@ def test_ten_thousand_nodes_are_usable(browser, tmp_path):
         y = pt.sin(y) + x if number % 2 else pt.exp(-y)
     opened(browser, [y], tmp_path)
     assert run(browser, "models[0].nodes.length") > 10_000
-    assert run(browser, "views[0].cy.nodes(':childless').length") < 50
+    assert 6 <= run(browser, "views[0].cy.nodes('[?isBox]').length") < 50
     browser.find_element("id", "unfold").click()
-    assert run(browser, "views[0].cy.nodes(':childless').length") > 100
+    assert run(browser, "views[0].cy.nodes('[?isBox]').length") > 100
+    assert overlaps(browser, "node[?isBox]") == []
+
+
+def overlaps(browser, selector):
+    """Return the pairs of boxes or labels that lie over each other."""
+    return run(
+        browser,
+        """(() => {
+          const found = [], boxes = views[0].cy.elements(arguments[0]).map((one) => [one.id(),
+            one.boundingBox(one.isEdge() ? {includeNodes: false, includeEdges: false}
+                                         : {includeLabels: false, includeOverlays: false})]);
+          boxes.forEach(([id, a], at) => boxes.slice(at + 1).forEach(([other, b]) => {
+            const wide = Math.min(a.x2, b.x2) - Math.max(a.x1, b.x1);
+            const high = Math.min(a.y2, b.y2) - Math.max(a.y1, b.y1);
+            if (wide > 3 && high > 3) found.push([id, other]);
+          }));
+          return found;
+        })()""".replace("arguments[0]", json.dumps(selector)),
+    )
+
+
+def perceptron():
+    x, label = pt.dmatrix("x"), pt.dmatrix("label")
+    weights = [phintys.shared(np.zeros((4, 4)), name=f"w{number}") for number in range(3)]
+    h = x
+    for w in weights[:-1]:
+        h = pt.tanh(h @ w)
+    return -(label * pt.log(pt.softmax(h @ weights[-1], axis=1))).sum()
+
+
+def test_labels_of_edges_and_nodes_do_not_overlap(browser, tmp_path):
+    opened(browser, perceptron(), tmp_path)
+    assert run(browser, "views[0].cy.edges().length") > 12
+    assert overlaps(browser, "node[?isBox], node[?part], edge") == []
+
+
+def test_a_screenshot_looks_as_before(browser, tmp_path):
+    """In coarse grain, since fonts differ: the mean brightness of each field of a grid."""
+    opened(browser, perceptron(), tmp_path)
+    browser.find_element("class name", "canvas").screenshot(str(tmp_path / "now.png"))
+    now = coarse(tmp_path / "now.png")
+    before = imread(Path(__file__).with_name("screenshot.png"))[..., 0]
+    assert np.abs(now - before).mean() < 0.01
+    run(browser, "(views[0].model.fold(), views[0].draw())")
+    browser.find_element("class name", "canvas").screenshot(str(tmp_path / "folded.png"))
+    assert np.abs(coarse(tmp_path / "folded.png") - before).mean() > 0.02
+
+
+def coarse(path, rows=25, columns=40):
+    image = imread(path)[..., :3].mean(axis=2)
+    bands = np.array_split(image, rows, axis=0)
+    return np.array([[part.mean() for part in np.array_split(band, columns, 1)] for band in bands])
+
+
+def test_text_on_colours_is_legible(browser, tmp_path):
+    opened(browser, [pt.exp(pt.dscalar("x"))], tmp_path)
+    colours = "[...PALETTE, ...Object.values(OF_KIND), '#b2182b', '#fff4d6', '#39434d', '#dfe4ea']"
+    assert run(browser, f"Math.min(...{colours}.map((one) => contrast(one, textOn(one))))") >= 4.5
 
 
 def test_times_have_colours(browser, tmp_path):
@@ -139,3 +200,5 @@ def test_a_profile_has_flames_and_a_time_line(browser, tmp_path):
     assert run(browser, "to - from < last")
     browser.find_element("id", "fit").click()
     assert run(browser, "to - from === last")
+    browser.find_element("id", "times").send_keys("\ue015")  # Down: the first step
+    assert "begins at 0 ns" in browser.find_element("id", "details").text

@@ -6,6 +6,9 @@ what was given, where in the user's program, and what to write instead.
 """
 
 from contextlib import suppress
+from typing import Any, Self
+
+from phintys._base.origin import hide_frames
 
 
 def add_note(error: BaseException, text: str) -> None:
@@ -47,6 +50,11 @@ def shown(value: object) -> str:
 
 class PhintysError(Exception):
     """Base of all errors that Phintys itself raises."""
+
+    def __new__(cls, *values: Any, **options: Any) -> Self:
+        error = super().__new__(cls, *values, **options)
+        hide_frames(error)
+        return error
 
 
 class ConfigError(PhintysError, ValueError):

@@ -59,6 +59,9 @@ NOT_OFFERED = {
     **dict.fromkeys(("vertcat", "horzcat", "cat"), _STACKS),
     **dict.fromkeys(("SX", "MX", "DM"), "Write pt.dvector('x') or pt.dmatrix('x')"),
     "mtimes": "Write x @ y",
+    "norm_2": "Write phintys.tensor.linalg.norm(x)",
+    **dict.fromkeys(("nlpsol", "qpsol", "Opti"), "Write phintys.optimize.Minimizer"),
+    "rootfinder": "It is phintys.tensor.optimize.root",
     **dict.fromkeys(("unsqueeze", "permute"), "Write pt.expand_dims, pt.transpose or x.dimshuffle"),
     **dict.fromkeys(("MvNormal", "Deterministic", "Potential", "Dist"), _DISTRIBUTIONS),
     **dict.fromkeys(("Normal", "Uniform", "Bernoulli", "Categorical", "Gamma"), _DISTRIBUTIONS),
@@ -78,7 +81,10 @@ NOT_OFFERED = {
 }
 """Name -> what to write instead, as a sentence without a full stop."""
 
-NOT_OFFERED_BY = {"phintys.random": dict.fromkeys(("split", "fold_in"), _KEYS)}
+NOT_OFFERED_BY = {
+    "phintys.random": dict.fromkeys(("split", "fold_in"), _KEYS),
+    "phintys.tensor": {"norm": "It is phintys.tensor.linalg.norm"},
+}
 """Package -> the same for names that mean something else in another package."""
 
 NOT_OFFERED_MODULES = {

@@ -256,6 +256,42 @@ def is_internal(filename: str) -> bool:
     return internal
 
 
+def hide_frames(error: BaseException) -> None:
+    """Mark the frames of Phintys that led to an error as hidden, if IPython is there.
+
+    Tracebacks in notebooks then show the frames of the user, how many are hidden, and the frame
+    that raised the error; ``get_ipython().InteractiveTB.skip_hidden = False`` shows all. Others
+    are as they were.
+
+    Parameters
+    ----------
+    error
+        What is about to be raised, or has been caught by a function that users call.
+
+    Examples
+    --------
+    >>> from phintys._base.origin import hide_frames
+    >>> hide_frames(ValueError("not raised yet"))
+    """
+    if "IPython" not in sys.modules:
+        return
+    frame: FrameType | None = _frame_at(1)
+    while frame is not None:
+        _hide(frame)
+        frame = frame.f_back
+    step = error.__traceback__
+    while step is not None:
+        _hide(step.tb_frame)
+        step = step.tb_next
+
+
+def _hide(frame: FrameType) -> None:
+    """Hide a frame of Phintys, or of what NumPy puts between."""
+    module = str(frame.f_globals.get("__name__"))
+    if is_internal(frame.f_code.co_filename) or module.startswith("numpy."):
+        frame.f_locals["__tracebackhide__"] = True
+
+
 def is_inheriting() -> bool:
     """Return whether new nodes derive from other ones, as in rewrites and gradients.
 

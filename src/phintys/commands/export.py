@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import runpy
 import sys
+from pathlib import Path
 from typing import Any
 
+from phintys._base.errors import PhintysError
 from phintys.compile.executor import Function
 
 
@@ -15,11 +17,21 @@ def run(place: str, folder: str, options: dict[str, Any]) -> int:
     if not script:
         sys.stderr.write(f"{place!r} must be SCRIPT.py:FUNCTION.\n")
         return 2
-    found = runpy.run_path(script, run_name="__phintys_export__").get(name)
+    if not Path(script).exists():
+        sys.stderr.write(f"There is no file {script!r}.\n")
+        return 2
+    left = runpy.run_path(script, run_name="__phintys_export__")
+    found = left.get(name)
     if not isinstance(found, Function):
-        sys.stderr.write(f"{script} has no compiled function {name!r}.\n")
+        others = [other for other, value in left.items() if isinstance(value, Function)]
+        which = f"it has {', '.join(others)}" if others else "it leaves none"
+        sys.stderr.write(f"{script} has no compiled function {name!r}: {which}.\n")
         return 1
     options.setdefault("name", found.name or name)
-    for path in found.export(folder, **options):
-        sys.stdout.write(f"{path}\n")
+    try:
+        written = found.export(folder, **options)
+    except (PhintysError, OSError) as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    sys.stdout.writelines(f"{path}\n" for path in written)
     return 0

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, overload
 from phintys._base.errors import ArgumentError, ConfigError
 from phintys._base.late import LateModule
 from phintys._base.locks import while_held
+from phintys._base.origin import hide_frames
 from phintys._base.records import record
 from phintys.backends.base import (
     C_SIGNATURES,
@@ -276,14 +277,18 @@ class Function(_Returning[R_co]):
         TypeError
             An argument is not valid for its input's Type.
         """
-        if self._is_plain and output_subset is None:
-            # The fast path, which is sufficient for most calls.
-            values = self._arguments(args, kwargs)
-            if self._cells:
-                values += self._stored()
-            results = self._program(values)
-            return results[0] if self._returns_one else results
-        return while_held(self._locks, self._call, args, kwargs, output_subset)
+        try:
+            if self._is_plain and output_subset is None:
+                # The fast path, which is sufficient for most calls.
+                values = self._arguments(args, kwargs)
+                if self._cells:
+                    values += self._stored()
+                results = self._program(values)
+                return results[0] if self._returns_one else results
+            return while_held(self._locks, self._call, args, kwargs, output_subset)
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     def _arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
         """Return the checked values of the explicit inputs."""

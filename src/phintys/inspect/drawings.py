@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import field
+from math import ceil
 from typing import Any
 
 from phintys._base.records import record
+
+BLOCK = 24
+"""How many parts or nodes are a block of a large picture."""
 
 
 @record()
@@ -104,6 +109,46 @@ class Drawing:
         self.parts.append(DrawnPart(label, kind, part))
         return len(self.parts) - 1
 
+    def blocks(
+        self, count: int, label: Callable[[int, int], str], part: int | None = None
+    ) -> list[int | None]:
+        """Add blocks for items that follow each other, if they are many, and return that of each.
+
+        Parameters
+        ----------
+        count
+            How many items there are.
+        label
+            Makes the text of a block from the numbers of its first item and of the one after it.
+        part
+            The part that all of them are in; ``None`` for none.
+
+        Returns
+        -------
+        list of int or None
+            The part of each item. Blocks consist of blocks where one part would have more than
+            ``BLOCK`` of them; all have about as many.
+
+        Examples
+        --------
+        >>> from phintys.inspect.drawings import Drawing
+        >>> drawing = Drawing("steps")
+        >>> drawing.blocks(60, lambda first, end: f"{first} to {end - 1}")[:10]
+        [0, 0, 0, 0, 0, 0, 0, 0, 1, 1]
+        >>> [part.label for part in drawing.parts[:3]]
+        ['0 to 7', '8 to 15', '16 to 23']
+        """
+        if count <= 2 * BLOCK:
+            return [part] * count
+        levels = next(n for n in range(2, count) if BLOCK**n >= count)
+        size = ceil(count / ceil(count ** (1 / levels)))
+        found: list[int | None] = []
+        for first in range(0, count, size):
+            end = min(first + size, count)
+            block = self.part(label(first, end), "block", part)
+            found += self.blocks(end - first, _shifted(label, first), block)
+        return found
+
     def as_dict(self) -> dict[str, Any]:
         """Return plain data that JSON can hold.
 
@@ -133,3 +178,20 @@ class Drawing:
             "edges": [[edge.source, edge.target, edge.label] for edge in self.edges],
             "parts": [[part.label, part.kind, part.part] for part in self.parts],
         }
+
+
+def short(text: str, most: int = 40) -> str:
+    """Return a text as one line of at most so many characters.
+
+    Examples
+    --------
+    >>> from phintys.inspect.drawings import short
+    >>> short("a long text", most=7)
+    'a lo...'
+    """
+    line = " ".join(text.split())
+    return line if len(line) <= most else f"{line[: most - 3]}..."
+
+
+def _shifted(label: Callable[[int, int], str], by: int) -> Callable[[int, int], str]:
+    return lambda first, end: label(first + by, end + by)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -13,20 +14,14 @@ from phintys.graph.inner import HasInnerGraph
 from phintys.graph.shared_variable import SharedVariable
 from phintys.graph.traversal import graph_inputs, io_toposort
 from phintys.graph.variable import Constant, Variable
-from phintys.inspect.drawings import Drawing, DrawnEdge
+from phintys.inspect.drawings import BLOCK, Drawing, DrawnEdge, short
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from phintys.compile.profile.measured import NodeCost
     from phintys.graph.apply import Apply
     from phintys.rewriting.trace import RewriteTrace
-
-_MOST_SHOWN = 40
-"""Characters of a label."""
-
-_BLOCK = 24
-"""How many lines of a program, or nodes of one line, are a block of a large picture."""
 
 
 def draw_graph(
@@ -53,7 +48,8 @@ def draw_graph(
     -------
     Drawing
         Inner graphs are parts, and so are nodes that follow each other and were made by one line of
-        the user's program.
+        the user's program. Many inputs stand beside the first node that reads them, and many
+        outputs beside the one that makes them.
 
     Raises
     ------
@@ -76,7 +72,7 @@ def _ends(what: Any) -> tuple[Sequence[Variable], Sequence[Variable]]:
     if not isinstance(outputs, list | tuple) or not all(isinstance(x, Variable) for x in outputs):
         msg = (
             "A picture shows variables, a FunctionGraph or a compiled function, got "
-            f"{type(what).__name__}: {str(what)[:_MOST_SHOWN]}."
+            f"{type(what).__name__}: {short(str(what))}."
         )
         raise ArgumentError(msg)
     leaves = dict.fromkeys(graph_inputs(outputs))
@@ -111,21 +107,26 @@ class _Painter:
         while pending:
             inputs, outputs, part, is_inner = pending.pop()
             nodes = io_toposort(inputs, outputs)
-            numbers = {x: self._leaf(x, part) for x in inputs}
-            own = [part] * len(nodes) if is_inner else self._parts_of(nodes)
-            for node, inside in zip(nodes, own, strict=True):
+            is_flat = is_inner and len(nodes) <= 2 * BLOCK
+            own = [part] * len(nodes) if is_flat else self._parts_of(nodes, part)
+            beside = dict(zip(nodes, own, strict=True))
+            homes = _first_readers(nodes) if len(inputs) > BLOCK else {}
+            numbers = {x: self._leaf(x, beside[homes[x]] if x in homes else part) for x in inputs}
+            for node, inside in beside.items():
                 pending += self._node(node, numbers, inside)
             for number, out in enumerate(outputs):
                 label = "output" if len(outputs) == 1 else f"output {number}"
-                at = self.drawing.node(out.name or label, "output", part=part)
-                self._edge(numbers, out, at, part)
+                home = beside[out.owner] if len(outputs) > BLOCK and out.owner in beside else part
+                at = self.drawing.node(out.name or label, "output", part=home)
+                self._edge(numbers, out, at, home)
 
     def _leaf(self, x: Variable, part: int | None) -> int:
         kind = "shared" if isinstance(x, SharedVariable) else "input"
-        facts = [str(x.type)]
+        label, facts = str(x), [str(x.type)]
         if isinstance(x, Constant):
-            kind, facts = "constant", [str(x.type), _value_text(x)]
-        return self.drawing.node(_short(str(x)), kind, part=part, facts=facts)
+            value = _value_text(x)
+            kind, label, facts = "constant", x.name or value, [*facts, value]
+        return self.drawing.node(short(label), kind, part=part, facts=facts)
 
     def _node(self, node: Apply, numbers: dict[Variable, int], part: int | None) -> list[Any]:
         """Add a node, and return the graphs inside of it."""
@@ -135,7 +136,7 @@ class _Painter:
         facts += [str(node.op), str(node.origin)]
         if node in self.rules:
             facts.append(f"by the rule {self.rules[node]}")
-        label = _short(str(node.op))
+        label = short(str(node.op))
         family = _family(node.op)
         if inner is not None:
             part = self.drawing.part(label, "inner graph", part)
@@ -155,43 +156,31 @@ class _Painter:
             return
         self.drawing.edges.append(DrawnEdge(numbers[x], target, _type_text(x)))
 
-    def _parts_of(self, nodes: Sequence[Apply]) -> list[int | None]:
+    def _parts_of(self, nodes: Sequence[Apply], part: int | None) -> list[int | None]:
         """Return the part of each node: those that follow each other and were made by one line.
 
         A stretch of the order of execution has no path that leaves it and comes back, so that what
         is folded has no circles.
         """
-        runs: list[list[Apply]] = []
-        place: Any = None
-        for node in nodes:
-            here = _place_of(node)
-            if runs and here == place:
-                runs[-1].append(node)
-            else:
-                runs.append([node])
-            place = here
-        found: dict[Apply, int] = {}
-        block: int | None = None
-        for number, run in enumerate(runs):
-            if len(runs) > 2 * _BLOCK and number % _BLOCK == 0:
-                last = runs[min(number + _BLOCK, len(runs)) - 1]
-                block = self.drawing.part(_block_text(run, last), "block")
-            if len(run) > 1:
-                self._add_line(run, block, found)
-            elif block is not None:
-                found[run[0]] = block
-        return [found.get(node) for node in nodes]
+        runs = [list(run) for _, run in groupby(nodes, _place_of)]
 
-    def _add_line(self, run: Sequence[Apply], block: int | None, found: dict[Apply, int]) -> None:
-        """Add the part of nodes that one line made, in pieces if they are many."""
+        def label(first: int, end: int) -> str:
+            return _block_text(runs[first][0], runs[end - 1][0])
+
+        found: list[int | None] = []
+        for run, block in zip(runs, self.drawing.blocks(len(runs), label, part), strict=True):
+            found += [block] if len(run) == 1 else self._parts_of_line(run, block)
+        return found
+
+    def _parts_of_line(self, run: Sequence[Apply], block: int | None) -> list[int | None]:
+        """Return the parts of nodes that one line made."""
         line = self.drawing.part(_line_text(run[0]), "line", block)
-        if len(run) <= 2 * _BLOCK:
-            found.update(dict.fromkeys(run, line))
-            return
-        for at in range(0, len(run), _BLOCK):
-            some = run[at : at + _BLOCK]
-            piece = self.drawing.part(f"{at + 1} to {at + len(some)}", "block", line)
-            found.update(dict.fromkeys(some, piece))
+        return self.drawing.blocks(len(run), lambda first, end: f"{first + 1} to {end}", line)
+
+
+def _first_readers(nodes: Sequence[Apply]) -> dict[Variable, Apply]:
+    """Return the first node that reads each variable."""
+    return {x: node for node in reversed(nodes) for x in node.inputs}
 
 
 def _rules_by_node(trace: RewriteTrace | None) -> dict[Apply, str]:
@@ -211,13 +200,14 @@ def _place_of(node: Apply) -> tuple[str, int]:
 
 def _line_text(node: Apply) -> str:
     file, line = _place_of(node)
-    source = _short(node.origin.source.strip())
+    source = short(node.origin.source.strip())
     return f"{PurePath(file).name}:{line}  {source}".rstrip()
 
 
-def _block_text(first: Iterable[Apply], last: Iterable[Apply]) -> str:
-    (one, *_), (other, *_) = first, last
-    return f"{_line_text(one)} ... {PurePath(_place_of(other)[0]).name}:{_place_of(other)[1]}"
+def _block_text(first: Apply, last: Apply) -> str:
+    (file, line), (last_file, last_line) = _place_of(first), _place_of(last)
+    end = last_line if last_file == file else f"{PurePath(last_file).name}:{last_line}"
+    return f"{PurePath(file).name}:{line} ... {end}"
 
 
 def _family(op: Any) -> str:
@@ -240,9 +230,4 @@ def _value_text(x: Constant) -> str:
     data: Any = x.data
     if isinstance(data, np.ndarray) and data.size > 8:
         return f"{data.size} elements"
-    return _short(str(data))
-
-
-def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _MOST_SHOWN else f"{line[: _MOST_SHOWN - 3]}..."
+    return short(str(data))

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 _LIBRARIES = ("cytoscape.min.js", "dagre.min.js")
 """Drawing and layout: https://js.cytoscape.org and https://github.com/dagrejs/dagre, both MIT."""
 
+_SCRIPTS = (*_LIBRARIES, "common.js", "layout.js", "page.js")
+
 
 class GraphPage(Page):
     """A page with pictures, which notebooks show.
@@ -45,9 +47,7 @@ class GraphPage(Page):
     def html(self) -> str:
         """The page: text, styles, scripts and data in one file."""
         data = {"drawings": [drawing.as_dict() for drawing in self.drawings]}
-        return assembled(
-            "page.html", self.title, data, styles=("page.css",), scripts=(*_LIBRARIES, "page.js")
-        )
+        return assembled("page.html", self.title, data, styles=("page.css",), scripts=_SCRIPTS)
 
     def __repr__(self) -> str:
         count = len(self.drawings)

@@ -10,6 +10,7 @@ from phintys._base.errors import ArgumentError
 from phintys._base.records import record
 from phintys.compile.profile import Profile
 from phintys.inspect.documents import Page, assembled
+from phintys.inspect.drawings import short
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -105,7 +106,7 @@ class ProfilePage(Page):
             self.title,
             data,
             styles=("page.css", "profile.css"),
-            scripts=("profile.js",),
+            scripts=("common.js", "profile.js"),
         )
 
     def __repr__(self) -> str:
@@ -150,7 +151,7 @@ def profile_page(what: Any, path: str | os.PathLike[str] | None = None) -> Profi
     if not isinstance(profile, Profile):
         msg = (
             "A page of a profile needs a function that was compiled with profile=True, or its "
-            f"profile; got {type(what).__name__}: {str(what)[:_MOST_SHOWN]}."
+            f"profile; got {type(what).__name__}: {short(str(what))}."
         )
         raise ArgumentError(msg)
     page = ProfilePage(profile)
@@ -188,7 +189,7 @@ def by_step(profile: Profile) -> Flame:
             _flame_of_node(costs[node], share * step.seconds) for node, share in step.nodes.items()
         ]
         facts = [step.label, f"{step.calls:,} runs"]
-        flame = Flame(_short(step.label), step.seconds, facts, _slowest_first(inside))
+        flame = Flame(short(step.label, _MOST_SHOWN), step.seconds, facts, _slowest_first(inside))
         tree.setdefault(step.kind, []).append(flame)
     return _root(profile, [_joined(label, inside) for label, inside in tree.items()])
 
@@ -220,7 +221,7 @@ def _flame_of_node(cost: NodeCost, seconds: float) -> Flame:
         facts.append(f"results: {cost.size:,} bytes")
     if cost.flops:
         facts.append(f"{cost.flops:,.0f} floating-point operations a run")
-    return Flame(_short(str(cost.node.op)), seconds, facts, [])
+    return Flame(short(str(cost.node.op), _MOST_SHOWN), seconds, facts, [])
 
 
 def _joined(label: str, inside: Any) -> Flame:
@@ -228,7 +229,7 @@ def _joined(label: str, inside: Any) -> Flame:
     if isinstance(inside, dict):
         inside = [_joined(one, parts) for one, parts in inside.items()]
     seconds = sum(part.seconds for part in inside)
-    return Flame(_short(label), seconds, [label], _slowest_first(inside))
+    return Flame(short(label, _MOST_SHOWN), seconds, [label], _slowest_first(inside))
 
 
 def _root(profile: Profile, parts: list[Flame]) -> Flame:
@@ -244,11 +245,6 @@ def _slowest_first(parts: Sequence[Flame]) -> list[Flame]:
 
 def _calls(profile: Profile) -> str:
     return "call" if profile.calls == 1 else "calls"
-
-
-def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _MOST_SHOWN else f"{line[: _MOST_SHOWN - 3]}..."
 
 
 def shown_time(seconds: float) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from phintys.backends.native.explain import Explainer, step_lines
 from phintys.backends.native.steps.callback import Callback
 from phintys.backends.native.values import Array
-from phintys.inspect.drawings import Drawing, DrawnEdge
+from phintys.inspect.drawings import Drawing, DrawnEdge, short
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,7 +69,7 @@ class _Painter:
 
     def steps(self, steps: Sequence[Step], part: int | None) -> None:
         """Add steps, and those inside of them."""
-        pending = [(step, part) for step in reversed(steps)]
+        pending = self._in_blocks(steps, part)
         while pending:
             step, part = pending.pop()
             head, *rest = step_lines(step, self.explainer)
@@ -82,7 +82,15 @@ class _Painter:
             for value in dict.fromkeys(step.reads()):
                 self._edge(value, at)
             self.writers.update((_memory_of(value), at) for value in step.writes())
-            pending += [(inside, part) for body in reversed(bodies) for inside in reversed(body)]
+            for body in reversed(bodies):
+                pending += self._in_blocks(body, part)
+
+    def _in_blocks(self, steps: Sequence[Step], part: int | None) -> list[tuple[Step, int | None]]:
+        """Return steps and the part of each, the last step first."""
+        blocks = self.drawing.blocks(
+            len(steps), lambda first, end: f"steps {first + 1} to {end}", part
+        )
+        return list(zip(steps, blocks, strict=True))[::-1]
 
     def _edge(self, value: Any, at: int) -> None:
         source = self.writers.get(_memory_of(value))
@@ -97,4 +105,4 @@ def _memory_of(value: Any) -> Any:
 
 def _title(head: str) -> str:
     """Return the head of a step without its details."""
-    return head.split(" (", maxsplit=1)[0].split("    [", maxsplit=1)[0]
+    return short(head.split(" (", maxsplit=1)[0].split("    [", maxsplit=1)[0])

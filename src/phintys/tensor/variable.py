@@ -348,7 +348,7 @@ class TensorMethods(FunctionMethods):
         if length is None:
             msg = (
                 f"Cannot iterate over {self}: the size of its first dimension is not known until "
-                "run time. Give the variable a static shape, or use pt.split."
+                "run time. Give the variable a static shape, or write the loop as phintys.scan."
             )
             raise TypeError(msg)
         return (self[position] for position in range(length))

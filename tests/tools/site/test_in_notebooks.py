@@ -103,6 +103,15 @@ def test_an_error_while_building_points_at_the_line_of_the_cell(outputs, name, l
     assert "/ipykernel_" not in said.splitlines()[-1]
 
 
+@pytest.mark.parametrize(
+    "name", ["at run time", "while building", "in a function", "missing input"]
+)
+def test_an_error_shows_one_frame_of_the_library(outputs, name):
+    said = error_of(outputs, name)
+    assert len(re.findall(r"^File .*/phintys/", said, re.MULTILINE)) == 1
+    assert said.count("\n") < 30
+
+
 def test_a_missing_input_names_the_cell_of_the_variable(outputs):
     said = error_of(outputs, "missing input")
     assert "y" in said

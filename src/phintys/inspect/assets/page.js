@@ -1,23 +1,13 @@
 "use strict";
 // Shows the drawings of the page: folding, layout, selection, search, and the text beside them.
 
-const drawings = JSON.parse(document.getElementById("data").textContent).drawings;
-
 const FOLDED_FIRST = 120;    // a drawing with more nodes is folded at first
-const LAID_OUT_WELL = 3000;  // nodes and passed ranks that the layered layout places in a second
-const PALETTE = ["#4e79a7", "#f28e2b", "#59a14f", "#b07aa1", "#edc948", "#76b7b2",
-                 "#9c755f", "#ff9da7", "#8cd17d", "#a0cbe8"];
+const FEW = 6;               // folding leaves at least as many boxes
+const MANY_LINKS = 400;      // of more, links are straight, and hidden while the picture is moved
+const FAR = 0.35;            // below this zoom, open parts show their titles in large letters
+const MOST_OF_TEXT = 2000;   // nodes of the text, which a browser shows at once
 const OF_KIND = {input: "#d8e4ee", shared: "#e8dcc3", constant: "#e6e6e6", output: "#d7ead3",
-                 callback: "#d1495b"};
-const LINE_HEIGHT = 16, CHARACTER = 7;
-
-const isDark = () => window.matchMedia("(prefers-color-scheme: dark)").matches;
-const element = (id) => document.getElementById(id);
-
-function textOn(colour) {
-  const [r, g, b] = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16) / 255);
-  return 0.3 * r + 0.59 * g + 0.11 * b > 0.55 ? "#15191d" : "#ffffff";
-}
+                 callback: "#b5313f"};
 
 // ---- what is shown of a drawing -----------------------------------------------------------------
 
@@ -32,6 +22,7 @@ class Model {
     for (const node of this.nodes) {
       for (const part of node.part === null ? [] : this.around[node.part]) this.inside[part] += 1;
     }
+    this.costs = {seconds: this.measure("seconds"), bytes: this.measure("bytes")};
     this.families = [...new Set(this.nodes.map((node) => node.family).filter(Boolean))];
     this.folded = new Set();
     if (this.nodes.length > FOLDED_FIRST) this.fold();
@@ -43,12 +34,20 @@ class Model {
     return found;
   }
 
-  fold() { this.parts.forEach((_, number) => this.folded.add(number)); }
+  fold() {  // as far as a few boxes are left
+    this.parts.forEach((_, number) => this.folded.add(number));
+    let count = 0;
+    for (let shown = this.shown(); shown.size < FEW && shown.size > count; shown = this.shown()) {
+      count = shown.size;
+      this.unfold();
+    }
+  }
 
   unfold() {  // one level of what is shown
-    const shown = new Set(this.nodes.map((_, number) => this.shownAs(number)));
-    for (const id of shown) if (id[0] === "p") this.folded.delete(Number(id.slice(1)));
+    for (const id of this.shown()) if (id[0] === "p") this.folded.delete(Number(id.slice(1)));
   }
+
+  shown() { return new Set(this.nodes.map((_, number) => this.shownAs(number))); }
 
   toggle(part) {
     if (!this.folded.delete(part)) this.folded.add(part);
@@ -65,14 +64,14 @@ class Model {
     return folded === undefined ? `n${number}` : `p${folded}`;
   }
 
-  visible() {
+  visible() {  // boxes: nodes and folded parts; the numbers of open parts; links between boxes
     const boxes = new Map(), open = new Set();
     this.nodes.forEach((node, number) => {
       const id = this.shownAs(number);
       if (boxes.has(id)) return;
       const part = id[0] === "p" ? this.parts[Number(id.slice(1))].part : node.part;
       for (const one of part === null ? [] : this.around[part]) open.add(one);
-      boxes.set(id, {id, parent: part === null ? null : `p${part}`, label: this.label(id)});
+      boxes.set(id, {id, part, label: this.label(id)});
     });
     const links = new Map();
     for (const [source, target, label] of this.edges) {
@@ -80,7 +79,7 @@ class Model {
       if (ends[0] === ends[1]) continue;
       const id = ends.join(" ");
       const link = links.get(id);
-      if (link) link.count += 1;
+      if (link) link.label = `${link.count += 1} values`;
       else links.set(id, {id, source: ends[0], target: ends[1], label, count: 1});
     }
     return {boxes: [...boxes.values()], open: [...open], links: [...links.values()]};
@@ -92,112 +91,49 @@ class Model {
     return `${this.parts[number].label}\n${this.inside[number]} nodes`;
   }
 
-  total(id, what) {  // seconds or bytes of a node, or of all nodes of a part
-    const number = Number(id.slice(1));
-    if (id[0] === "n") return this.nodes[number][what];
-    let sum = null;
+  measure(what) {  // the sum of each part, and the most of a node
+    const parts = this.parts.map(() => null);
+    let most = 0;
     for (const node of this.nodes) {
-      if (node.part !== null && this.around[node.part].includes(number) && node[what] !== null) {
-        sum = (sum || 0) + node[what];
-      }
+      if (node[what] === null) continue;
+      most = Math.max(most, node[what]);
+      for (const part of node.part === null ? [] : this.around[node.part]) parts[part] += node[what];
     }
-    return sum;
+    return {parts, most};
   }
 
   colour(id, by) {
-    if (id[0] === "p" && by === "family") return isDark() ? "#39434d" : "#dfe4ea";
-    const node = id[0] === "n" ? this.nodes[Number(id.slice(1))] : null;
+    const number = Number(id.slice(1)), isPart = id[0] === "p";
     if (by !== "family") {
-      const value = this.total(id, by), most = this.most(by);
-      if (value === null || most === 0) return isDark() ? "#39434d" : "#e3e7eb";
-      const share = Math.sqrt(Math.min(1, value / most));
-      const mix = (from, to) => Math.round(from + (to - from) * share).toString(16).padStart(2, "0");
-      return `#${mix(255, 178)}${mix(244, 24)}${mix(214, 43)}`;
+      return this.colourOfCost(isPart ? this.costs[by].parts[number] : this.nodes[number][by], this.costs[by].most);
     }
-    if (OF_KIND[node.kind]) return OF_KIND[node.kind];
-    return PALETTE[this.families.indexOf(node.family) % PALETTE.length];
+    if (isPart) return isDark() ? "#39434d" : "#dfe4ea";
+    return OF_KIND[this.nodes[number].kind] || this.colourOfFamily(this.nodes[number].family);
   }
 
-  most(what) { return Math.max(0, ...this.nodes.map((node) => node[what] || 0)); }
+  colourOfFamily(family) { return PALETTE[this.families.indexOf(family) % PALETTE.length]; }
 
-  legend(by) {
+  colourOfCost(value, most) {
+    if (value === null || most === 0) return isDark() ? "#39434d" : "#e3e7eb";
+    const share = Math.sqrt(Math.min(1, value / most));
+    const mix = (from, to) => Math.round(from + (to - from) * share).toString(16).padStart(2, "0");
+    return `#${mix(255, 178)}${mix(244, 24)}${mix(214, 43)}`;
+  }
+
+  legend(by) {  // pairs of a colour and what it means
     if (by !== "family") {
-      const most = this.most(by);
+      const {most} = this.costs[by];
       if (most === 0) return [["#e3e7eb", "not measured: compile with profile=True, and call it"]];
       const text = by === "seconds" ? `${(most * 1e6).toPrecision(3)} µs` : `${most} bytes`;
       return [["#fff4d6", "none"], ["#b2182b", `most: ${text}`]];
     }
     const kinds = new Set(this.nodes.map((node) => node.kind));
-    const found = Object.entries(OF_KIND).filter(([kind]) => kinds.has(kind)).map(([kind, c]) => [c, kind]);
     const ops = new Set(this.nodes.filter((node) => !OF_KIND[node.kind]).map((node) => node.family));
-    for (const family of this.families) {
-      if (ops.has(family)) found.push([PALETTE[this.families.indexOf(family) % PALETTE.length], family]);
-    }
-    return found;
+    return [
+      ...Object.entries(OF_KIND).filter(([kind]) => kinds.has(kind)).map(([kind, colour]) => [colour, kind]),
+      ...this.families.filter((family) => ops.has(family)).map((family) => [this.colourOfFamily(family), family]),
+    ];
   }
-}
-
-// ---- layout -------------------------------------------------------------------------------------
-
-function sizeOf(box) {
-  const lines = box.label.split("\n");
-  const longest = Math.max(...lines.map((line) => line.length));
-  return {width: Math.max(44, longest * CHARACTER + 18), height: lines.length * LINE_HEIGHT + 14};
-}
-
-function layered({boxes, open, links}, model) {
-  const g = new dagre.graphlib.Graph({compound: true});
-  g.setGraph({ranksep: 34, nodesep: 18, marginx: 10, marginy: 10});
-  g.setDefaultEdgeLabel(() => ({}));
-  for (const part of open) g.setNode(`p${part}`, {});
-  for (const box of boxes) g.setNode(box.id, sizeOf(box));
-  for (const part of open) {
-    const outer = model.parts[part].part;
-    if (outer !== null) g.setParent(`p${part}`, `p${outer}`);
-  }
-  for (const box of boxes) if (box.parent !== null) g.setParent(box.id, box.parent);
-  for (const link of links) g.setEdge(link.source, link.target);
-  dagre.layout(g);
-  return new Map(boxes.map((box) => [box.id, g.node(box.id)]));
-}
-
-function ranksOf({boxes, links}) {  // the longest path from an input to each box
-  const into = new Map(boxes.map((box) => [box.id, 0])), out = new Map();
-  for (const link of links) {
-    into.set(link.target, into.get(link.target) + 1);
-    if (!out.has(link.source)) out.set(link.source, []);
-    out.get(link.source).push(link.target);
-  }
-  const rank = new Map(boxes.map((box) => [box.id, 0]));
-  const ready = boxes.map((box) => box.id).filter((id) => into.get(id) === 0);
-  while (ready.length) {
-    const id = ready.pop();
-    for (const next of out.get(id) || []) {
-      rank.set(next, Math.max(rank.get(next), rank.get(id) + 1));
-      into.set(next, into.get(next) - 1);
-      if (into.get(next) === 0) ready.push(next);
-    }
-  }
-  return rank;
-}
-
-function ranked({boxes}, rank) {  // linear in the boxes: a row for each rank
-  const ends = new Map(), found = new Map();
-  for (const box of boxes) {
-    const row = rank.get(box.id), size = sizeOf(box), x = ends.get(row) || 0;
-    found.set(box.id, {x: x + size.width / 2, y: row * 70, ...size});
-    ends.set(row, x + size.width + 18);
-  }
-  return found;
-}
-
-function placed(shown, model) {
-  const rank = ranksOf(shown);
-  // The layered layout places an edge in each rank that it passes.
-  const passed = shown.links.reduce(
-    (sum, link) => sum + Math.max(1, rank.get(link.target) - rank.get(link.source)), 0);
-  const isQuick = shown.boxes.length + passed <= LAID_OUT_WELL;
-  return isQuick ? layered(shown, model) : ranked(shown, rank);
 }
 
 // ---- one picture --------------------------------------------------------------------------------
@@ -220,9 +156,10 @@ class View {
     this.box.append(head, canvas);
     element("views").append(this.box);
     this.cy = cytoscape({container: canvas, style: this.style(), minZoom: 0.02, maxZoom: 3,
-                         autoungrabify: true});
-    this.cy.on("tap", "node", (event) => this.select(event.target.id()));
-    this.cy.on("dbltap", "node", (event) => this.toggle(event.target.id()));
+                         autoungrabify: true, hideEdgesOnViewport: model.edges.length > MANY_LINKS});
+    this.cy.on("tap", "node", (event) => this.select(event.target.data("part") || event.target.id()));
+    this.cy.on("dbltap", "node", (event) => this.toggle(event.target.data("part") || event.target.id()));
+    this.cy.on("zoom", () => this.nameFarParts());
     canvas.addEventListener("keydown", (event) => this.key(event));
     this.draw();
   }
@@ -234,54 +171,105 @@ class View {
 
   style() {
     const ink = isDark() ? "#e6eaee" : "#1d2329", line = isDark() ? "#77828d" : "#8a949e";
+    const ground = isDark() ? "#15191d" : "#ffffff", accent = isDark() ? "#6cb3f5" : "#0b63b5";
     return [
       {selector: "node", style: {
         shape: "round-rectangle", width: "data(width)", height: "data(height)",
         "background-color": "data(colour)", color: "data(ink)", label: "data(label)",
         "text-valign": "center", "text-wrap": "wrap", "text-max-width": 400, "font-size": 12,
-        "border-width": 1, "border-color": line}},
+        "min-zoomed-font-size": 4, "border-width": 1, "border-color": line}},
       {selector: "node[?isFolded]", style: {"border-style": "dashed", "border-width": 2}},
       {selector: "node[?isEnd]", style: {shape: "round-tag"}},
+      {selector: "node[?part]", style: {
+        "background-opacity": 0, "border-width": 0, color: ink, "font-size": 11, "text-wrap": "none",
+        "text-background-color": ground, "text-background-opacity": 0.7}},
       {selector: ":parent", style: {
-        "background-opacity": 0.06, "background-color": ink, "text-valign": "top",
-        "text-halign": "center", color: ink, "font-size": 11, padding: 10}},
+        "background-opacity": 0.05, "background-color": ink, color: ink, label: "", padding: 8}},
+      {selector: ".far", style: {
+        label: "data(title)", "font-size": "data(letters)", "text-wrap": "ellipsis",
+        "text-max-width": "data(room)", "text-background-color": ground, "text-background-opacity": 0.85,
+        "z-index": 10, "z-compound-depth": "top"}},
       {selector: "edge", style: {
         width: 1.4, "line-color": line, "target-arrow-color": line, "target-arrow-shape": "triangle",
-        "arrow-scale": 0.8, "curve-style": "bezier", label: "data(label)", "font-size": 9,
-        color: ink, "text-background-color": isDark() ? "#15191d" : "#ffffff",
-        "text-background-opacity": 0.75, "min-zoomed-font-size": 7}},
-      {selector: ".selected", style: {"border-width": 3, "border-color": "#0b63b5"}},
+        "arrow-scale": 0.8, "curve-style": "straight", "font-size": 9, color: ink,
+        "text-background-color": ground, "text-background-opacity": 0.85, "min-zoomed-font-size": 7}},
+      {selector: "edge[bends]", style: {
+        "curve-style": "round-segments", "segment-radii": 14, "edge-distances": "node-position",
+        "segment-weights": "data(bends)", "segment-distances": "data(distances)"}},
+      {selector: "edge[!hasRoom]", style: {opacity: 0.4}},
+      {selector: "edge[?hasRoom], edge.near", style: {label: "data(label)"}},
+      {selector: "edge[right]", style: {"text-margin-x": "data(right)", "text-margin-y": "data(down)"}},
+      {selector: ".selected", style: {"border-width": 3, "border-color": accent}},
       {selector: ".found", style: {"border-width": 3, "border-color": "#d97706"}},
-      {selector: "edge.near", style: {"line-color": "#0b63b5", "target-arrow-color": "#0b63b5", width: 2.4}},
+      {selector: "edge.near", style: {"line-color": accent, "target-arrow-color": accent, width: 2.4, opacity: 1}},
     ];
   }
 
   draw() {
-    const shown = this.model.visible(), by = element("colours").value;
-    const places = placed(shown, this.model);
-    const items = shown.open.map((part) => ({
-      group: "nodes",
-      data: {id: `p${part}`, label: this.model.parts[part].label, colour: "#888888", ink: "#000000",
-             width: 10, height: 10,
-             parent: this.model.parts[part].part === null ? undefined : `p${this.model.parts[part].part}`},
-    }));
-    for (const box of shown.boxes) {
-      const {x, y, width, height} = places.get(box.id), colour = this.model.colour(box.id, by);
-      const kind = box.id[0] === "n" ? this.model.nodes[Number(box.id.slice(1))].kind : "part";
-      items.push({group: "nodes", position: {x, y}, data: {
-        id: box.id, label: box.label, width, height, colour, ink: textOn(colour),
-        isFolded: box.id[0] === "p", isEnd: kind === "output" || kind === "input",
-        parent: box.parent === null ? undefined : box.parent}});
-    }
-    for (const link of shown.links) {
-      const label = link.count > 1 ? `${link.count} values` : link.label;
-      items.push({group: "edges", data: {id: link.id, source: link.source, target: link.target, label}});
-    }
+    const shown = this.model.visible(), layout = laidOut(shown, this.model);
+    const hasRoom = shown.links.length <= LABELLED;
+    const withInner = new Set(shown.open.map((part) => this.model.parts[part].part));
     this.cy.batch(() => {
       this.cy.elements().remove();
-      this.cy.add(items);
+      this.cy.add([
+        ...shown.open.flatMap((part) => this.openPart(part, layout.places, withInner)),
+        ...shown.boxes.map((box) => this.drawnBox(box, layout.places)),
+        ...shown.links.map((link) => this.drawnLink(link, layout, hasRoom)),
+      ]);
     });
+    if (hasRoom) this.putLabels(layout.ways);
     this.fit();
+  }
+
+  openPart(part, places, withInner) {  // what is around its boxes, and a title above these
+    const {label, part: outer} = this.model.parts[part], {x, y, width, height} = places.get(`t${part}`);
+    const common = {colour: "#888888", ink: "#000000"};
+    return [
+      {group: "nodes", data: {
+        id: `p${part}`, parent: outer === null ? undefined : `p${outer}`, title: label, width: 10, height: 10,
+        place: places.get(`p${part}`), around: this.model.around[part].map((one) => `p${one}`),
+        isInnermost: !withInner.has(part), letters: 12, room: 100, ...common}},
+      {group: "nodes", position: {x, y}, data: {
+        id: `t${part}`, part: `p${part}`, parent: `p${part}`, label, width, height, ...common}},
+    ];
+  }
+
+  drawnBox(box, places) {
+    const {x, y, width, height} = places.get(box.id), colour = this.model.colour(box.id, element("colours").value);
+    const kind = box.id[0] === "n" ? this.model.nodes[Number(box.id.slice(1))].kind : "part";
+    return {group: "nodes", position: {x, y}, data: {
+      id: box.id, label: box.label, width, height, colour, ink: textOn(colour), isBox: true,
+      isFolded: kind === "part", isEnd: kind === "output" || kind === "input",
+      parent: box.part === null ? undefined : `p${box.part}`}};
+  }
+
+  drawnLink({id, source, target, label}, {places, ways}, hasRoom) {
+    const bends = ways.has(id) ? bendsOf(places.get(source), places.get(target), ways.get(id).points) : {};
+    return {group: "edges", data: {id, source, target, label, hasRoom, ...bends}};
+  }
+
+  putLabels(ways) {  // where the layout has left room for them
+    for (const [id, {x, y}] of ways) {
+      const link = this.cy.getElementById(id), middle = link.midpoint();
+      link.data({right: x - middle.x, down: y - middle.y});
+    }
+  }
+
+  nameFarParts() {  // what is too small to be read gets the title of the part around it
+    const zoom = this.cy.zoom(), named = new Set(), taken = [];
+    this.cy.batch(() => this.cy.nodes(":parent").forEach((part) => {
+      const {place, around, isInnermost} = part.data(), high = place.height * zoom;
+      const room = Math.max(place.width, 140 / zoom);
+      const isFree = !taken.some(([other, width]) => Math.abs(place.x - other.x) < (room + width) / 2
+                                                     && Math.abs(place.y - other.y) < 18 / zoom);
+      const isNamed = zoom < FAR && isFree && high > 14 && (high < 200 || isInnermost)
+                      && !around.some((outer) => named.has(outer));
+      part.toggleClass("far", isNamed);
+      if (!isNamed) return;
+      named.add(part.id());
+      taken.push([place, room]);
+      part.data({letters: 12 / zoom, room});
+    }));
   }
 
   fit() {
@@ -334,7 +322,7 @@ class View {
   }
 
   key(event) {
-    const node = this.selected === null ? this.cy.nodes(":childless").first()
+    const node = this.selected === null ? this.cy.nodes("[?isBox]").first()
                                         : this.cy.getElementById(this.selected);
     const go = {ArrowUp: () => node.incomers("node").first(),
                 ArrowDown: () => node.outgoers("node").first(),
@@ -353,7 +341,7 @@ class View {
 
   neighbour(node, step) {  // the next node of about the same height
     const y = node.position("y");
-    const row = this.cy.nodes(":childless").filter((one) => Math.abs(one.position("y") - y) < 20)
+    const row = this.cy.nodes("[?isBox]").filter((one) => Math.abs(one.position("y") - y) < 20)
       .sort((one, other) => one.position("x") - other.position("x"));
     const at = row.toArray().findIndex((one) => one.id() === node.id());
     return row[at + step];
@@ -362,25 +350,21 @@ class View {
 
 // ---- the page -----------------------------------------------------------------------------------
 
-const models = drawings.map((drawing) => new Model(drawing));
+const models = data.drawings.map((drawing) => new Model(drawing));
 let views = [], current = 0, hits = [], hit = -1;
 
 function details(view, id) {
-  const number = Number(id.slice(1)), box = element("details");
-  const head = document.createElement("h2"), text = document.createElement("pre");
-  if (id[0] === "n") {
-    const node = view.model.nodes[number];
-    head.textContent = node.label;
-    const cost = [];
-    if (node.seconds !== null) cost.push(`${(node.seconds * 1e6).toPrecision(3)} µs`);
-    if (node.bytes !== null) cost.push(`${node.bytes} bytes`);
-    text.textContent = [node.kind, ...node.facts, ...cost].join("\n");
-  } else {
+  const number = Number(id.slice(1));
+  if (id[0] === "p") {
     const part = view.model.parts[number];
-    head.textContent = part.label;
-    text.textContent = `${part.kind}\n${view.model.inside[number]} nodes\nEnter folds and unfolds it.`;
+    showDetails(part.label, [part.kind, `${view.model.inside[number]} nodes`, "Enter folds and unfolds it."]);
+    return;
   }
-  box.replaceChildren(head, text);
+  const {label, kind, facts, seconds, bytes} = view.model.nodes[number];
+  const cost = [];
+  if (seconds !== null) cost.push(`${(seconds * 1e6).toPrecision(3)} µs`);
+  if (bytes !== null) cost.push(`${bytes} bytes`);
+  showDetails(label, [kind, ...facts, ...cost]);
 }
 
 function legend() {
@@ -394,16 +378,22 @@ function legend() {
 }
 
 function asText() {  // made when it is opened: it may be long
-  const list = element("as-text").querySelector("ol");
-  list.replaceChildren(...models[current].nodes.map((node, number) => {
+  const {nodes, edges} = models[current];
+  const read = nodes.map(() => []);
+  for (const [source, target] of edges) read[target].push(nodes[source].label);
+  const items = nodes.slice(0, MOST_OF_TEXT).map((node, number) => {
     const item = document.createElement("li"), button = document.createElement("button");
     button.textContent = node.label;
     button.addEventListener("click", () => views[0].show(number));
-    const read = models[current].edges.filter(([, target]) => target === number && models[current].nodes.length <= 2000)
-      .map(([source]) => models[current].nodes[source].label);
-    item.append(button, read.length ? ` of ${read.join(", ")}` : "");
+    item.append(button, read[number].length ? ` of ${read[number].join(", ")}` : "");
     return item;
-  }));
+  });
+  if (nodes.length > MOST_OF_TEXT) {
+    const rest = document.createElement("li");
+    rest.textContent = `and ${nodes.length - MOST_OF_TEXT} more, which the search finds`;
+    items.push(rest);
+  }
+  element("as-text").querySelector("ol").replaceChildren(...items);
 }
 
 function show() {
@@ -412,8 +402,7 @@ function show() {
   const shown = isBeside ? [current, (current + 1) % models.length] : [current];
   views = shown.map((number) => new View(models[number], details));
   for (const view of views) view.fit();  // the first was wider before the second was there
-  [...element("tabs").children].forEach((tab, number) =>
-    tab.setAttribute("aria-selected", String(number === current)));
+  press(element("pictures").children, element("pictures").children[current]);
   element("as-text").open = false;
   legend();
   search();
@@ -427,13 +416,12 @@ function search() {
 }
 
 models.forEach((model, number) => {
-  const tab = document.createElement("button");
-  tab.textContent = model.title;
-  tab.setAttribute("role", "tab");
-  tab.addEventListener("click", () => { current = number; show(); });
-  element("tabs").append(tab);
+  const button = document.createElement("button");
+  button.textContent = model.title;
+  button.addEventListener("click", () => { current = number; show(); });
+  element("pictures").append(button);
 });
-element("tabs").hidden = element("beside").hidden = models.length < 2;
+element("pictures").hidden = element("beside").hidden = models.length < 2;
 element("beside").addEventListener("click", (event) => {
   const button = event.currentTarget;
   button.setAttribute("aria-pressed", String(button.getAttribute("aria-pressed") !== "true"));

@@ -1,11 +1,6 @@
 "use strict";
 // Shows a profile: a flame graph of buttons, a time line on a canvas, and the details beside them.
 
-const data = JSON.parse(document.getElementById("data").textContent);
-const element = (id) => document.getElementById(id);
-
-const PALETTE = ["#4e79a7", "#f28e2b", "#59a14f", "#b07aa1", "#edc948", "#76b7b2",
-                 "#9c755f", "#ff9da7", "#8cd17d", "#a0cbe8"];
 const ROW = 26;              // pixels from one row of the flame graph to the next
 const NARROWEST = 0.002;     // parts that are narrower are left out
 const LANE = 22;             // pixels of a row of the time line
@@ -15,11 +10,6 @@ function colourOf(text) {
   let hash = 0;
   for (const letter of text) hash = (hash * 31 + letter.codePointAt(0)) >>> 0;
   return PALETTE[hash % PALETTE.length];
-}
-
-function textOn(colour) {
-  const [r, g, b] = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16) / 255);
-  return 0.3 * r + 0.59 * g + 0.11 * b > 0.55 ? "#15191d" : "#ffffff";
 }
 
 function timeText(seconds) {
@@ -33,18 +23,10 @@ function shareText(part, whole) {
   return whole > 0 ? `${(100 * part / whole).toFixed(1)} %` : "";
 }
 
-function showDetails(title, facts) {
-  const place = element("details");
-  place.replaceChildren();
-  const head = place.appendChild(document.createElement("h2"));
-  head.textContent = title;
-  const text = place.appendChild(document.createElement("pre"));
-  text.textContent = facts.join("\n");
-}
-
 // ---- the flame graph ----------------------------------------------------------------------------
 
 let by = "line", shown = data.flames.line, wanted = "";
+const partOf = new Map();  // of each button that is shown
 
 function pathTo(part, goal) {  // from a part to one inside of it
   if (part === goal) return [part];
@@ -60,81 +42,77 @@ function matches(part) {
   return wanted !== "" && part.parts.length === 0 && text.includes(wanted);
 }
 
-function drawFlame() {
-  const root = data.flames[by], place = element("flame");
-  place.replaceChildren();
-  place.classList.toggle("searching", wanted !== "");
-  let rows = 0, found = 0;
-
-  function add(part, left, width, row, isAround) {
-    rows = Math.max(rows, row + 1);
-    const button = place.appendChild(document.createElement("button"));
-    const colour = row === 0 ? "#d8e4ee" : colourOf(part.label);
-    const share = shareText(part.seconds, root.seconds);
-    button.setAttribute("role", "treeitem");
-    button.setAttribute("aria-level", row + 1);
-    button.textContent = `${part.label}  ${timeText(part.seconds)}, ${share}`;
-    button.title = button.textContent;
-    Object.assign(button.style, {
-      left: `${100 * left}%`, width: `${100 * width}%`, top: `${row * ROW}px`,
-      background: colour, color: textOn(colour),
-    });
-    button.classList.toggle("around", isAround);
-    if (matches(part)) {
-      button.classList.add("found");
-      found += 1;
-    }
-    button.part_ = part;
-    const tell = () => showDetails(part.label, [
-      `${timeText(part.seconds)}, ${share} of the time in calls`, ...part.facts]);
-    button.addEventListener("focus", tell);
-    button.addEventListener("click", () => { tell(); zoomTo(part); });
-  }
-
-  function addInside(part, left, width, row) {
-    add(part, left, width, row, false);
-    let at = left;
-    const sum = part.parts.reduce((total, inner) => total + inner.seconds, 0);
-    const whole = Math.max(part.seconds, sum);
+function placedFlames() {  // {part, left, width, row, isAround} of what is shown
+  const around = pathTo(data.flames[by], shown).slice(0, -1);
+  const found = around.map((part, row) => ({part, left: 0, width: 1, row, isAround: true}));
+  const pending = [{part: shown, left: 0, width: 1, row: around.length, isAround: false}];
+  while (pending.length) {
+    const place = pending.pop(), {part, width, row} = place;
+    found.push(place);
+    const whole = Math.max(part.seconds, part.parts.reduce((sum, inner) => sum + inner.seconds, 0));
+    let left = place.left;
     for (const inner of part.parts) {
-      const wide = whole > 0 ? width * inner.seconds / whole : 0;
-      if (wide >= NARROWEST) addInside(inner, at, wide, row + 1);
-      at += wide;
+      const share = whole > 0 ? width * inner.seconds / whole : 0;
+      if (share >= NARROWEST) pending.push({part: inner, left, width: share, row: row + 1, isAround: false});
+      left += share;
     }
   }
+  return found.sort((one, other) => one.row - other.row || one.left - other.left);
+}
 
-  const around = pathTo(root, shown).slice(0, -1);
-  around.forEach((part, row) => add(part, 0, 1, row, true));
-  addInside(shown, 0, 1, around.length);
-  place.style.height = `${rows * ROW}px`;
-  element("matches").textContent = wanted === "" ? "" : `${found} found`;
+function flameButton({part, left, width, row, isAround}) {
+  const button = document.createElement("button");
+  const colour = row === 0 ? "#d8e4ee" : colourOf(part.label);
+  const share = shareText(part.seconds, data.flames[by].seconds);
+  const tell = () => showDetails(part.label, [
+    `${timeText(part.seconds)}, ${share} of the time in calls`, ...part.facts]);
+  button.setAttribute("role", "treeitem");
+  button.setAttribute("aria-level", row + 1);
+  button.textContent = `${part.label}  ${timeText(part.seconds)}, ${share}`;
+  button.title = button.textContent;
+  button.tabIndex = part === shown ? 0 : -1;  // arrows lead to the others
+  Object.assign(button.style, {
+    left: `${100 * left}%`, width: `${100 * width}%`, top: `${row * ROW}px`,
+    background: colour, color: textOn(colour),
+  });
+  button.classList.toggle("around", isAround);
+  button.classList.toggle("found", matches(part));
+  button.addEventListener("focus", tell);
+  button.addEventListener("click", () => { tell(); zoomTo(part); });
+  return button;
+}
+
+function drawFlame() {
+  const places = placedFlames(), buttons = places.map(flameButton), flame = element("flame");
+  partOf.clear();
+  buttons.forEach((button, at) => partOf.set(button, places[at]));
+  flame.replaceChildren(...buttons);
+  flame.classList.toggle("searching", wanted !== "");
+  flame.style.height = `${(1 + Math.max(...places.map(({row}) => row))) * ROW}px`;
+  const count = places.filter(({part}) => matches(part)).length;
+  element("matches").textContent = wanted === "" ? "" : `${count} found`;
 }
 
 function zoomTo(part) {
   shown = part;
   drawFlame();
-  const button = [...element("flame").children].find((one) => one.part_ === part);
-  if (button) button.focus();
+  for (const [button, place] of partOf) if (place.part === part) button.focus();
 }
 
 function flameKeys(event) {
-  const now = document.activeElement;
-  const all = [...element("flame").children];
   if (event.key === "Escape") return zoomTo(data.flames[by]);
-  if (!all.includes(now)) return;
-  const box = (one) => [parseFloat(one.style.top), parseFloat(one.style.left), parseFloat(one.style.width)];
-  const [top, left, width] = box(now);
-  const rows = {ArrowDown: top + ROW, ArrowUp: top - ROW, ArrowLeft: top, ArrowRight: top};
-  if (!(event.key in rows)) return;
+  const now = partOf.get(document.activeElement);
+  const step = {ArrowDown: 1, ArrowUp: -1, ArrowLeft: 0, ArrowRight: 0}[event.key];
+  if (now === undefined || step === undefined) return;
   event.preventDefault();
-  const near = all.filter((one) => box(one)[0] === rows[event.key] && one !== now);
+  const row = [...partOf].filter(([, place]) => place.row === now.row + step && place !== now);
+  const isBefore = ([, place]) => place.left <= now.left + 1e-6;
+  const isUnder = ([, place]) => place.left >= now.left - 1e-6 && place.left < now.left + now.width;
   const next = {
-    ArrowDown: () => near.find((one) => box(one)[1] >= left - 1e-6 && box(one)[1] < left + width),
-    ArrowUp: () => near.filter((one) => box(one)[1] <= left + 1e-6).at(-1),
-    ArrowLeft: () => near.filter((one) => box(one)[1] < left).at(-1),
-    ArrowRight: () => near.find((one) => box(one)[1] > left),
+    ArrowDown: () => row.find(isUnder), ArrowUp: () => row.findLast(isBefore),
+    ArrowLeft: () => row.findLast(isBefore), ArrowRight: () => row.find((one) => !isBefore(one)),
   }[event.key]();
-  if (next) next.focus();
+  if (next) next[0].focus();
 }
 
 // ---- the time line ------------------------------------------------------------------------------
@@ -143,52 +121,61 @@ const events = data.events;
 const last = events.reduce((end, [, begin, long]) => Math.max(end, begin + long), 0) || 1;
 const lanes = 2 * (1 + events.reduce((most, event) => Math.max(most, event[3]), 0));
 let from = 0, to = last;  // what is shown, in microseconds
+let chosen = null;        // the event whose details are shown
 
 function laneOf([step, , , thread]) { return 2 * thread + (step < 0 ? 0 : 1); }
 
 function drawTimes() {
   const canvas = element("times"), scale = window.devicePixelRatio || 1;
   const style = getComputedStyle(document.documentElement);
-  const ink = style.getPropertyValue("--ink"), line = style.getPropertyValue("--line");
   const wide = canvas.clientWidth, high = lanes * LANE + 24;
   canvas.style.height = `${high}px`;
   canvas.width = wide * scale;
   canvas.height = high * scale;
   const pen = canvas.getContext("2d");
+  const x = (time) => LABELS + (time - from) / (to - from) * (wide - LABELS);
   pen.scale(scale, scale);
   pen.font = "12px system-ui, sans-serif";
   pen.textBaseline = "middle";
-  const x = (time) => LABELS + (time - from) / (to - from) * (wide - LABELS);
   pen.save();
   pen.beginPath();
   pen.rect(LABELS, 0, wide - LABELS, high);
   pen.clip();
-  for (const event of events) {
-    const [step, begin, long] = event;
-    if (begin > to || begin + long < from) continue;
-    const left = x(begin), width = Math.max(x(begin + long) - left, 1);
-    const label = step < 0 ? "call" : data.steps[step][0];
-    const colour = step < 0 ? "#d8e4ee" : colourOf(label);
-    const top = laneOf(event) * LANE + 1;
-    pen.fillStyle = colour;
-    pen.fillRect(left, top, width, LANE - 2);
-    if (width > 40) {
-      pen.save();
-      pen.beginPath();
-      pen.rect(left, top, width - 4, LANE);
-      pen.clip();
-      pen.fillStyle = textOn(colour);
-      pen.fillText(label, Math.max(left, LABELS) + 4, top + LANE / 2 - 1);
-      pen.restore();
-    }
-  }
+  for (const event of events) drawEvent(pen, event, x, style.getPropertyValue("--accent"));
   pen.restore();
-  pen.fillStyle = ink;
+  pen.fillStyle = style.getPropertyValue("--ink");
+  pen.strokeStyle = style.getPropertyValue("--line");
+  drawScale(pen, x, wide > 500 ? 4 : 2);
+}
+
+function drawEvent(pen, event, x, accent) {
+  const [step, begin, long] = event;
+  if (begin > to || begin + long < from) return;
+  const left = x(begin), width = Math.max(x(begin + long) - left, 1), top = laneOf(event) * LANE + 1;
+  const label = step < 0 ? "call" : data.steps[step][0];
+  const colour = step < 0 ? "#d8e4ee" : colourOf(label);
+  pen.fillStyle = colour;
+  pen.fillRect(left, top, width, LANE - 2);
+  if (event === chosen) {
+    pen.strokeStyle = accent;
+    pen.lineWidth = 3;
+    pen.strokeRect(left, top, width, LANE - 2);
+    pen.lineWidth = 1;
+  }
+  if (width <= 40) return;
+  pen.save();
+  pen.beginPath();
+  pen.rect(left, top, width - 4, LANE);
+  pen.clip();
+  pen.fillStyle = textOn(colour);
+  pen.fillText(label, Math.max(left, LABELS) + 4, top + LANE / 2 - 1);
+  pen.restore();
+}
+
+function drawScale(pen, x, marks) {  // the names of threads, and times
   for (let thread = 0; thread < lanes / 2; thread += 1) {
     pen.fillText(`thread ${thread + 1}`, 4, (2 * thread + 0.5) * LANE);
   }
-  pen.strokeStyle = line;
-  const marks = wide > 500 ? 4 : 2;
   for (let mark = 0; mark <= marks; mark += 1) {
     const time = from + (to - from) * mark / marks, at = x(time);
     pen.beginPath();
@@ -203,9 +190,9 @@ function drawTimes() {
 }
 
 function move(share) {
-  const by_ = Math.min(Math.max(share * (to - from), -from), last - to);
-  from += by_;
-  to += by_;
+  const way = Math.min(Math.max(share * (to - from), -from), last - to);
+  from += way;
+  to += way;
   drawTimes();
 }
 
@@ -232,13 +219,26 @@ function eventAt(pointer) {
                                     && time <= event[1] + event[2] + near);
 }
 
-function tellEvent(event) {
+function choose(event) {
   if (!event) return;
+  chosen = event;
   const [step, begin, long, thread] = event;
   const [label, kind] = step < 0 ? ["a call of the whole program", "call"] : data.steps[step];
   showDetails(kind, [label, `begins at ${timeText(begin * 1e-6)}`, `takes ${timeText(long * 1e-6)}`,
                      `thread ${thread + 1}`]);
+  if (begin < from || begin > to) move((begin - from) / (to - from) - 0.1);
+  else drawTimes();
 }
+
+function chooseNext(step) {  // the one that begins after, or before, the chosen one
+  const ordered = [...events].sort((one, other) => one[1] - other[1]);
+  choose(ordered[Math.min(Math.max(ordered.indexOf(chosen) + step, 0), ordered.length - 1)]);
+}
+
+const EARLIER = () => move(-0.2), LATER = () => move(0.2), CLOSER = () => zoom(0.7), FARTHER = () => zoom(1.4);
+const TIME_KEYS = {ArrowLeft: EARLIER, ArrowRight: LATER, "+": CLOSER, "-": FARTHER, f: fit,
+                   ArrowUp: () => chooseNext(-1), ArrowDown: () => chooseNext(1)};
+const TIME_BUTTONS = {earlier: EARLIER, later: LATER, closer: CLOSER, farther: FARTHER, fit};
 
 function setUpTimes() {
   const canvas = element("times");
@@ -250,7 +250,7 @@ function setUpTimes() {
   canvas.addEventListener("pointerdown", (event) => {
     held = shareAt(event);
     canvas.setPointerCapture(event.pointerId);
-    tellEvent(eventAt(event));
+    choose(eventAt(event));
   });
   canvas.addEventListener("pointermove", (event) => {
     if (held === null) return;
@@ -259,16 +259,11 @@ function setUpTimes() {
   });
   canvas.addEventListener("pointerup", () => { held = null; });
   canvas.addEventListener("keydown", (event) => {
-    const actions = {ArrowLeft: () => move(-0.2), ArrowRight: () => move(0.2), "+": () => zoom(0.7),
-                     "-": () => zoom(1.4), f: fit};
-    if (event.key in actions) {
-      event.preventDefault();
-      actions[event.key]();
-    }
+    if (!(event.key in TIME_KEYS)) return;
+    event.preventDefault();
+    TIME_KEYS[event.key]();
   });
-  const buttons = {earlier: () => move(-0.2), later: () => move(0.2), closer: () => zoom(0.7),
-                   farther: () => zoom(1.4), fit};
-  for (const [id, action] of Object.entries(buttons)) element(id).addEventListener("click", action);
+  for (const [id, action] of Object.entries(TIME_BUTTONS)) element(id).addEventListener("click", action);
   window.addEventListener("resize", drawTimes);
   window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawTimes);
 }
@@ -277,11 +272,11 @@ function setUpTimes() {
 
 element("summary").textContent = data.summary;
 element("as-text").querySelector("pre").textContent = data.report;
-for (const tab of element("tabs").children) {
-  tab.addEventListener("click", () => {
-    by = tab.dataset.by;
+for (const button of element("division").children) {
+  button.addEventListener("click", () => {
+    by = button.dataset.by;
     shown = data.flames[by];
-    for (const one of element("tabs").children) one.setAttribute("aria-selected", one === tab);
+    press(element("division").children, button);
     drawFlame();
   });
 }
