@@ -42,6 +42,16 @@ def many_statements():
     return phintys.function([x], results), [rng().uniform(size=1000)]
 
 
+def many_numbers():
+    """Single numbers: the second derivatives of eight steps of an oscillator."""
+    x = pt.tensor("x", dtype="float64", shape=(3,))
+    position, speed = x[0], x[1]
+    for _ in range(8):
+        force = (1 - position * position) * speed - position + x[2]
+        position, speed = position + 0.01 * speed, speed + 0.01 * force
+    return phintys.function([x], phintys.hessian(speed, x)), [rng().uniform(size=3)]
+
+
 def many_nests():
     """Statistics of rows, each of which needs the one before."""
     x = pt.dmatrix("x")

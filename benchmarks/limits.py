@@ -16,6 +16,7 @@ from contextlib import ExitStack
 
 MEASURED = {
     "MOST_STATEMENTS": ([12, 24, 96], ["many_statements"]),
+    "MOST_NUMBERS": ([48, 384], ["many_numbers"]),
     "MOST_NESTS": ([2, 3, 12], ["many_nests"]),
     "STRIDED_TILE": ([8, 16, 64, 256], ["transposed"]),
     "LONG_NEST": ([1, 100], ["long_nest"]),
