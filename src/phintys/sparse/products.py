@@ -142,7 +142,11 @@ def check_pattern(op: Op, indices: Any, indptr: Any, columns: int) -> None:
 
 
 def _wrong_pattern(op: Op, number: int) -> IndexingError:
-    return IndexingError(f"{op}: {PROBLEMS[number]}.")
+    known = PROBLEMS.get(number)  # not in the message of an exported function, for any number
+    text = (
+        known or f"problem {number} of {'; '.join(f'{n}: {what}' for n, what in PROBLEMS.items())}"
+    )
+    return IndexingError(f"{op}: {text}.")
 
 
 class ProductByRows(PatternProduct):
