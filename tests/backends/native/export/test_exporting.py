@@ -90,6 +90,11 @@ def programs():
         lambda s, h: pt.tanh(s + h * 0.5), sequences=[X], outputs_info=[pt.zeros_like(X[0])]
     )[0]
     yield "loop", [X], [rows, phintys.grad(rows.sum(), X)], [of(12, 5)], False
+    states = phintys.scan(
+        lambda s, h: pt.tanh(s + h @ Y), sequences=[X], outputs_info=[pt.zeros_like(X[0])]
+    )[0]
+    gradients = phintys.grad(states.sum(), [X, Y])
+    yield "recurrent", [X, Y], [states, *gradients], [of(12, 5), of(5, 5)], True
     yield "factor", [X], [pt.linalg.cholesky(X)], [spd], True
     yield "solve", [X, x], [pt.linalg.solve(X, x), pt.linalg.slogdet(X)[1]], [spd, of(6)], True
     yield "product", [X, Y], [X @ Y], [of(120, 130), of(130, 140)], True
