@@ -377,6 +377,48 @@ def searches():
     return phintys.function([x, y], pt.searchsorted(x, y)), values
 
 
+def transforms():
+    """Fourier transforms of 64 rows of 128 points."""
+    z = pt.zmatrix("z")
+    values = [rng().normal(size=(64, 128)) + 1j * rng().normal(size=(64, 128))]
+    return phintys.function([z], pt.fft.fft(z)), values
+
+
+def short_transforms():
+    """Fourier transforms of 512 rows of 16 points."""
+    z = pt.zmatrix("z")
+    values = [rng().normal(size=(512, 16)) + 1j * rng().normal(size=(512, 16))]
+    return phintys.function([z], pt.fft.fft(z)), values
+
+
+def single_transforms():
+    """Fourier transforms of 64 rows of 256 points, in single precision."""
+    z = pt.cmatrix("z")
+    values = rng().normal(size=(64, 256)) + 1j * rng().normal(size=(64, 256))
+    return phintys.function([z], pt.fft.fft(z)), [values.astype("complex64")]
+
+
+def longer_transforms():
+    """Fourier transforms of 16 rows of 2,048 points."""
+    z = pt.zmatrix("z")
+    values = [rng().normal(size=(16, 2048)) + 1j * rng().normal(size=(16, 2048))]
+    return phintys.function([z], pt.fft.fft(z)), values
+
+
+def large_transforms():
+    """Fourier transforms of 128 rows of 1,024 points."""
+    z = pt.zmatrix("z")
+    values = [rng().normal(size=(128, 1024)) + 1j * rng().normal(size=(128, 1024))]
+    return phintys.function([z], pt.fft.fft(z)), values
+
+
+def long_transform():
+    """A Fourier transform of 16,384 points."""
+    z = pt.zvector("z")
+    values = [rng().normal(size=16_384) + 1j * rng().normal(size=16_384)]
+    return phintys.function([z], pt.fft.fft(z)), values
+
+
 def results():
     """A result of 48 KiB."""
     x = pt.dvector("x")
