@@ -84,7 +84,7 @@ Measured: ``attempts`` 1000000000: 0.97.
 """
 
 BOOL_LANES = 32
-"""lanes: of kernels that compute with bools alone.
+"""lanes: the most of kernels that compute with bools alone.
 Chosen: bools are bytes in memory, and 32 of them a register of AVX2.
 """
 
