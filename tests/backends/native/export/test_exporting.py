@@ -85,6 +85,10 @@ def programs():
     yield "mask", [x], [x[x > 0], x[x > 0].sum()], [of(20)], False
     sums = [pt.cumsum(X, axis=0), X.max(axis=1), pt.argmax(X, axis=1)]
     yield "sums", [X], sums, [of(5, 4)], False
+    p = pt.tensor("p", dtype="float64", shape=(3,))
+    a, c = p[0] + 0.1 * p[1] * pt.sin(p[2]), p[1] - 0.1 * pt.exp(p[0]) / p[2]
+    written = [phintys.jacobian(pt.stack([a, c, a * c]), p), phintys.hessian(a * c, p)]
+    yield "rows", [p], written, [of(3)], False  # of derivatives, written out
     yield "complex", [x], [pt.exp(1j * x), x > 0], [of(7)], False
     rows = phintys.scan(
         lambda s, h: pt.tanh(s + h * 0.5), sequences=[X], outputs_info=[pt.zeros_like(X[0])]
