@@ -42,6 +42,16 @@ def many_statements():
     return phintys.function([x], results), [rng().uniform(size=1000)]
 
 
+def many_numbers():
+    """Single numbers: the second derivatives of eight steps of an oscillator."""
+    x = pt.tensor("x", dtype="float64", shape=(3,))
+    position, speed = x[0], x[1]
+    for _ in range(8):
+        force = (1 - position * position) * speed - position + x[2]
+        position, speed = position + 0.01 * speed, speed + 0.01 * force
+    return phintys.function([x], phintys.hessian(speed, x)), [rng().uniform(size=3)]
+
+
 def many_nests():
     """Statistics of rows, each of which needs the one before."""
     x = pt.dmatrix("x")
@@ -365,6 +375,48 @@ def searches():
     x, y = pt.dvectors("x", "y")
     values = [np.sort(rng().normal(size=10_000)), rng().normal(size=10_000)]
     return phintys.function([x, y], pt.searchsorted(x, y)), values
+
+
+def transforms():
+    """Fourier transforms of 64 rows of 128 points."""
+    z = pt.zmatrix("z")
+    values = [rng().normal(size=(64, 128)) + 1j * rng().normal(size=(64, 128))]
+    return phintys.function([z], pt.fft.fft(z)), values
+
+
+def short_transforms():
+    """Fourier transforms of 512 rows of 16 points."""
+    z = pt.zmatrix("z")
+    values = [rng().normal(size=(512, 16)) + 1j * rng().normal(size=(512, 16))]
+    return phintys.function([z], pt.fft.fft(z)), values
+
+
+def single_transforms():
+    """Fourier transforms of 64 rows of 256 points, in single precision."""
+    z = pt.cmatrix("z")
+    values = rng().normal(size=(64, 256)) + 1j * rng().normal(size=(64, 256))
+    return phintys.function([z], pt.fft.fft(z)), [values.astype("complex64")]
+
+
+def longer_transforms():
+    """Fourier transforms of 16 rows of 2,048 points."""
+    z = pt.zmatrix("z")
+    values = [rng().normal(size=(16, 2048)) + 1j * rng().normal(size=(16, 2048))]
+    return phintys.function([z], pt.fft.fft(z)), values
+
+
+def large_transforms():
+    """Fourier transforms of 128 rows of 1,024 points."""
+    z = pt.zmatrix("z")
+    values = [rng().normal(size=(128, 1024)) + 1j * rng().normal(size=(128, 1024))]
+    return phintys.function([z], pt.fft.fft(z)), values
+
+
+def long_transform():
+    """A Fourier transform of 16,384 points."""
+    z = pt.zvector("z")
+    values = [rng().normal(size=16_384) + 1j * rng().normal(size=16_384)]
+    return phintys.function([z], pt.fft.fft(z)), values
 
 
 def results():

@@ -16,6 +16,7 @@ from contextlib import ExitStack
 
 MEASURED = {
     "MOST_STATEMENTS": ([12, 24, 96], ["many_statements"]),
+    "MOST_NUMBERS": ([48, 384], ["many_numbers"]),
     "MOST_NESTS": ([2, 3, 12], ["many_nests"]),
     "STRIDED_TILE": ([8, 16, 64, 256], ["transposed"]),
     "LONG_NEST": ([1, 100], ["long_nest"]),
@@ -61,6 +62,9 @@ MEASURED = {
     "IMAGE_ITEMS": ([1, 64], ["image_gradients"]),
     "IMAGE_SUMS": ([1, 64], ["image_gradients"]),
     "SEARCHED_VECTORS": ([1, 2, 8], ["searches"]),
+    "OWN_FOURIER_NUMBERS": ([0, 1 << 20], ["transforms", "long_transform", "large_transforms"]),
+    "FOURIER_BLOCK": ([4, 16, 64], ["short_transforms", "transforms", "single_transforms"]),
+    "FOURIER_BLOCK_POINTS": ([1024, 4096, 32_768], ["transforms", "longer_transforms"]),
     "LARGE_RESULT_BYTES": ([1 << 14, 1 << 20], ["results", "larger_results"]),
     "STEPS_IN_A_PART": ([8, 128, 1000], ["many_steps_of_program"]),
     "PARALLEL_NANOSECONDS": ([3_000, 300_000], ["shared_small_kernels"]),

@@ -1,4 +1,4 @@
-"""A filter with a state, exported to C: see exported.c."""
+"""A filter with a state, exported to C: see exported.c and exported.rs."""
 
 import numpy as np
 

@@ -66,6 +66,7 @@ APPLIES = [
         0,
     ),
     (VECTOR, "of numbers", lambda: in_turn(pt.stack([s, t]), (0, t), (0, s)), 0),
+    (VECTOR, "half of twelve", lambda: in_turn(pt.zeros(12), *((2 * i, s) for i in range(6))), 0),
     (VECTOR, "any few", lambda: in_turn(v3 * 2, (0, t), (2, s)), 0),
     (WHOLE, "the only row", lambda: pt.set_subtensor(v3[None][0], w3), 0),
     (WHOLE, "added to the only column", lambda: pt.inc_subtensor(v3[:, None][:, -1], w3), 0),

@@ -184,7 +184,9 @@ def _bounds(entry: Any, size: int) -> tuple[int, int]:
 # ---- vectors of few elements ---------------------------------------------------------------------
 
 _FEW = 8
-"""Vectors that are made of numbers have no more of them."""
+"""Vectors that are made of numbers have no more of them,"""
+_FEW_WRITTEN = 32
+"""or no more than this, if at least half of them are written."""
 _FEW_READ = 4
 """Vectors, other than constants, that are first read element by element have no more of them."""
 
@@ -201,11 +203,14 @@ _FEW_READ = 4
 def vector_of_what_is_written(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """inc_subtensor(inc_subtensor(zeros(2)[0], x)[1], y) -> make_vector(x, y), of few elements"""
     type_ = output_type(node)
-    if type_.ndim != 1 or not 0 < (type_.shape[0] or 0) <= _FEW or type_.dtype == "bool":
+    size = type_.shape[0] if type_.ndim == 1 else None
+    if size is None or not 0 < size <= _FEW_WRITTEN or type_.dtype == "bool":
         return None
     if any(_is_written_number(client) for client, _ in fgraph.clients[node.outputs[0]]):
         return None  # the last one is rewritten, with all before it
     updates = _numbers_written(fgraph, node)
+    if size > max(_FEW, 2 * len(updates)):
+        return None
     elements = _elements(updates[0].inputs[0]) if len(updates) > 1 else None
     if elements is None:
         return None

@@ -49,8 +49,12 @@ def check_pattern(op: Op, indices: Any, indptr: Any, columns: int) -> None:
 
 
 def wrong_pattern(op: Op, number: int) -> IndexingError:
-    """Return the error of a pattern with a problem."""
-    return IndexingError(f"{op}: {PROBLEMS[number]}.")
+    """Return the error of a pattern with a problem.
+
+    The message of an exported function, in which any number may come, lists all of them.
+    """
+    listed = "; ".join(f"{n}: {what}" for n, what in PROBLEMS.items())
+    return IndexingError(f"{op}: {PROBLEMS.get(number, f'problem {number} of {listed}')}.")
 
 
 class PatternOp(Op):

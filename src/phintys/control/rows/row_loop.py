@@ -20,7 +20,7 @@ from phintys.graph.op import Op
 from phintys.graph.traversal import toposort
 from phintys.graph.variable import Constant, Variable
 from phintys.tensor.convert import as_tensor_variable
-from phintys.tensor.creation import given_lengths
+from phintys.tensor.creation import Alloc, given_lengths
 from phintys.tensor.known import known_int
 from phintys.tensor.type import TensorType
 
@@ -227,7 +227,8 @@ def row_loop(
 ) -> list[Variable]:
     """Return, for each of ``rows``, its values for ``index = 0, ..., n - 1``, stacked.
 
-    Subexpressions that do not depend on ``index`` are computed once, outside the loop.
+    Subexpressions that do not depend on ``index`` are computed once, outside the loop, but arrays
+    of one known number are inside, where rules see that what is written into them stands alone.
 
     The parameters are those of ``stacked_rows`` of :class:`~phintys.gradient.graph_ops.GraphOps`.
     """
@@ -243,6 +244,9 @@ def row_loop(
     copies: dict[Variable, Variable] = {index: index}
 
     def inside(variable: Variable) -> Variable:
+        if variable not in copies and _is_of_known_number(variable):
+            node = cast(Apply, variable.owner)
+            copies[variable] = node.clone([inside(x) for x in node.inputs]).outputs[0]
         if variable in copies:
             return copies[variable]
         return variable if isinstance(variable, Constant) else capture(variable)
@@ -260,3 +264,9 @@ def row_loop(
         [True] * len(results),
     )
     return loop(n, *outer, return_list=True)
+
+
+def _is_of_known_number(x: Variable) -> bool:
+    """Return whether all elements of an array are known to be one number."""
+    node = x.owner
+    return node is not None and isinstance(node.op, Alloc) and isinstance(node.inputs[0], Constant)

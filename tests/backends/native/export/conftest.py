@@ -6,6 +6,8 @@ from collections import Counter
 
 import pytest
 
+from phintys.backends.native.runtime.blas import WHEEL
+
 
 @pytest.fixture(scope="session")
 def sanitizers(tmp_path_factory):
@@ -19,6 +21,19 @@ def sanitizers(tmp_path_factory):
     built = subprocess.run([compiler, option, source, "-o", program], check=False)
     works = built.returncode == 0 and subprocess.run([program], check=False).returncode == 0
     return [option] if works else []
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_thread_of_blas():
+    """Let OpenBLAS use one thread: more of them divide products in other parts than in Python."""
+    library = WHEEL()
+    if library is None:
+        yield
+        return
+    former = library.scipy_openblas_get_num_threads()
+    library.scipy_openblas_set_num_threads(1)
+    yield
+    library.scipy_openblas_set_num_threads(former)
 
 
 def pytest_terminal_summary(terminalreporter):

@@ -15,7 +15,7 @@ import phintys
 import phintys.tensor as pt
 from phintys.backends.native.export.toolchain import has_zig
 
-CC, CXX = shutil.which("cc"), shutil.which("c++")
+CC, CXX, RUSTC = shutil.which("cc"), shutil.which("c++"), shutil.which("rustc")
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
 DRIVER = shutil.which("chromedriver")
 EXAMPLES = Path(__file__).parents[4] / "examples"
@@ -70,6 +70,19 @@ def test_a_program_in_cpp_is_linked_with_a_static_library(tmp_path):
     )
     found = np.array(output(program).split(), float)
     np.testing.assert_array_equal(found, np.concatenate(f(*values)))
+
+
+# ---- Rust ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(RUSTC is None, reason="there is no Rust compiler")
+def test_the_example_in_rust_prints_what_python_prints(tmp_path):
+    example = EXAMPLES / "exported.py"
+    export = ["-m", "phintys", "export", f"{example}:smoother", tmp_path, "--kind", "static"]
+    output(sys.executable, *export)
+    program = tmp_path / "program"
+    output(RUSTC, "-D", "warnings", "-L", tmp_path, "-o", program, example.with_suffix(".rs"))
+    assert output(program) == output(sys.executable, example)
 
 
 # ---- wrong calls ---------------------------------------------------------------------------------

@@ -15,11 +15,21 @@ import pytest
 import phintys
 import phintys.native as pn
 import phintys.tensor as pt
-from phintys._base.errors import ArgumentError, ConfigError
+from phintys._base.config import config
+from phintys._base.errors import ArgumentError, ConfigError, DtypeError
+from phintys.backends.base import ExportNames, ExportOptions
+from phintys.backends.native.assembler.externals import EXTERNALS
+from phintys.backends.native.assembler.llvm_library import llvm
+from phintys.backends.native.assembler.scalar_ops import can_emit
+from phintys.backends.native.assembler.target import Target
 from phintys.backends.native.export import assembling
+from phintys.backends.native.export.exporting import export_program
 from phintys.backends.native.export.toolchain import has_zig
 from phintys.backends.native.runtime.blas import WHEEL
+from phintys.graph import FunctionGraph
 from phintys.native.functions import LocalFunction
+from phintys.scalar import FloatRow
+from phintys.scalar.table import SCALAR_OPS
 
 CC = shutil.which("cc")
 needs_cc = pytest.mark.skipif(CC is None, reason="there is no C compiler")
@@ -75,11 +85,20 @@ def programs():
     yield "mask", [x], [x[x > 0], x[x > 0].sum()], [of(20)], False
     sums = [pt.cumsum(X, axis=0), X.max(axis=1), pt.argmax(X, axis=1)]
     yield "sums", [X], sums, [of(5, 4)], False
+    p = pt.tensor("p", dtype="float64", shape=(3,))
+    a, c = p[0] + 0.1 * p[1] * pt.sin(p[2]), p[1] - 0.1 * pt.exp(p[0]) / p[2]
+    written = [phintys.jacobian(pt.stack([a, c, a * c]), p), phintys.hessian(a * c, p)]
+    yield "rows", [p], written, [of(3)], False  # of derivatives, written out
     yield "complex", [x], [pt.exp(1j * x), x > 0], [of(7)], False
     rows = phintys.scan(
         lambda s, h: pt.tanh(s + h * 0.5), sequences=[X], outputs_info=[pt.zeros_like(X[0])]
     )[0]
     yield "loop", [X], [rows, phintys.grad(rows.sum(), X)], [of(12, 5)], False
+    states = phintys.scan(
+        lambda s, h: pt.tanh(s + h @ Y), sequences=[X], outputs_info=[pt.zeros_like(X[0])]
+    )[0]
+    gradients = phintys.grad(states.sum(), [X, Y])
+    yield "recurrent", [X, Y], [states, *gradients], [of(12, 5), of(5, 5)], True
     yield "factor", [X], [pt.linalg.cholesky(X)], [spd], True
     yield "solve", [X, x], [pt.linalg.solve(X, x), pt.linalg.slogdet(X)[1]], [spd, of(6)], True
     yield "product", [X, Y], [X @ Y], [of(120, 130), of(130, 140)], True
@@ -240,31 +259,89 @@ def test_transforms_and_partitions_need_no_python(tmp_path):
 # ---- what cannot be exported ---------------------------------------------------------------------
 
 
-def test_ops_in_python_are_refused_by_name(tmp_path):
-    x = pt.dvector("x")
-    f = phintys.function([x], pt.Print("x")(pt.sort(x)), name="f")
-    with pytest.raises(ArgumentError, match=r"(?s) has Print\S*\. .*test_exporting\.py"):
-        f.export(tmp_path)
-    assert not list(tmp_path.iterdir())
+X, V, Z = pt.dmatrix("X"), pt.dvector("V"), pt.zvector("Z")
+HALVES = FloatRow("halves", np.floor, doc="halves of x.", example="[1.0]")
+REFUSED = {
+    "Print": (lambda: pt.Print("x")(V), {}, "Print{'x'} of float64. Leave it out"),
+    "no code": (
+        lambda: pt.linalg.solve_discrete_are(X, X, X, X),
+        {},
+        "DiscreteRiccati{on_error=raise} of float64. Compute it before",
+    ),
+    "two": (lambda: pt.erf(Z) * pt.arccos(Z), {}, "Arccos of complex128 and Erf of complex128. It"),
+    "largest": (Z.max, {}, "Max of complex128. Compute it before"),
+    "a user's": (lambda: pt.Elemwise(HALVES)(V), {}, "Halves of float64. Compute it before"),
+    "no BLAS": (
+        lambda: [X @ X, pt.tanh(X)],
+        {"blas": "none"},
+        "the routine 'dgemm' of BLAS or LAPACK for Dot of float64. Export with",
+    ),
+    "not bundled": (
+        lambda: [X @ X, pt.linalg.svd(X, compute_uv=False)],
+        {"blas": "bundled"},
+        "the routine 'dgesdd' of BLAS or LAPACK, which is not bundled, for SVD{full_matrices=",
+    ),
+}
 
 
-def test_functions_of_scipy_are_refused_by_name(tmp_path):
-    x = pt.dvector("x")
-    with pytest.raises(ArgumentError, match=r"gamma calls SciPy.*(?s:.*)test_exporting\.py"):
-        phintys.function([x], pt.gamma(x), name="f").export(tmp_path)
+def message_of_refusal(inputs, outputs, folder, **options):
+    """The error of an export, without compiling the function for Python first."""
+    fgraph = FunctionGraph(inputs, outputs, clone=True)
+    phintys.get_mode("native").rewrite(fgraph)
+    names = ExportNames("f", [None] * len(inputs), [None] * len(outputs), [], [], [])
+    with pytest.raises(ArgumentError) as error:
+        export_program(fgraph, names, ExportOptions(str(folder), **options))
+    assert not list(folder.iterdir())
+    return str(error.value)
 
 
-def test_without_blas_the_op_that_needs_it_is_named(tmp_path):
-    X = pt.dmatrix("X")
-    with pytest.raises(ArgumentError, match=r"(?s)Dot.*test_exporting\.py.*dgemm"):
-        phintys.function([X], X @ X, name="f").export(tmp_path, blas="none")
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_an_object_cannot_do_is_refused_by_name(name, tmp_path):
+    build, options, what = REFUSED[name]
+    made = build()
+    outputs = made if isinstance(made, list) else [made]
+    message = message_of_refusal([X, V, Z], outputs, tmp_path, **options)
+    assert message.startswith("export('f'): an object ")
+    assert what in message
+    assert re.search(r"\n  .* of (float64|complex128).*, made at .*test_exporting\.py", message)
+    assert message.count("made at") == (2 if name == "two" else 1)
 
 
-def test_an_op_without_bundled_code_is_named(tmp_path):
-    X = pt.dmatrix("X")
-    f = phintys.function([X], pt.linalg.svd(X, compute_uv=False), name="f")
-    with pytest.raises(ArgumentError, match=r"(?s)SVD.*test_exporting\.py.*gesdd.*not bundled"):
-        f.export(tmp_path, blas="bundled")
+def has_dtype(row, dtype):
+    """Return whether a scalar op takes numbers of a dtype."""
+    try:
+        row.resolve_dtypes([dtype] * row.nin)
+    except DtypeError:
+        return False
+    return True
+
+
+SCIPY = sorted({one.op for one in EXTERNALS.values() if one.source == "scipy"})
+IN_PYTHON = sorted(
+    (name, dtype)
+    for name, row in SCALAR_OPS.items()
+    for dtype in ("float64", "complex128")
+    if isinstance(row, FloatRow) and has_dtype(row, dtype)
+    if not can_emit(row, [dtype] * row.nin)
+)
+
+
+@pytest.mark.sampled(7)
+@pytest.mark.parametrize(
+    ("name", "dtype"), [*((name, "float64") for name in SCIPY), *IN_PYTHON], ids=str
+)
+def test_a_scalar_function_without_code_is_refused_with_its_dtype(name, dtype, tmp_path):
+    row = SCALAR_OPS[name]
+    inputs = [pt.vector(dtype=dtype) for _ in range(row.nin)]
+    message = message_of_refusal(inputs, [pt.Elemwise(row)(*inputs)], tmp_path)
+    assert re.search(rf"(Python, which|function '\w+') computes .* of {dtype}\. [A-Z]", message)
+    assert re.search(rf"(?i)\n  {name} of {dtype}.*, made at .*test_exporting\.py", message)
+
+
+def test_the_page_names_the_functions_that_call_scipy():
+    page = (Path(__file__).parents[4] / "docs" / "export.md").read_text()
+    (names,) = re.findall(r"without code of their own \((.*?)\)", page)
+    assert re.findall(r"`(\w+)`", names) == SCIPY
 
 
 @pytest.mark.parametrize(
@@ -313,6 +390,7 @@ def test_objects_for_other_machines_have_their_format(target, tmp_path):
 
 
 QEMU = shutil.which("qemu-aarch64") or shutil.which("qemu-aarch64-static")
+ARM_CC = shutil.which("aarch64-linux-gnu-gcc")
 
 ON_ARM = """
 #include <stdio.h>
@@ -355,7 +433,14 @@ def calls_on_arm(f, values, expected, description):
     yield "}"
 
 
-@pytest.mark.skipif(not has_zig(), reason="there is no linker for aarch64 (ziglang)")
+def arm_compiler():
+    """Return the command of a compiler for aarch64; that of the distribution is quicker."""
+    if ARM_CC is not None:
+        return [ARM_CC]
+    return [sys.executable, "-m", "ziglang", "cc", "-target", "aarch64-linux-musl"]
+
+
+@pytest.mark.skipif(not (ARM_CC or has_zig()), reason="there is no compiler for aarch64")
 @pytest.mark.skipif(QEMU is None, reason="there is no qemu-user for aarch64")
 def test_programs_run_on_arm(tmp_path):
     made = {}
@@ -369,9 +454,9 @@ def test_programs_run_on_arm(tmp_path):
         body += calls_on_arm(f, values, expected, description)
     source, program = tmp_path / "program.c", tmp_path / "program"
     source.write_text("\n".join([*includes, ON_ARM, *body, "return 0; }"]))
-    command = [sys.executable, "-m", "ziglang", "cc", "-target", "aarch64-linux-musl", "-static"]
+    command = [*arm_compiler(), "-static", "-o", program, source]
     objects = [tmp_path / f"f_{name}.o" for name in made]
-    subprocess.run([*command, "-o", program, source, *objects, "-lm"], check=True)
+    subprocess.run([*command, *objects, "-lm"], check=True)
     run = subprocess.run([QEMU, program], capture_output=True, text=True, check=True)
     lines = iter(run.stdout.splitlines())
     for expected in made.values():
@@ -379,6 +464,23 @@ def test_programs_run_on_arm(tmp_path):
             found = np.frombuffer(bytes.fromhex(next(lines)), one.dtype).reshape(one.shape)
             tolerance = 1e-5 if one.dtype == "float32" else 1e-12
             np.testing.assert_allclose(found, one, rtol=tolerance, atol=tolerance)
+
+
+SECOND_POINTER = """
+target triple = "wasm32-unknown-unknown"
+define ptr @second(ptr %0) {
+  %2 = getelementptr ptr, ptr %0, i64 1
+  %3 = load ptr, ptr %2
+  ret ptr %3
+}
+"""
+
+
+def test_pointers_have_the_length_of_the_target():
+    with config.change_flags(native_target="wasm32"):
+        machine = Target.configured().machine(2, for_linkers=True)
+    code = llvm().compile_together([SECOND_POINTER], [], machine)
+    assert b"\x41\x04\x6a\x28\x02" in code  # i32.const 4, i32.add, i32.load
 
 
 @pytest.mark.skipif(not has_zig(), reason="there is no linker for WebAssembly (ziglang)")

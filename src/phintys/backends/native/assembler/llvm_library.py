@@ -49,6 +49,10 @@ _SHORT: dict[str, tuple[Any, tuple[Any, ...]]] = {
         (c_void_p, *[c_char_p] * 3, c_int, c_char_p, c_char_p, c_int, c_int, c_char_p),
     ),
     "DisposeTargetMachine": (None, (c_void_p,)),
+    "CreateTargetMachineData": (c_void_p, (c_void_p,)),
+    "CopyStringRepOfTargetData": (None, (c_void_p, _OUT)),
+    "DisposeTargetData": (None, (c_void_p,)),
+    "SetDataLayout": (None, (c_void_p, c_char_p)),
     "ContextCreate": (c_void_p, ()),
     "ContextDispose": (None, (c_void_p,)),
     "DisposeModule": (None, (c_void_p,)),
@@ -149,9 +153,9 @@ class Llvm:
             if text:
                 self._call("DisposeString", text)
 
-    def _told(self, name: str) -> str:
+    def _told(self, name: str, *given: Any) -> str:
         with self._message() as text:
-            self._call(name, ctypes.byref(text))
+            self._call(name, *given, ctypes.byref(text))
             return (text.value or b"").decode()
 
     # ---- targets
@@ -317,7 +321,14 @@ class Llvm:
             self._call("ContextDispose", context)
 
     def _optimize(self, module: int, machine: TargetMachine) -> None:
-        """Run LLVM's passes at its second level on a whole module; it already has its vectors."""
+        """Run LLVM's passes at its second level on a whole module; it already has its vectors.
+
+        They compute addresses, so they must know how long the pointers of the target are.
+        """
+        data = self._call("CreateTargetMachineData", machine.handle)
+        layout = self._told("CopyStringRepOfTargetData", data)
+        self._call("DisposeTargetData", data)
+        self._call("SetDataLayout", module, layout.encode())
         options = self._call("CreatePipelineTuningOptions")
         for name in ("PTOSetLoopVectorization", "PTOSetSLPVectorization"):
             self._call(name, options, False)

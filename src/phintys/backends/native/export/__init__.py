@@ -10,6 +10,7 @@ module                    what
 ``entry``                 the functions of the interface, as code
 ``assembling``            from a program to one object
 ``header``, ``loader``    the same interface in C and, through ctypes, in Python
+``refusals``              errors of what cannot be exported
 ``toolchain``             linkers, where there are some: shared and static libraries, WebAssembly
 ``exporting``             all of it together: :func:`~.exporting.export_program`
 ========================  ==========================================================================

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
-from phintys._base.errors import ArgumentError
 from phintys._base.records import record
 from phintys.backends.native.assembler.externals import EXTERNALS, USER_PREFIX
 from phintys.backends.native.assembler.llvm_library import llvm
@@ -14,12 +13,18 @@ from phintys.backends.native.assembler.user_functions import function_of, functi
 from phintys.backends.native.export.bundled.routines import bundled, is_bundled
 from phintys.backends.native.export.entry import EntryWriter
 from phintys.backends.native.export.labels import without_labels
+from phintys.backends.native.export.refusals import (
+    check_callbacks,
+    refuse,
+    refuse_numpy,
+    refuse_routine,
+    refuse_scipy,
+)
 from phintys.backends.native.export.runtime import RuntimeWriter
 from phintys.backends.native.limits import STACK_BYTES
 from phintys.backends.native.memory import ALIGNMENT
-from phintys.backends.native.program import walk_steps
 from phintys.backends.native.routines.blas_threads import BLAS_THREADS, BLAS_THREADS_SYMBOL
-from phintys.backends.native.routines.library import is_outlined, library
+from phintys.backends.native.routines.library import with_outlined
 from phintys.backends.native.routines.numpy_functions import is_numpy_function
 from phintys.backends.native.runtime.blas import is_routine
 from phintys.backends.native.runtime.engine import undefined_symbols
@@ -77,14 +82,14 @@ def assemble(
     ArgumentError
         If the program needs something that an object cannot have; the message names the Op.
     """
-    _check_callbacks(emitted, interface)
+    check_callbacks(emitted, interface)
     _check_allocations(plan, emitted, interface, allocates=allocates)
     target = plan.target
     own = Module(target)
     RuntimeWriter(own, emitted.layout, allocates=allocates).write()
     entry = EntryWriter(own, plan, emitted, interface, allocates=allocates)
     functions = entry.write()
-    modules = [emitted.module, *_outlined(emitted.module), own]
+    modules = [*with_outlined(emitted.module), own]
     if blas == "bundled":
         declared = {name for module in modules for name in module.declared}
         modules.append(bundled(target, [s for s in declared if is_routine(s) and is_bundled(s)]))
@@ -107,22 +112,6 @@ def assemble(
         tuple(functions),
         libraries,
     )
-
-
-def _outlined(module: Module) -> list[Module]:
-    """Return the modules with the outlined functions that a module needs, and theirs in turn."""
-    found: list[Module] = []
-    done: set[str] = set()
-    waiting = [module]
-    while waiting:
-        declared = waiting.pop().declared
-        for symbol in sorted(declared - done):
-            if symbol not in EXTERNALS and is_outlined(symbol):
-                done.add(symbol)
-                part = library(module.target, [symbol])
-                found.append(part)
-                waiting.append(part)
-    return found
 
 
 def _merge_equal(modules: Iterable[Module]) -> None:
@@ -158,31 +147,17 @@ def _outside(name: str, plan: Plan, interface: Interface, blas: str, prefix: str
         external = EXTERNALS[name]
         if external.source == "libm":
             return external.name
-        _refuse(
-            interface,
-            f"{external.op} calls SciPy's function {external.name!r}",
-            "Write it with functions that have code of their own: docs/export.md lists the others.",
-            _lines(plan, external.op),
-        )
+        refuse_scipy(external, plan, interface)
     if name.startswith(USER_PREFIX):
         return _own_function(function_of(name), interface)
     if name == BLAS_THREADS_SYMBOL:
         return name
     if is_numpy_function(name):
-        _refuse(
-            interface,
-            f"a draw calls NumPy's function {name.removeprefix('phintys_numpy_')!r}",
-            "Draw from phintys.random.RandomStream instead.",
-        )
+        refuse_numpy(name, name.removeprefix("phintys_numpy_"), plan, interface)
     if is_routine(name):
         short = name.split("_", 2)[2]
         if blas != "link":
-            bundle = ", which is not bundled" if blas == "bundled" else ""
-            _refuse(
-                interface,
-                f"{_callers(plan)} call the routine {short!r} of BLAS or LAPACK{bundle}",
-                'Export with blas="link", and link a library that has it.',
-            )
+            refuse_routine(name, short, plan, interface, bundled=blas == "bundled")
         return f"{prefix}{short}_"
     return name
 
@@ -190,7 +165,7 @@ def _outside(name: str, plan: Plan, interface: Interface, blas: str, prefix: str
 def _own_function(function: NativeFunction, interface: Interface) -> str:
     """Return the name of a function of a user."""
     if isinstance(function, LocalFunction):
-        _refuse(
+        refuse(
             interface,
             f"it calls {function}, which exists in this process only",
             "Compile it into a library, and name it there: phintys.native takes the pair (library, "
@@ -205,13 +180,13 @@ def _libraries(symbols: Iterable[str], defined: set[str], interface: Interface) 
     for one in functions_called(symbols):
         assert isinstance(one, LibraryFunction)
         if one.symbol in defined:
-            _refuse(
+            refuse(
                 interface,
                 f"it calls a function named {one.symbol!r}, as one of the object is named",
                 "Rename it: a linker knows functions by their names alone.",
             )
         if places.setdefault(one.symbol, one.library) != one.library:
-            _refuse(
+            refuse(
                 interface,
                 f"it calls functions named {one.symbol!r} of two libraries, {one.library!r} and "
                 f"{places[one.symbol]!r}",
@@ -250,25 +225,6 @@ def _blas_threads(triple: str) -> str:
 # ---- what cannot be exported ---------------------------------------------------------------------
 
 
-def _refuse(interface: Interface, problem: str, remedy: str, lines: Iterable[str] = ()) -> NoReturn:
-    where = "".join(f"\n  {line}" for line in lines)
-    msg = f"export({interface.name!r}): {problem}. {remedy}{where}"
-    raise ArgumentError(msg)
-
-
-def _check_callbacks(emitted: EmittedProgram, interface: Interface) -> None:
-    callbacks = emitted.layout.callbacks
-    if callbacks:
-        ops = ", ".join(sorted({str(one.node.op) for one in callbacks}))
-        _refuse(
-            interface,
-            f"an object cannot run Ops that have only Python code, and this function has {ops}",
-            "Compute their results before, and pass them as arguments, or write them with Ops that "
-            "have native code (docs/native.md lists those that have none).",
-            [f"{one.node.op}, made at {one.node.origin}" for one in callbacks],
-        )
-
-
 def _check_allocations(
     plan: Plan, emitted: EmittedProgram, interface: Interface, *, allocates: bool
 ) -> None:
@@ -276,7 +232,7 @@ def _check_allocations(
         return
     if interface.dimensions:
         names = ", ".join(one.name for one in interface.dimensions)
-        _refuse(
+        refuse(
             interface,
             f"with allocate=False, all lengths must be known, and {names} are not",
             "Give the arguments static shapes: pt.tensor(..., shape=(3, 4)).",
@@ -285,7 +241,7 @@ def _check_allocations(
         kernels = [one for one, code in emitted.kernels.items() if not _fits_on_stack(code)]
         steps = [*kernels, *emitted.shared_loops]
         if steps:
-            _refuse(
+            refuse(
                 interface,
                 f"with allocate=False, no step may need more than {STACK_BYTES} bytes of memory of "
                 "its own, and one does",
@@ -310,25 +266,3 @@ def _fits_on_stack(code: KernelCode) -> bool:
     rooms = [room.known for room in plan.rooms.values()]
     needed = sum(STACK_BYTES + 1 if room is None else room + ALIGNMENT for room in rooms)
     return needed <= STACK_BYTES
-
-
-def _callers(plan: Plan) -> str:
-    """Return the Ops that call libraries, for a message."""
-    ops = {
-        f"{node.op} (made at {node.origin})"
-        for step in walk_steps(plan.program.steps)
-        if step.calls_library
-        for node in step.nodes()
-    }
-    return ", ".join(sorted(ops)) or "Ops"
-
-
-def _lines(plan: Plan, op: str) -> list[str]:
-    """Return the places where a scalar op was made."""
-    found = {
-        str(node.origin)
-        for step in walk_steps(plan.program.steps)
-        for node in step.nodes()
-        if getattr(getattr(node.op, "scalar_op", None), "name", "") == op
-    }
-    return [f"made at {line}" for line in sorted(found)]

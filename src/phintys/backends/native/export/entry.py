@@ -110,8 +110,10 @@ class EntryWriter:
     def _message(self) -> None:
         """``const char *name_message(int32_t code)``."""
         texts = [CODES[code] for code in sorted(CODES)] + self.interface.failures + [_OTHER_MESSAGE]
-        packed = [text.encode() + b"\0" for text in texts]
-        starts = np.cumsum([0, *map(len, packed[:-1])])
+        packed: dict[bytes, int] = {}  # each message once, with its place
+        for one in texts:
+            packed.setdefault(one.encode() + b"\0", sum(map(len, packed)))
+        starts = [packed[one.encode() + b"\0"] for one in texts]
         text = self.module.data(b"".join(packed))
         table = self.module.table(", ".join(f"i32 {n}" for n in starts), len(texts), "i32")
         b = self._begin("message", PTR, [INT32])

@@ -309,4 +309,6 @@ def _message(failure: Failure) -> str:
         text = text.replace(str(_FIRST), "{0}").replace(str(_SECOND), "{1}")
     else:
         text = str(failure.exception("{0}", "{1}"))  # pyright: ignore[reportArgumentType]
-    return f"{text} ({failure.node.op}, made at {failure.node.origin})"
+    op = str(failure.node.op)
+    named = "" if text.startswith(op) else f"{op}, "
+    return f"{text} ({named}made at {failure.node.origin})"

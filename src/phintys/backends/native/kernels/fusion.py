@@ -16,8 +16,9 @@ kernels are merged into that one if no step in between depends on what they writ
 The cost rule: recomputing an element never pays, because storing it costs less than any
 transcendental function, and because an element that is read at the indices where it was written is
 not stored at all. A kernel is closed when it holds ``MOST_STATEMENTS``, because beyond that
-registers run out and compile time grows; statements that share neither data nor a dependency with a
-kernel stay separate, unless they have no loops.
+registers run out and compile time grows, or ``MOST_NUMBERS`` if it has no loops, so that numbers
+pass from one to the next without memory of the program; statements that share neither data nor a
+dependency with a kernel stay separate, unless they have no loops.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ from phintys.backends.native.dependence import (
 )
 from phintys.backends.native.expressions import Load, Statement
 from phintys.backends.native.kernels.fills_first import starts_first
-from phintys.backends.native.limits import MOST_NESTS, MOST_STATEMENTS
+from phintys.backends.native.limits import MOST_NESTS, MOST_NUMBERS, MOST_STATEMENTS
 from phintys.backends.native.program import Step
 from phintys.backends.native.sizes import Arithmetic, Element, Extent
 from phintys.backends.native.steps.check import Check
@@ -200,6 +201,11 @@ class _Group(_Placed):
         )
 
 
+def _most_members(nests: Iterable[Sequence[_Member]]) -> int:
+    """Return how many statements a kernel of these nests may hold."""
+    return MOST_STATEMENTS if any(nest[0].statement.loops for nest in nests) else MOST_NUMBERS
+
+
 # ---- may a statement join a kernel? --------------------------------------------------------------
 
 
@@ -211,7 +217,7 @@ class _Joining:
 
     def join(self, group: _Group, member: _Member) -> bool:
         """Add a statement to a kernel if possible, and return whether it was."""
-        if len(group.members) >= MOST_STATEMENTS:
+        if len(group.members) >= _most_members([*group.nests, [member]]):
             return False
         if not member.before.isdisjoint(group.writers):
             return False
@@ -627,7 +633,8 @@ class _Fusion:
         if (source, target) in self._tried:
             return
         self._tried.add((source, target))
-        if len(first.members) + len(second.members) > MOST_STATEMENTS:
+        most = _most_members([*first.nests, *second.nests])
+        if len(first.members) + len(second.members) > most:
             return
         if source in self.checks or not self._may_move(first, second):
             return

@@ -317,7 +317,9 @@ class _NestPlanner:
             part.dtype for statement in self.nest.statements for part in _wide_parts(statement)
         }
         widest = [type_of("float32" if d == "float16" else d) for d in dtypes if d != "bool"]
-        lanes = min((target.lanes(type) for type in widest), default=BOOL_LANES)
+        # More bools than a register holds are lost by LLVM's code generator for WebAssembly.
+        bools = min(BOOL_LANES, target.vector_bytes)
+        lanes = min((target.lanes(type) for type in widest), default=bools)
         lanes = max(lanes, min(together * lanes, target.vector_bytes))
         levels = (*self.plan.kept, *self.plan.reduced)
         extent = next((level.extent.known for level in levels if vector in level.loops), None)

@@ -46,8 +46,8 @@ from phintys.backends.native.routines.fourier_stages import (
     rounded,
     stages_symbol,
     store,
-    stripped,
     times,
+    without_factor,
     write_products,
     write_stages,
 )
@@ -55,6 +55,8 @@ from phintys.backends.native.routines.shared_ranges import call_with_record, run
 from phintys.backends.native.steps.call import LibraryCall, Routine
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from phintys.backends.native.assembler.module import Module
     from phintys.backends.native.costs import Costs
     from phintys.backends.native.polynomials import Polynomial
@@ -197,7 +199,7 @@ class _Sequences:
         b, points = self.b, self.points
         left = points
         for radix in RADICES:
-            left = stripped(b, left, radix)
+            left = without_factor(b, left, radix)
         self.is_convolved = b.ne(left, 1)
         self.used = b.select(self.is_convolved, self._longer(), points)
         self.planes = self._planes(self.used * self.block)
@@ -308,7 +310,7 @@ class _Sequences:
 
     # ---- reading and writing sequences
 
-    def _each(self, first: Value, side: Value, body: Any) -> None:
+    def _each(self, first: Value, side: Value, body: Callable[..., None]) -> None:
         """Write ``body(outer, inner, at, side)`` for each sequence of a block."""
         b = self.b
         with loop(b, 0, side) as each:
@@ -316,30 +318,30 @@ class _Sequences:
             outer = b.binary("sdiv", number, self.inner)
             body(outer, number - outer * self.inner, each.index, side)
 
+    def _by_pairs(self, paired: Callable[[], None], single: Callable[[], None]) -> None:
+        """Write what is done with an even number of real points, and with an odd number."""
+        b = self.b
+        blocks = [b.new_block(name) for name in ("paired", "single")]
+        after = b.new_block("after")
+        b.branch(self.is_paired, *blocks)
+        for block, write in zip(blocks, (paired, single), strict=True):
+            b.begin(block)
+            write()
+            b.jump(after)
+        b.begin(after)
+
     def _read(self, outer: Value, inner: Value, at: Value, side: Value) -> None:
         """Copy a sequence to the planes, as the complex numbers that are transformed."""
-        b = self.b
         if self.name == FOURIER_OF_REAL:
-            start = outer * self.n * self.inner + inner
-            paired, single, after = (b.new_block(name) for name in ("paired", "single", "read"))
-            b.branch(self.is_paired, paired, single)
-            b.begin(paired)
-            with loop(b, 0, self.points) as each:
-                place = start + each.index * 2 * self.inner
-                one = Complex(self._real(place), self._real(place + self.inner))
-                store(b, one, self.planes, each.index * side + at)
-            b.jump(after)
-            b.begin(single)
-            with loop(b, 0, self.points) as each:
-                one = Complex(self._real(start + each.index * self.inner), self._zero)
-                store(b, one, self.planes, each.index * side + at)
-            b.jump(after)
-            b.begin(after)
-            return
-        if self.name == FOURIER_TO_REAL:
+            self._read_real(outer * self.n * self.inner + inner, at, side)
+        elif self.name == FOURIER_TO_REAL:
             self._read_half(outer * (self.half + 1) * self.inner + inner, at, side)
-            return
-        start = outer * self.n * self.inner + inner
+        else:
+            self._read_complex(outer * self.n * self.inner + inner, at, side)
+
+    def _read_complex(self, start: Value, at: Value, side: Value) -> None:
+        """Copy complex numbers, for the inverse with their parts exchanged."""
+        b = self.b
         with loop(b, 0, self.points) as each:
             place = (start + each.index * self.inner) * 2
             one = Complex(
@@ -348,6 +350,23 @@ class _Sequences:
             )
             store(b, one, self.planes, each.index * side + at)
 
+    def _read_real(self, start: Value, at: Value, side: Value) -> None:
+        """Copy real numbers, of an even number two as one complex number."""
+        b = self.b
+
+        def paired() -> None:
+            with loop(b, 0, self.points) as each:
+                place = start + each.index * 2 * self.inner
+                one = Complex(self._real(place), self._real(place + self.inner))
+                store(b, one, self.planes, each.index * side + at)
+
+        def single() -> None:
+            with loop(b, 0, self.points) as each:
+                one = Complex(self._real(start + each.index * self.inner), self._zero)
+                store(b, one, self.planes, each.index * side + at)
+
+        self._by_pairs(paired, single)
+
     def _read_half(self, start: Value, at: Value, side: Value) -> None:
         """Copy half of a transform, with its parts exchanged.
 
@@ -355,27 +374,26 @@ class _Sequences:
         and the last one of them, are real.
         """
         b = self.b
-        paired, single, after = (b.new_block(name) for name in ("paired", "single", "read"))
-        b.branch(self.is_paired, paired, single)
-        b.begin(paired)
-        with loop(b, 0, self.points) as each:
-            is_first = b.eq(each.index, 0)
-            one = self._half(start, each.index, is_first)
-            other = _conjugate(b, self._half(start, self.points - each.index, is_first))
-            turn = _conjugate(b, load(b, self.part, self.turns, each.index))
-            even, odd = plus(one, other), times(b, minus(one, other), turn)
-            found = Complex(even.im + odd.re, even.re - odd.im)  # of even + i odd
-            store(b, found, self.planes, each.index * side + at)
-        b.jump(after)
-        b.begin(single)
-        with loop(b, 0, self.points) as each:
-            is_behind = each.index > self.half
-            k = b.select(is_behind, self.n - each.index, each.index)
-            one = self._half(start, k, b.eq(each.index, 0))
-            imaginary = b.select(is_behind, b.neg(one.im), one.im)
-            store(b, Complex(imaginary, one.re), self.planes, each.index * side + at)
-        b.jump(after)
-        b.begin(after)
+
+        def paired() -> None:
+            with loop(b, 0, self.points) as each:
+                is_first = b.eq(each.index, 0)
+                one = self._half(start, each.index, is_first)
+                other = _conjugate(b, self._half(start, self.points - each.index, is_first))
+                turn = _conjugate(b, load(b, self.part, self.turns, each.index))
+                even, odd = plus(one, other), times(b, minus(one, other), turn)
+                found = Complex(even.im + odd.re, even.re - odd.im)  # of even + i odd
+                store(b, found, self.planes, each.index * side + at)
+
+        def single() -> None:
+            with loop(b, 0, self.points) as each:
+                is_behind = each.index > self.half
+                k = b.select(is_behind, self.n - each.index, each.index)
+                one = self._half(start, k, b.eq(each.index, 0))
+                imaginary = b.select(is_behind, b.neg(one.im), one.im)
+                store(b, Complex(imaginary, one.re), self.planes, each.index * side + at)
+
+        self._by_pairs(paired, single)
 
     def _half(self, start: Value, k: Value, is_real: Value) -> Complex:
         """Return a number of half of a transform, without its imaginary part if it is real."""
@@ -388,16 +406,23 @@ class _Sequences:
         """Copy a transform to the result."""
         if self.name == FOURIER_OF_REAL:
             self._write_half(found, outer * (self.half + 1) * self.inner + inner, at, side)
-            return
+        elif self.name == FOURIER_TO_REAL:
+            self._write_real(found, outer * self.n * self.inner + inner, at, side)
+        else:
+            self._write_complex(found, outer * self.n * self.inner + inner, at, side)
+
+    def _write_complex(self, found: Complex, start: Value, at: Value, side: Value) -> None:
+        """Copy complex numbers, for the inverse with their parts exchanged."""
         b = self.b
-        start = outer * self.n * self.inner + inner
-        if self.name == FOURIER:
-            with loop(b, 0, self.points) as each:
-                one = load(b, self.part, found, each.index * side + at)
-                place = (start + each.index * self.inner) * 2
-                self._store(one.re, place + self.inverse)
-                self._store(one.im, place + 1 - self.inverse)
-            return
+        with loop(b, 0, self.points) as each:
+            one = load(b, self.part, found, each.index * side + at)
+            place = (start + each.index * self.inner) * 2
+            self._store(one.re, place + self.inverse)
+            self._store(one.im, place + 1 - self.inverse)
+
+    def _write_real(self, found: Complex, start: Value, at: Value, side: Value) -> None:
+        """Copy real numbers, of an even number two from one complex number."""
+        b = self.b
         step = b.convert(self.is_paired, INT64) + 1
         with loop(b, 0, self.points) as each:
             one = load(b, self.part, found, each.index * side + at)
@@ -413,24 +438,25 @@ class _Sequences:
         ones, which are sums and differences of what has been transformed.
         """
         b = self.b
-        paired, single, after = (b.new_block(name) for name in ("paired", "single", "written"))
-        b.branch(self.is_paired, paired, single)
-        b.begin(paired)
-        with loop(b, 0, self.points + 1) as each:
-            k = each.index
-            one = load(b, self.part, found, self._wrapped(k) * side + at)
-            other = load(b, self.part, found, self._wrapped(self.points - k) * side + at)
-            other = _conjugate(b, other)
-            even, odd = plus(one, other), minus(one, other)
-            odd = times(b, Complex(odd.im, b.neg(odd.re)), load(b, self.part, self.turns, k))
-            both = plus(even, odd)
-            self._store_half(Complex(both.re * 0.5, both.im * 0.5), start, k)
-        b.jump(after)
-        b.begin(single)
-        with loop(b, 0, self.half + 1) as each:
-            self._store_half(load(b, self.part, found, each.index * side + at), start, each.index)
-        b.jump(after)
-        b.begin(after)
+
+        def paired() -> None:
+            with loop(b, 0, self.points + 1) as each:
+                k = each.index
+                one = load(b, self.part, found, self._wrapped(k) * side + at)
+                other = load(b, self.part, found, self._wrapped(self.points - k) * side + at)
+                other = _conjugate(b, other)
+                even, odd = plus(one, other), minus(one, other)
+                odd = times(b, Complex(odd.im, b.neg(odd.re)), load(b, self.part, self.turns, k))
+                both = plus(even, odd)
+                self._store_half(Complex(both.re * 0.5, both.im * 0.5), start, k)
+
+        def single() -> None:
+            with loop(b, 0, self.half + 1) as each:
+                self._store_half(
+                    load(b, self.part, found, each.index * side + at), start, each.index
+                )
+
+        self._by_pairs(paired, single)
 
     def _store_half(self, one: Complex, start: Value, k: Value) -> None:
         place = (start + k * self.inner) * 2

@@ -11,6 +11,7 @@ Sums over odd factors use the symmetry of their roots (Singleton 1969).
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from phintys.backends.native.assembler.builder import Builder
@@ -140,8 +141,8 @@ def _write_roots(module: Module, part: MachineType) -> None:
 # ---- stages --------------------------------------------------------------------------------------
 
 
-def _sums(b: Builder, x: Sequence[Complex]) -> list[Complex]:
-    """Return the Fourier transform of a few numbers."""
+def _transform(b: Builder, x: Sequence[Complex]) -> list[Complex]:
+    """Return the Fourier transform of 2, 4, or a small odd count of numbers."""
     if len(x) == 2:
         return [plus(*x), minus(*x)]
     if len(x) == 4:
@@ -153,14 +154,14 @@ def _sums(b: Builder, x: Sequence[Complex]) -> list[Complex]:
             minus(even, other_even),
             minus(odd, other_odd),
         ]
-    return _odd_sums(b, x)
+    return _odd_transform(b, x)
 
 
-def _odd_sums(b: Builder, x: Sequence[Complex]) -> list[Complex]:
+def _odd_transform(b: Builder, x: Sequence[Complex]) -> list[Complex]:
     """Return the Fourier transform of an odd count of numbers.
 
-    The sum and the difference of two that are as far from the first one, in both directions, are
-    multiplied by one cosine and one sine.
+    Numbers j and n - j have conjugate roots: their sum is multiplied by a cosine, their difference
+    by a sine.
     """
     n = len(x)
     pairs = [(plus(x[j], x[n - j]), minus(x[j], x[n - j])) for j in range(1, n // 2 + 1)]
@@ -205,23 +206,33 @@ def _write_stage(module: Module, part: MachineType, radix: int) -> None:
         factors = [load(b, part, roots, p * step * k) for k in range(1, radix)]
         reads = [(p + rows * j) * side for j in range(radix)]
         writes = [(p * radix + k) * side for k in range(radix)]
-
-        def body(
-            at: Value,
-            lanes: int,
-            factors: Sequence[Complex] = factors,
-            reads: Sequence[Value] = reads,
-            writes: Sequence[Value] = writes,
-        ) -> None:
-            type = part.of(lanes)
-            first, *others = _sums(b, [load(b, type, source, place + at) for place in reads])
-            store(b, first, target, writes[0] + at)
-            for one, factor, place in zip(others, factors, writes[1:], strict=True):
-                wide = Complex(*[b.splat(value, lanes) for value in factor])
-                store(b, times(b, one, wide), target, place + at)
-
+        body = partial(_transform_rows, b, part, (source, target), factors, reads, writes)
         in_lanes(b, part, side, body)
     b.ret()
+
+
+def _transform_rows(
+    b: Builder,
+    part: MachineType,
+    planes: tuple[Complex, Complex],
+    factors: Sequence[Complex],
+    reads: Sequence[Value],
+    writes: Sequence[Value],
+    at: Value,
+    lanes: int,
+) -> None:
+    """Transform the numbers at one place of some rows, and multiply all but the first result."""
+    source, target = planes
+    rows = [load(b, part.of(lanes), source, place + at) for place in reads]
+    first, *others = _transform(b, rows)
+    store(b, first, target, writes[0] + at)
+    for one, factor, place in zip(others, factors, writes[1:], strict=True):
+        store(b, times(b, one, _spread(b, factor, lanes)), target, place + at)
+
+
+def _spread(b: Builder, x: Complex, lanes: int) -> Complex:
+    """Return a number in all lanes."""
+    return Complex(*[b.splat(value, lanes) for value in x])
 
 
 def stages_symbol(part: MachineType) -> str:
@@ -308,19 +319,29 @@ def write_products(module: Module, part: MachineType) -> None:
         factor = load(b, part, factors, row.index)
         start = row.index * side
 
-        def body(at: Value, lanes: int, factor: Complex = factor, start: Value = start) -> None:
-            wide = Complex(*[b.splat(value, lanes) for value in factor])
-            found = times(b, load(b, part.of(lanes), planes, start + at), wide)
-            store(b, found, planes, start + at)
-
+        body = partial(_multiply_row, b, part, planes, factor, start)
         in_lanes(b, part, side, body)
     b.ret()
 
 
-def stripped(b: Builder, x: Value, factor: int) -> Value:
-    """Return a positive number without a prime factor."""
+def _multiply_row(
+    b: Builder,
+    part: MachineType,
+    planes: Complex,
+    factor: Complex,
+    start: Value,
+    at: Value,
+    lanes: int,
+) -> None:
+    """Multiply the numbers at one place of a row by a factor."""
+    numbers = load(b, part.of(lanes), planes, start + at)
+    store(b, times(b, numbers, _spread(b, factor, lanes)), planes, start + at)
+
+
+def without_factor(b: Builder, x: Value, factor: int) -> Value:
+    """Return a positive number, divided by a factor while it is a multiple of that."""
     before = b.block
-    top, divide, after = (b.new_block(name) for name in ("top", "divide", "prime"))
+    top, divide, after = (b.new_block(name) for name in ("top", "divide", "divided"))
     b.jump(top)
     b.begin(top)
     phi = b.phi(INT64)

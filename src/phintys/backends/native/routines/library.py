@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from phintys._base.late import LateModule
 from phintys.backends.native.assembler.builder import Builder
+from phintys.backends.native.assembler.externals import EXTERNALS
 from phintys.backends.native.assembler.math import FLOAT_FUNCTIONS, OutlinedSymbol
 from phintys.backends.native.assembler.math.calls import (
     BLOCKED_CHOLESKY,
@@ -137,3 +138,15 @@ def library(target: Target, symbols: Iterable[str]) -> Module:
         b = Builder(written, inline=True)
         b.ret(function.emit(b, *b.arguments))
     return module
+
+
+def with_outlined(module: Module) -> list[Module]:
+    """Return a module, and those with the outlined functions that it needs, and theirs in turn."""
+    found = [module]
+    done: set[str] = set()
+    for one in found:
+        for symbol in sorted(one.declared - done):
+            if symbol not in EXTERNALS and is_outlined(symbol):
+                done.add(symbol)
+                found.append(library(module.target, [symbol]))
+    return found
