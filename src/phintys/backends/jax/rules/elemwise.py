@@ -22,7 +22,7 @@ def elemwise(op: Any, node: Apply, trace: Trace, *inputs: Any) -> list[Any]:
     _check_sizes(node, inputs)
     dtypes = [np.dtype(output.type.dtype) for output in node.outputs]  # pyright: ignore[reportAttributeAccessIssue]
     shape = np.broadcast_shapes(*(np.shape(value) for value in inputs))
-    args = _with_scalars([jnp.asarray(value) for value in inputs])
+    args = [jnp.asarray(value) for value in _with_scalars(inputs)]
     found = apply_scalar(op.scalar_op, args, dtypes, trace, node)
     return [
         jnp.broadcast_to(result, shape).astype(dtype)
@@ -30,15 +30,15 @@ def elemwise(op: Any, node: Apply, trace: Trace, *inputs: Any) -> list[Any]:
     ]
 
 
-def _with_scalars(args: list[Any]) -> list[Any]:
-    """Return arguments of which those with one element are scalars, if others are larger.
+def _with_scalars(values: Sequence[Any]) -> Sequence[Any]:
+    """Return values of which those with one element are scalars, if others are larger.
 
     XLA takes ``x / exp(s)`` apart into ``x * exp(-s)`` where ``s`` is an array of one element, and
     computes the product again in each kernel that uses it.
     """
-    if all(arg.size == 1 for arg in args):
-        return args
-    return [arg.reshape(()) if arg.size == 1 else arg for arg in args]
+    if all(np.size(value) == 1 for value in values):
+        return values
+    return [value.reshape(()) if np.size(value) == 1 else value for value in values]
 
 
 def _check_sizes(node: Apply, inputs: Sequence[Any]) -> None:

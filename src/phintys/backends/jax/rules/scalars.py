@@ -115,7 +115,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "spence": jsp.spence,
     "sqr": jnp.square,
     "sub": jnp.subtract,
-    "switch": lambda c, x, y: jnp.where(c != 0, x, y),
+    "switch": lambda c, x, y: jnp.where(c if c.dtype == bool else c != 0, x, y),
     "trigamma": lambda x: jsp.polygamma(1, x),
     "true_div": jnp.true_divide,
     "xlog1py": jsp.xlog1py,

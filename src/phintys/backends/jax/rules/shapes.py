@@ -162,7 +162,11 @@ def arange(op: Any, node: Apply, trace: Trace, start: Any, stop: Any, step: Any)
     bounds = [np.asarray(value) for value in (start, stop, step)]
     if dtype.kind in "iu" and all(b.dtype.kind in "iu" for b in bounds) and int(step) == 1:
         first, last = int(start), int(stop)
-        return lax.iota(dtype, max(last - first, 0)) + np.asarray(first).astype(dtype)
+        found = lax.iota(dtype, max(last - first, 0))
+        found = found + np.asarray(first).astype(dtype) if first else found
+        if last <= np.iinfo(dtype).max:
+            trace.note_range(found, first, last - 1)
+        return found
     return jnp.asarray(perform(node, bounds)[0])
 
 
