@@ -181,6 +181,7 @@ class Trace:
         # With the arrays, so that no other ones get their identities.
         self._ranges: dict[int, tuple[Any, int, int]] = {}
         self._positions: dict[tuple[int, int], tuple[Any, Any]] = {}
+        self._reversed: dict[int, tuple[Any, Any, int]] = {}
 
     def inner(self) -> Trace:
         """Return a trace for the graph of a loop or branch, whose codes are its own."""
@@ -254,6 +255,17 @@ class Trace:
     def range_of(self, x: Any) -> tuple[int, int] | None:
         """Return the first and the last of the numbers of a vector that was noted."""
         return self._ranges[id(x)][1:] if id(x) in self._ranges else None
+
+    def note_reversed(self, x: Any, source: Any, block: int = 1) -> None:
+        """State that x has the rows of another array in reversed blocks of some rows."""
+        self._reversed[id(x)] = (x, source, block)
+
+    def reversed_of(self, x: Any) -> tuple[Any, int] | None:
+        """Return the array whose rows an array has in reversed order, and the rows in a block.
+
+        A rule that reads this instead saves a copy, which XLA would make.
+        """
+        return self._reversed[id(x)][1:] if id(x) in self._reversed else None
 
     def sizes(self, node: Apply, values: Sequence[Any], what: str = "a size") -> tuple[int, ...]:
         """Return sizes as integers.

@@ -154,7 +154,10 @@ def subtensor(op: Any, node: Apply, trace: Trace, x: Any, *values: Any) -> Any:
     x = jnp.asarray(x)
     index = _read(op, node, trace, x, values)
     if all(isinstance(part, (int, slice)) or part is None for part in index):
-        return x[index]
+        found = x[index]
+        if index == (slice(None, None, -1),):
+            trace.note_reversed(found, x)
+        return found
     dim = 0
     for part in index:
         match part:

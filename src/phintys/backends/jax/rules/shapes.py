@@ -122,7 +122,11 @@ def reshape(op: Any, node: Apply, trace: Trace, x: Any, shape: Any) -> Any:
         target = np.broadcast_to(np.zeros((), "bool"), np.shape(x)).reshape(tuple(shape)).shape
     except ValueError:
         raise MisfitError(node) from None
-    return jnp.reshape(x, target)
+    found = jnp.reshape(x, target)
+    given = trace.reversed_of(x)
+    if given is not None and given[1] == 1 and target and not target[0] % len(x):
+        trace.note_reversed(found, jnp.reshape(given[0], target), target[0] // len(x))
+    return found
 
 
 @converts(Alloc)
