@@ -216,9 +216,13 @@ class Trace:
     ) -> None:
         """State that low <= x <= high, where low <= 0 <= high + 1.
 
-        One reduction finds both extremes: XLA would cut a simple one in two.
+        One reduction finds both extremes: XLA would cut a simple one in two. For divided values it
+        would gather both from all devices, where a simple one takes one all-reduce.
         """
         if not self.session.checks or not x.size:
+            return
+        if self.session.layout is not None and self.session.layout.mesh.size > 1:
+            self.check((x >= low) & (x <= high), node, make)
             return
         zero = np.zeros((), x.dtype)
 
