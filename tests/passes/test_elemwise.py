@@ -4,7 +4,7 @@ import pytest
 import phintys.scalar as ps
 import phintys.tensor as pt
 from phintys._base.errors import ShapeError
-from phintys.graph import FunctionGraph
+from phintys.graph import Apply, FunctionGraph
 from phintys.passes import elemwise as rules
 from phintys.passes.elemwise import CANONICAL_ELEMWISE
 from phintys.rewriting import Worklist
@@ -26,6 +26,12 @@ c128 = pt.tensor("c128", dtype="complex128", shape=(None,))
 
 conj, identity, neg, pos, second = map(elemwise, (ps.conj, ps.identity, ps.neg, ps.pos, ps.second))
 cast = pt.cast
+
+
+def _of_unknown_size(condition, value):
+    """Return a choice whose node was made before the size of its condition was known."""
+    node = pt.switch(condition, value, value).owner
+    return Apply(node.op, node.inputs, [v.type()]).outputs[0]
 
 
 # (rule, how the expression is written, the expression, the Ops that are left)
@@ -89,6 +95,7 @@ APPLIES = [
     (rules.decide_switch, "False", lambda: pt.switch(False, 1.0, x), []),
     (rules.decide_switch, "same", lambda: pt.switch(s > 0, x, x), []),
     (rules.decide_switch, "repeated", lambda: pt.switch(np.zeros(3, bool), 1.0, s), ...),
+    (rules.decide_switch, "sizes found later", lambda: _of_unknown_size(three > 0, s), ...),
     (rules.decide_switch, "int8 or 1.5", lambda: pt.switch(True, i8, 1.5), ["Cast_float64"]),
     (rules.drop_useless_fill, "of a scalar", lambda: second(s, x), []),
     (rules.drop_useless_fill, "of itself", lambda: second(x, pt.exp(x)), ["Exp"]),
