@@ -17,6 +17,7 @@ s = pt.dscalar("s")
 row = pt.tensor("row", dtype="float64", shape=(1, None))
 col = pt.tensor("col", dtype="float64", shape=(None, 1))
 three = pt.tensor("three", dtype="float64", shape=(3,))
+one = pt.tensor("one", dtype="float64", shape=(1,))
 i8, u8 = pt.tensor("i8", dtype="int8", shape=(None,)), pt.tensor("u8", dtype="uint8", shape=(None,))
 i64 = pt.lvector("i64")
 f16, f32 = pt.tensor("f16", dtype="float16", shape=(None,)), pt.fvector("f32")
@@ -95,7 +96,7 @@ APPLIES = [
     (rules.decide_switch, "False", lambda: pt.switch(False, 1.0, x), []),
     (rules.decide_switch, "same", lambda: pt.switch(s > 0, x, x), []),
     (rules.decide_switch, "repeated", lambda: pt.switch(np.zeros(3, bool), 1.0, s), ...),
-    (rules.decide_switch, "sizes found later", lambda: _of_unknown_size(three > 0, s), ...),
+    (rules.decide_switch, "sizes found later", lambda: _of_unknown_size(three > 0, one), ...),
     (rules.decide_switch, "int8 or 1.5", lambda: pt.switch(True, i8, 1.5), ["Cast_float64"]),
     (rules.drop_useless_fill, "of a scalar", lambda: second(s, x), []),
     (rules.drop_useless_fill, "of itself", lambda: second(x, pt.exp(x)), ["Exp"]),
