@@ -29,12 +29,6 @@ conj, identity, neg, pos, second = map(elemwise, (ps.conj, ps.identity, ps.neg, 
 cast = pt.cast
 
 
-def _of_unknown_size(condition, value):
-    """Return a choice whose node was made before the size of its condition was known."""
-    node = pt.switch(condition, value, value).owner
-    return Apply(node.op, node.inputs, [v.type()]).outputs[0]
-
-
 # (rule, how the expression is written, the expression, the Ops that are left)
 APPLIES = [
     (rules.drop_identity, "x + 0", lambda: x + 0, []),
@@ -96,7 +90,6 @@ APPLIES = [
     (rules.decide_switch, "False", lambda: pt.switch(False, 1.0, x), []),
     (rules.decide_switch, "same", lambda: pt.switch(s > 0, x, x), []),
     (rules.decide_switch, "repeated", lambda: pt.switch(np.zeros(3, bool), 1.0, s), ...),
-    (rules.decide_switch, "sizes found later", lambda: _of_unknown_size(three > 0, one), ...),
     (rules.decide_switch, "int8 or 1.5", lambda: pt.switch(True, i8, 1.5), ["Cast_float64"]),
     (rules.drop_useless_fill, "of a scalar", lambda: second(s, x), []),
     (rules.drop_useless_fill, "of itself", lambda: second(x, pt.exp(x)), ["Exp"]),
@@ -194,6 +187,13 @@ def test_applies(apply_rule, rule, text, build, ops):
 @pytest.mark.parametrize(("rule", "why", "build"), DOES_NOT, ids=NOT_IDS)
 def test_does_not_apply(apply_rule, rule, why, build):
     assert apply_rule(rule, build()).count == 0
+
+
+def test_a_choice_has_sizes_that_were_found_after_it_was_made(evaluate):
+    node = pt.switch(three > 0, one, one).owner
+    choice = Apply(node.op, node.inputs, [v.type()])
+    (chosen,) = rules.decide_switch.transform(FunctionGraph([three, one], choice.outputs), choice)
+    np.testing.assert_array_equal(evaluate([chosen], {three: np.ones(3), one: [4.0]})[0], [4.0] * 3)
 
 
 def test_every_rule_is_tested_both_ways():
