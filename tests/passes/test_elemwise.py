@@ -193,7 +193,9 @@ def test_a_choice_has_sizes_that_were_found_after_it_was_made(evaluate):
     node = pt.switch(three > 0, one, one).owner
     choice = Apply(node.op, node.inputs, [v.type()])
     (chosen,) = rules.decide_switch.transform(FunctionGraph([three, one], choice.outputs), choice)
-    np.testing.assert_array_equal(evaluate([chosen], {three: np.ones(3), one: [4.0]})[0], [4.0] * 3)
+    np.testing.assert_array_equal(
+        evaluate([chosen], {three: np.ones(3), one: np.full(1, 4.0)})[0], [4.0] * 3
+    )
 
 
 def test_every_rule_is_tested_both_ways():

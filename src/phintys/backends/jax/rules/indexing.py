@@ -99,7 +99,7 @@ class _Reader:
             return IndexError(f"{self.op}: an index is out of range for axis {dim} of size {size}")
 
         numbers = self.trace.range_of(value)
-        if numbers is not None and 0 <= numbers[0] and numbers[1] < size and self._is_alone():
+        if numbers is not None and self._is_alone() and numbers[0] >= 0 and numbers[1] < size:
             return slice(numbers[0], numbers[1] + 1)
         return self.trace.positions(value, size, self.node, error)
 
