@@ -219,6 +219,16 @@ def test_tails_have_their_digits():
     _same([x], pt.special.ndtri_exp(x), logs, rtol=1e-11)
     exponents, shifts = np.array([0.0, 0.5, 1, 2, 3]), np.array([-3.0, 2, 2, 2, 0.5])
     _same([x, v], pt.special.zeta(x, v), exponents, shifts)
+    _same([x], pt.log_ndtr(x), np.array([-30.0, -1, 0, 0.5, 3, 5, 8, 40, np.inf, np.nan]))
+    near = np.array([0.3, 0.3, 0.5])
+    divergences = [pt.rel_entr(x, v), pt.kl_div(x, v)]
+    _same([x, v], [*divergences, pt.logit(x)], near, near * (1 + 1e-9), rtol=1e-8)
+
+
+def test_products_of_bools_and_nan_are_nan():
+    flags = pt.vector("flags", dtype="bool")
+    bad = np.array([np.nan, np.inf, np.nan])
+    _same([flags, x], [flags * x, pt.cast(flags, "float64") * x + 1], bad > 0, bad)
 
 
 @pytest.mark.parametrize("index", [3, slice(1, 3), [1, 0, 1]])

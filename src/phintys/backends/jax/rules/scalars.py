@@ -29,7 +29,7 @@ Dtypes = Sequence[np.dtype[Any]]
 
 _OF_SPECIAL = {
     *("betaincc", "cosine_integral", "digamma", "expn", "fresnel_cosine", "fresnel_sine"),
-    *("sine_integral", "trigamma", "zeta"),
+    *("log_ndtr", "sine_integral", "trigamma", "zeta"),
 }
 """Functions that call special functions of JAX."""
 
@@ -82,12 +82,10 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "imag": jnp.imag,
     "int_div": special.whole_division(jnp.floor_divide),
     "invert": jnp.invert,
-    "kl_div": jsp.kl_div,
     "le": special.comparison(jnp.less_equal),
     "log1mexp": special.log1mexp,
-    "log_ndtr": jsp.log_ndtr,
+    "log_ndtr": special.log_ndtr,
     "log_sigmoid": jax.nn.log_sigmoid,
-    "logit": jsp.logit,
     "lt": special.comparison(jnp.less),
     "maximum": special.extreme(jnp.maximum, jnp.greater_equal, keeps_nan=True),
     "minimum": special.extreme(jnp.minimum, jnp.less_equal, keeps_nan=True),
@@ -103,7 +101,6 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "pow": jnp.power,
     "pow_less_one": special.pow_less_one,
     "real": jnp.real,
-    "rel_entr": jsp.rel_entr,
     "round_half_away": special.round_half_away,
     "second": special.second,
     "sigmoid": jax.nn.sigmoid,
@@ -131,6 +128,9 @@ _CHAINED = frozenset(
 
 _UNCAST = {"switch": (0,), "second": (0,), "clip": ()}
 """The first arguments keep their dtype, the others have that of the result."""
+
+_BY_EXPANSION = {"kl_div", "logit", "rel_entr"}
+"""Functions of which JAX's lose digits where the result is small."""
 
 _OF_FLOATS = {"digamma", "erf", "erfc", "log_ndtr", "ndtr"}
 """Functions that JAX does not have of complex numbers."""
@@ -206,7 +206,8 @@ def apply_scalar(
 def apply_formula(formula: Any, args: Sequence[Any], trace: Trace, node: Apply) -> list[Any]:
     """Apply the steps of a composite op."""
     values = [
-        arg.astype(type_.numpy_dtype) for arg, type_ in zip(args, formula.input_types, strict=True)
+        converted(arg, type_.numpy_dtype)
+        for arg, type_ in zip(args, formula.input_types, strict=True)
     ]
     values += [jnp.asarray(c.data, c.type.numpy_dtype) for c in formula.constants]
     for step in formula.steps:
@@ -220,7 +221,7 @@ def _apply_named(
 ) -> Any:
     name, out = op.name, np.dtype(results[0])
     if name in ("add", "mul"):
-        return _sum_or_product(name, [arg.astype(out) for arg in args])
+        return _sum_or_product(name, [converted(arg, out) for arg in args])
     if name in _UNCAST:
         kept = _UNCAST[name]
         return _FUNCTIONS[name](*(a if i in kept else a.astype(out) for i, a in enumerate(args)))
@@ -255,7 +256,7 @@ def _function_of(op: Any) -> Callable[..., Any] | None:
     if op.name in _FUNCTIONS:
         return _FUNCTIONS[op.name]
     ufunc = getattr(op, "ufunc", None)
-    if not isinstance(ufunc, np.ufunc):
+    if not isinstance(ufunc, np.ufunc) or op.name in _BY_EXPANSION:
         return None
     return getattr(jnp, ufunc.__name__, None) or getattr(jsp, ufunc.__name__, None)
 
@@ -269,9 +270,9 @@ def _cast(op: Any, args: Sequence[Any], dtypes: Dtypes, out: np.dtype[Any]) -> S
         except (TypeError, ValueError):
             pass
         else:
-            return [arg.astype(dtype) for arg, dtype in zip(args, loop, strict=True)]
+            return [converted(arg, dtype) for arg, dtype in zip(args, loop, strict=True)]
     if out.kind in "fc" and op.name not in _OF_COMPLEX:
-        return [arg.astype(out) if arg.dtype.kind in "biuf" else arg for arg in args]
+        return [converted(arg, out) if arg.dtype.kind in "biuf" else arg for arg in args]
     return args
 
 
