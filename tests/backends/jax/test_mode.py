@@ -91,6 +91,22 @@ def test_failures_belong_to_the_shapes_of_a_call():
         f([1.0, 2.0], [0, 2])
 
 
+def test_an_index_is_checked_once_for_all_its_readers():
+    taken = A[pt.arange(A.shape[0]), ks]
+    value, indices = np.arange(6.0).reshape(3, 2), np.array([0, -1, 1])
+    f = _same(
+        [A, ks], [taken, phintys.grad((taken**2).sum(), A), _without_last_rows(A)], value, indices
+    )
+    assert "1 checks of values" in f.explain()
+    with pytest.raises(IndexError, match="index 2"):
+        f(value, indices + 1)
+
+
+def _without_last_rows(matrix):
+    """Return rows by numbers that are known to be in range."""
+    return pt.set_subtensor(matrix[pt.arange(1, matrix.shape[0])], 0.0)
+
+
 def test_loops_have_the_values_of_the_reference():
     sums = phintys.scan(lambda a, s: s + a, x, pt.constant(0.0), return_updates=False)
     value = np.arange(1.0, 6.0)
