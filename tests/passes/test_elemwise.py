@@ -4,7 +4,7 @@ import pytest
 import phintys.scalar as ps
 import phintys.tensor as pt
 from phintys._base.errors import ShapeError
-from phintys.graph import FunctionGraph
+from phintys.graph import Apply, FunctionGraph
 from phintys.passes import elemwise as rules
 from phintys.passes.elemwise import CANONICAL_ELEMWISE
 from phintys.rewriting import Worklist
@@ -17,6 +17,7 @@ s = pt.dscalar("s")
 row = pt.tensor("row", dtype="float64", shape=(1, None))
 col = pt.tensor("col", dtype="float64", shape=(None, 1))
 three = pt.tensor("three", dtype="float64", shape=(3,))
+one = pt.tensor("one", dtype="float64", shape=(1,))
 i8, u8 = pt.tensor("i8", dtype="int8", shape=(None,)), pt.tensor("u8", dtype="uint8", shape=(None,))
 i64 = pt.lvector("i64")
 f16, f32 = pt.tensor("f16", dtype="float16", shape=(None,)), pt.fvector("f32")
@@ -186,6 +187,15 @@ def test_applies(apply_rule, rule, text, build, ops):
 @pytest.mark.parametrize(("rule", "why", "build"), DOES_NOT, ids=NOT_IDS)
 def test_does_not_apply(apply_rule, rule, why, build):
     assert apply_rule(rule, build()).count == 0
+
+
+def test_a_choice_has_sizes_that_were_found_after_it_was_made(evaluate):
+    node = pt.switch(three > 0, one, one).owner
+    choice = Apply(node.op, node.inputs, [v.type()])
+    (chosen,) = rules.decide_switch.transform(FunctionGraph([three, one], choice.outputs), choice)
+    np.testing.assert_array_equal(
+        evaluate([chosen], {three: np.ones(3), one: np.full(1, 4.0)})[0], [4.0] * 3
+    )
 
 
 def test_every_rule_is_tested_both_ways():

@@ -354,7 +354,6 @@ INTEGER_FUNCTIONS: dict[str, str] = {
 """Modules -> the scalar ops whose code for integers they have."""
 
 JAX_RULES: dict[str, str] = {
-    "phintys.backends.jax.rules.elemwise": "Elemwise",
     "phintys.backends.jax.rules.functions": "JaxOp",
     "phintys.backends.jax.rules.indexing": """
         AdvancedIncSubtensor AdvancedSubtensor IncSubtensor Nonzero RepeatIndex Subtensor
@@ -375,6 +374,7 @@ JAX_RULES: dict[str, str] = {
         PartitionOp Reduce RowOrder RunningArgExtreme RunningExtreme SearchSorted SegmentReduce
         Softmax SoftmaxOrZero SortOp _ArgExtreme
         """,
+    "phintys.backends.jax.rules.scalars": "Elemwise",
     "phintys.backends.jax.rules.shapes": """
         ARange Alloc AllocDiag AllocEmpty Assume CheckAndRaise DimShuffle ExtractDiag Fence
         GradientMark Join MakeVector Print Reshape ScalarFromTensor Shape ShapeI SizeCheck

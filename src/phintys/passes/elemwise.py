@@ -254,9 +254,11 @@ def decide_switch(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
         chosen, other = (x, y) if value else (y, x)
         dropped = [condition, other]
     if not all(sizes_covered(operand, [chosen]) for operand in dropped):
-        if any(None in operand.type.shape for operand in operands(node)):
+        # Those of the operands: they may be known better now than when the node was made.
+        shapes = [operand.type.shape for operand in operands(node)]
+        if any(None in shape for shape in shapes):
             return None
-        chosen = alloc(chosen, *output_type(node).shape)
+        chosen = alloc(chosen, *np.broadcast_shapes(*shapes))
     return as_result(fgraph, node, chosen)
 
 

@@ -5,6 +5,11 @@ that are made of the words differ by some units in the last place of the terms t
 of. All that decides, such as whether an attempt is accepted, is exact: a draw is never another one.
 """
 
+import os
+import subprocess
+import sys
+import textwrap
+
 import numpy as np
 import pytest
 
@@ -78,3 +83,45 @@ def test_draws_are_those_of_native_code(name):
         return
     size = np.maximum(np.abs(expected), np.median(np.abs(expected)))
     assert (np.abs(found - expected) <= DIGITS * size).all()
+
+
+# How many units in the last place, of 100,000 draws. Those of a gamma distribution are cubes and
+# powers of normal ones: where these nearly cancel, the same units are more of a small number.
+UNITS = {
+    "exponential": ((), 1),
+    "normal": ((0.0, 1.0), 8),
+    "gamma": ((2.5,), 32),
+    "beta": ((2.5, 0.7), 32),
+}
+
+
+@pytest.mark.stress
+@pytest.mark.parametrize("name", UNITS)
+def test_floats_differ_by_few_units_in_the_last_place(name):
+    parameters, most = UNITS[name]
+    rng = phintys.random.rng("rng")
+    draws = getattr(rng, name)(*parameters, size=100_000)[1]
+    found, expected = (
+        phintys.function([rng], draws, mode=mode)(phintys.random.state(11))
+        for mode in ("jax", None)
+    )
+    assert (np.abs(found - expected) <= most * np.spacing(np.abs(expected))).all()
+
+
+@pytest.mark.stress
+def test_all_bits_are_equal_where_xla_has_no_contracted_products():
+    code = """
+    import numpy as np, phintys
+    rng = phintys.random.rng("rng")
+    draws = [rng.normal(size=9999), rng.exponential(size=9999), rng.gamma(2.5, size=9999)]
+    draws = [one[1] for one in draws]
+    state = phintys.random.state(11)
+    found, expected = (phintys.function([rng], draws, mode=m)(state) for m in ("jax", None))
+    assert all((a == b).all() for a, b in zip(found, expected, strict=True))
+    """
+    subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        env={**os.environ, "XLA_FLAGS": "--xla_cpu_max_isa=AVX", "JAX_PLATFORMS": "cpu"},
+        timeout=300,
+        check=True,
+    )

@@ -91,6 +91,22 @@ def test_failures_belong_to_the_shapes_of_a_call():
         f([1.0, 2.0], [0, 2])
 
 
+def test_an_index_is_checked_once_for_all_its_readers():
+    taken = A[pt.arange(A.shape[0]), ks]
+    value, indices = np.arange(6.0).reshape(3, 2), np.array([0, -1, 1])
+    f = _same(
+        [A, ks], [taken, phintys.grad((taken**2).sum(), A), _without_last_rows(A)], value, indices
+    )
+    assert "1 checks of values" in f.explain()
+    with pytest.raises(IndexError, match="index 2"):
+        f(value, indices + 1)
+
+
+def _without_last_rows(matrix):
+    """Return rows by numbers that are known to be in range."""
+    return pt.set_subtensor(matrix[pt.arange(1, matrix.shape[0])], 0.0)
+
+
 def test_loops_have_the_values_of_the_reference():
     sums = phintys.scan(lambda a, s: s + a, x, pt.constant(0.0), return_updates=False)
     value = np.arange(1.0, 6.0)
@@ -219,6 +235,16 @@ def test_tails_have_their_digits():
     _same([x], pt.special.ndtri_exp(x), logs, rtol=1e-11)
     exponents, shifts = np.array([0.0, 0.5, 1, 2, 3]), np.array([-3.0, 2, 2, 2, 0.5])
     _same([x, v], pt.special.zeta(x, v), exponents, shifts)
+    _same([x], pt.log_ndtr(x), np.array([-30.0, -1, 0, 0.5, 3, 5, 8, 40, np.inf, np.nan]))
+    near = np.array([0.3, 0.3, 0.5])
+    divergences = [pt.rel_entr(x, v), pt.kl_div(x, v)]
+    _same([x, v], [*divergences, pt.logit(x)], near, near * (1 + 1e-9), rtol=1e-8)
+
+
+def test_products_of_bools_and_nan_are_nan():
+    flags = pt.vector("flags", dtype="bool")
+    bad = np.array([np.nan, np.inf, np.nan])
+    _same([flags, x], [flags * x, pt.cast(flags, "float64") * x + 1], bad > 0, bad)
 
 
 @pytest.mark.parametrize("index", [3, slice(1, 3), [1, 0, 1]])

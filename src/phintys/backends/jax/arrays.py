@@ -19,9 +19,12 @@ jsl: Any = import_module("jax.scipy.linalg")
 def converted(x: Any, dtype: Any) -> Any:
     """Return numbers in a dtype; those that an integer dtype lacks wrap around, as in NumPy.
 
-    JAX takes the nearest integer of the dtype for floats.
+    JAX takes the nearest integer of the dtype for floats. XLA takes 0 for the product of a NaN or
+    an infinity and a float that was a bool; not for one that was an integer.
     """
     dtype = np.dtype(dtype)
+    if x.dtype == bool and dtype.kind in "fc":
+        return x.astype("int8").astype(dtype)
     if x.dtype.kind != "f" or dtype.kind not in "iu":
         return x.astype(dtype)
     whole = x.astype("int64").astype(dtype)

@@ -492,7 +492,7 @@ class JaxProgram:
         for code, program in late:
             session = program.session
             if session.failures and int(code):
-                node, make = session.failures[int(code) - 1]
+                node, make = session.failure(int(code))
                 error = make()
                 add_note(
                     error, f"In an earlier call, computing {node.op}, made at\n  {node.origin}"
@@ -623,9 +623,8 @@ def _noting(program: Specialised, code: int) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        failures = program.session.failures
-        if code and failures and not hasattr(error, "__notes__"):
-            node, _ = failures[code - 1]
+        if code and not hasattr(error, "__notes__"):
+            node, _ = program.session.failure(code)
             add_note(error, f"While computing {node.op}, made at\n  {node.origin}")
         raise
 

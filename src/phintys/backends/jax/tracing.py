@@ -5,12 +5,14 @@ compute from known values alone, by their own ``perform``. So arithmetic of shap
 and does not reach the device. Traced ones are arrays of JAX, computed by the rule of a node's Op.
 
 Conditions on traced values become codes, which are numbers: 0 where all is well, else that of the
-failure in the :class:`Session`. They pass through loops and branches like other results.
+failure in the :class:`Session`; earlier ones are larger, so that the first of several is their
+maximum. They pass through loops and branches like other results.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from functools import reduce
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -18,7 +20,7 @@ import numpy as np
 
 from phintys._base import index
 from phintys._base.errors import PhintysError, add_note
-from phintys.backends.jax.arrays import jax, jnp
+from phintys.backends.jax.arrays import jax, jnp, lax
 from phintys.backends.jax.host import call_host
 from phintys.backends.reference.vm import VM
 from phintys.graph.choosing import Choosing
@@ -45,6 +47,7 @@ RULES: OpRules[Rule] = OpRules("JAX backend", index.JAX_RULES)
 converts = RULES.register
 
 _MOST_FOLDED = 4096
+_MOST_CODES = 1 << 30
 _Result = TypeVar("_Result")
 
 
@@ -90,7 +93,7 @@ class Session:
     known
         Sizes that were computed beforehand.
     failures
-        For each code, from 1, the node and a function that makes the error.
+        For each condition in order, the node and a function that makes the error.
     hosted
         Nodes, or names of scalar functions, that run on the host, with the reason.
     expanded
@@ -113,6 +116,15 @@ class Session:
         self.layout: Layout | None = None
         self._derived: dict[Hashable, Any] = {}
         self._host_errors: list[Exception] = []
+
+    def add_failure(self, node: Apply, make: Callable[[], Exception]) -> int:
+        """Return the code of a new condition."""
+        self.failures.append((node, make))
+        return _MOST_CODES - len(self.failures)
+
+    def failure(self, code: int) -> tuple[Apply, Callable[[], Exception]]:
+        """Return the node of a code, and the function that makes the error."""
+        return self.failures[_MOST_CODES - code - 1]
 
     def start(self) -> None:
         """Forget what the last trace has found."""
@@ -166,6 +178,10 @@ class Trace:
         self.depth = depth
         self.env: Env = {}
         self._codes: list[Any] = []
+        # With the arrays, so that no other ones get their identities.
+        self._ranges: dict[int, tuple[Any, int, int]] = {}
+        self._positions: dict[tuple[int, int], tuple[Any, Any]] = {}
+        self._reversed: dict[int, tuple[Any, Any, int]] = {}
 
     def inner(self) -> Trace:
         """Return a trace for the graph of a loop or branch, whose codes are its own."""
@@ -174,10 +190,7 @@ class Trace:
     @property
     def code(self) -> Any:
         """The code of the first failure of this scope."""
-        found: Any = np.int32(0)
-        for code in self._codes:
-            found = jnp.where(found != 0, found, code)
-        return found
+        return reduce(lax.max, self._codes) if self._codes else np.int32(0)
 
     def add_code(self, code: Any) -> None:
         """Add the code of an inner scope. One that is known is 0."""
@@ -189,10 +202,74 @@ class Trace:
         if is_known(holds):
             if not np.all(holds):
                 raise MisfitError(node)
-        elif self.session.checks:
-            self.session.failures.append((node, make))
-            code = len(self.session.failures)
-            self._codes.append(jnp.where(jnp.all(holds), np.int32(0), np.int32(code)))
+        elif self.session.checks and holds.size:
+            # XLA compiles a maximum of floats faster than one of bools.
+            failed = jnp.logical_not(holds).astype("float32")
+            self._add_failure(lax.reduce_max(failed, range(failed.ndim)) > 0, node, make)
+
+    def _add_failure(self, failed: Any, node: Apply, make: Callable[[], Exception]) -> None:
+        code = self.session.add_failure(node, make)
+        self._codes.append(lax.select(failed, np.int32(code), np.int32(0)))
+
+    def _check_range(
+        self, x: Any, low: int, high: int, node: Apply, make: Callable[[], Exception]
+    ) -> None:
+        """State that low <= x <= high, where low <= 0 <= high + 1.
+
+        One reduction finds both extremes: XLA would cut a simple one in two. For divided values it
+        would gather both from all devices, where a simple one takes one all-reduce.
+        """
+        if not self.session.checks or not x.size:
+            return
+        if self.session.layout is not None and self.session.layout.mesh.size > 1:
+            self.check((x >= low) & (x <= high), node, make)
+            return
+        zero = np.zeros((), x.dtype)
+
+        def both(a: Any, b: Any) -> tuple[Any, Any]:
+            return lax.min(a[0], b[0]), lax.max(a[1], b[1])
+
+        least, most = lax.reduce((x, x), (zero, zero), both, range(x.ndim))
+        self._add_failure((least < low) | (most > high), node, make)
+
+    def positions(self, index: Any, size: int, node: Apply, make: Callable[[], Exception]) -> Any:
+        """Return traced indices of an axis as int64 from its start, and check that they are in it.
+
+        All readers of one index share this: XLA would compile the same checks for each of them.
+        """
+        key = (id(index), size)
+        if key not in self._positions:
+            self._positions[key] = (index, self._from_start(index, size, node, make))
+        return self._positions[key][1]
+
+    def _from_start(self, index: Any, size: int, node: Apply, make: Callable[[], Exception]) -> Any:
+        limits = np.iinfo(index.dtype)
+        low, high = self.range_of(index) or (limits.min, limits.max)
+        if index.dtype == np.uint64:
+            index = jnp.minimum(index, np.uint64(np.iinfo("int64").max))
+        index = index.astype("int64")
+        if low < -size or high >= size:
+            self._check_range(index, -size, size - 1, node, make)
+        return index if low >= 0 else lax.select(index < 0, index + size, index)
+
+    def note_range(self, x: Any, first: int, last: int) -> None:
+        """State that a traced vector has the numbers first to last in order."""
+        self._ranges[id(x)] = (x, first, last)
+
+    def range_of(self, x: Any) -> tuple[int, int] | None:
+        """Return the first and the last of the numbers of a vector that was noted."""
+        return self._ranges[id(x)][1:] if id(x) in self._ranges else None
+
+    def note_reversed(self, x: Any, source: Any, block: int = 1) -> None:
+        """State that x has the rows of another array in reversed blocks of some rows."""
+        self._reversed[id(x)] = (x, source, block)
+
+    def reversed_of(self, x: Any) -> tuple[Any, int] | None:
+        """Return the array whose rows an array has in reversed order, and the rows in a block.
+
+        A rule that reads this instead saves a copy, which XLA would make.
+        """
+        return self._reversed[id(x)][1:] if id(x) in self._reversed else None
 
     def sizes(self, node: Apply, values: Sequence[Any], what: str = "a size") -> tuple[int, ...]:
         """Return sizes as integers.

@@ -256,6 +256,11 @@ def _central(x: Any, w: Any) -> Any:
 def _tail(x: Any, y: Any) -> Any:
     """Return the quantile where y is small."""
     w = -_log_of_any(y)
+    return ps.switch(ps.lt(w, math.inf), _tail_at(x, w), x * math.inf)
+
+
+def _tail_at(x: Any, w: Any) -> Any:
+    """Return the quantile where w is large and finite."""
     u = ps.sqrt(w)
     kind = np.dtype(x.dtype).type
     *nearer, (_, *numbers) = TAILS[x.dtype]
@@ -265,8 +270,7 @@ def _tail(x: Any, y: Any) -> Any:
         pairs = zip(numbers, chosen, strict=True)
         chosen = [ps.switch(is_nearer, kind(near), far) for near, far in pairs]
     centre, *coefficients = chosen
-    value = x * _in_turn(u - centre, coefficients)
-    return ps.switch(ps.lt(w, math.inf), value, x * math.inf)
+    return x * _in_turn(u - centre, coefficients)
 
 
 # The quantile of (1 + x) / 2, where y = 1 - x**2 is given too, as it is known more precisely.
@@ -276,6 +280,14 @@ normal_quantile = RareCase(
     usual=lambda x, y: _central(x, -_log_of_usual(y)),
     rare=_tail,
     is_rare=lambda x, y: ps.logical_not(ps.ge(y, math.exp(-2 * CENTRE))),
+)
+# Of bits, y is never 0 or subnormal: both cases have one logarithm.
+_quantile_of_bits = RareCase(
+    "_quantile_of_bits",
+    nin=2,
+    usual=lambda x, y: _central(x, -_log_of_usual(y)),
+    rare=lambda x, y: _tail_at(x, -_log_of_usual(y)),
+    is_rare=lambda x, y: ps.lt(y, math.exp(-2 * CENTRE)),
 )
 
 
@@ -293,7 +305,7 @@ def exact_normal(bits: Any) -> Any:
     q = (ps.cast(number, dtype) + 0.5) * 2.0**-digits  # twice the probability of the tail
     x = 1.0 - q
     is_negative = ps.lt(ps.cast(bits, signed), np.dtype(signed).type(0))
-    return normal_quantile(ps.switch(is_negative, -x, x), q * (2.0 - q))
+    return _quantile_of_bits(ps.switch(is_negative, -x, x), q * (2.0 - q))
 
 
 @exact_function(

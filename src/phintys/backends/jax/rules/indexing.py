@@ -61,7 +61,10 @@ class _Reader:
         self.values = values
 
     def read(self) -> tuple[Any, ...]:
-        """Return an index for arrays of JAX; a slice may be a :class:`Window`."""
+        """Return an index for arrays of JAX; a slice may be a :class:`Window`.
+
+        Positions count from the start of their axis.
+        """
         index: list[Any] = []
         values = iter(self.values)
         dim = 0
@@ -89,14 +92,20 @@ class _Reader:
         if is_known(value):
             if np.size(value) and (np.min(value) < -size or np.max(value) >= size):
                 raise MisfitError(self.node)
-            return value if is_array else int(value)
-        value = value.astype("int64") if value.dtype == np.uint64 else value
+            whole = value.astype("int64")
+            return np.where(whole < 0, whole + size, whole) if is_array else int(whole) % size
 
         def error() -> Exception:
             return IndexError(f"{self.op}: an index is out of range for axis {dim} of size {size}")
 
-        self.trace.check((value >= -size) & (value < size), self.node, error)
-        return value
+        numbers = self.trace.range_of(value)
+        if numbers is not None and self._is_alone() and numbers[0] >= 0 and numbers[1] < size:
+            return slice(numbers[0], numbers[1] + 1)
+        return self.trace.positions(value, size, self.node, error)
+
+    def _is_alone(self) -> bool:
+        """Return whether an index has one array, beside slices."""
+        return sum(not isinstance(entry, entries.Slice) for entry in self.op.idx_list) == 1
 
     def _mask(self, value: Any, dim: int, ndim: int) -> Sequence[Any]:
         """Return the positions that a mask selects; their number is computed first."""
@@ -145,7 +154,10 @@ def subtensor(op: Any, node: Apply, trace: Trace, x: Any, *values: Any) -> Any:
     x = jnp.asarray(x)
     index = _read(op, node, trace, x, values)
     if all(isinstance(part, (int, slice)) or part is None for part in index):
-        return x[index]
+        found = x[index]
+        if index == (slice(None, None, -1),):
+            trace.note_reversed(found, x)
+        return found
     dim = 0
     for part in index:
         match part:
@@ -171,7 +183,8 @@ def advanced_subtensor(op: Any, node: Apply, trace: Trace, x: Any, *values: Any)
     x = jnp.asarray(x)
     index = _as_arrays(_read(op, node, trace, x, values), x)
     _check_broadcast(op, node, values)
-    return x.at[index].get(mode="promise_in_bounds" if trace.session.checks else "fill")
+    mode = "promise_in_bounds" if trace.session.checks else "fill"
+    return x.at[index].get(mode=mode, wrap_negative_indices=False)
 
 
 def _as_arrays(index: tuple[Any, ...], x: Any) -> tuple[Any, ...]:
@@ -212,6 +225,10 @@ def inc_subtensor(op: Any, node: Apply, trace: Trace, x: Any, y: Any, *values: A
     y = jnp.broadcast_to(jnp.asarray(y).astype(x.dtype), wanted)
     if box is None:
         return _updated(op, x.at[plain], y, mode="promise_in_bounds")
+    return _updated_box(op, node, x, y, box)
+
+
+def _updated_box(op: Any, node: Apply, x: Any, y: Any, box: Any) -> Any:
     starts, lengths = box
     y = y.reshape(lengths)
     if not op.set_instead_of_inc:
@@ -231,6 +248,7 @@ def _slice_like(part: Any) -> Any:
 
 
 def _updated(op: Any, at: Any, y: Any, **options: Any) -> Any:
+    options["wrap_negative_indices"] = False
     if op.set_instead_of_inc:
         return at.set(y, **options)
     return at.max(y, **options) if y.dtype == bool else at.add(y, **options)
@@ -257,11 +275,10 @@ def _box(
                 starts.append(part.start)
                 lengths.append(part.length)
             case int():
-                starts.append(np.int64(part % size))
+                starts.append(np.int64(part))
                 lengths.append(1)
             case _ if np.ndim(part) == 0:
-                position = part.astype("int64")
-                starts.append(jnp.where(position < 0, position + size, position))
+                starts.append(part)
                 lengths.append(1)
             case _:
                 return None
@@ -286,6 +303,9 @@ def advanced_inc_subtensor(op: Any, node: Apply, trace: Trace, x: Any, y: Any, *
     if y.ndim:
         op._check_value(node, np.zeros(y.shape, y.dtype), wanted)
     y = y.astype(x.dtype)
+    box = None if x.dtype == bool else _box(index, x.shape)
+    if box is not None:
+        return _updated_box(op, node, x, jnp.broadcast_to(y, wanted), box)
     repeats = may_repeat(op.idx_list, node.inputs[2:])
     if op.ignore_duplicates and repeats and not op.set_instead_of_inc:
         raise NotConvertedError("increments of elements that may repeat, of which one counts")

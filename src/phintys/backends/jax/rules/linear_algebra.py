@@ -10,6 +10,7 @@ from numpy.linalg import LinAlgError
 
 from phintys.backends.jax.arrays import jax, jnp, jsl, lax
 from phintys.backends.jax.tracing import NotConvertedError, Trace, converts, perform
+from phintys.tensor.dim_shuffle import DimShuffle
 from phintys.tensor.linear_algebra.cholesky import Cholesky
 from phintys.tensor.linear_algebra.cholesky_adjoint import CholeskyInverse
 from phintys.tensor.linear_algebra.determinants import Det, SlogDet
@@ -23,6 +24,7 @@ from phintys.tensor.linear_algebra.triangular import SolveTriangular
 
 if TYPE_CHECKING:
     from phintys.graph.apply import Apply
+    from phintys.graph.variable import Variable
 
 
 def of_matrices(rule: Callable[..., Any]) -> Callable[..., Any]:
@@ -59,8 +61,12 @@ def _harmless(value: Any) -> np.ndarray[Any, Any]:
     return np.broadcast_to(np.eye(*shape[-2:], dtype=value.dtype), shape)
 
 
+def _raises(op: Any) -> bool:
+    return getattr(op, "on_error", "nan") == "raise"
+
+
 def _check(op: Any, node: Apply, trace: Trace, holds: Any, text: str) -> None:
-    if getattr(op, "on_error", "nan") == "raise":
+    if _raises(op):
         name = op.name_for_users(node)
         trace.check(holds, node, lambda: LinAlgError(f"{name}: {text}"))
 
@@ -73,9 +79,15 @@ def _check_finite(op: Any, node: Apply, trace: Trace, x: Any, text: str) -> None
 @of_matrices
 def cholesky(op: Any, node: Apply, trace: Trace, x: Any) -> Any:
     """Read the triangle that the Op reads."""
-    found = lax.linalg.cholesky(jnp.tril(x), symmetrize_input=False)
-    _check_finite(op, node, trace, found, "the matrix is not positive definite")
+    found = lax.linalg.cholesky(x, symmetrize_input=False)
+    _check_factor(op, node, trace, found)
     return found
+
+
+def _check_factor(op: Any, node: Apply, trace: Trace, factor: Any) -> None:
+    """Look at one element, since all of a failing factor are NaN."""
+    last = factor[..., -1, -1]
+    _check_finite(op, node, trace, last, "the matrix is not positive definite")
 
 
 def _triangular(a: Any, b: Any, *, lower: bool, unit: bool = False, adjoint: bool = False) -> Any:
@@ -96,11 +108,26 @@ def solve_triangular(op: Any, node: Apply, trace: Trace, a: Any, b: Any) -> Any:
     """Zeros on the diagonal are failures."""
     a, b = _of_result(node, [a, b])
     found = _triangular(a, b, lower=op.lower, unit=op.unit_diagonal)
-    if op.unit_diagonal:
+    if op.unit_diagonal or _is_factor(node.inputs[0]):
         return found
-    diagonal = jnp.diagonal(a, 0, -2, -1)
-    _check(op, node, trace, diagonal != 0, "the matrix is singular")
-    return jnp.where(jnp.any(diagonal == 0, -1)[..., None, None], jnp.nan, found)
+    return _unless_singular(op, node, trace, jnp.diagonal(a, 0, -2, -1), found)
+
+
+def _is_factor(variable: Variable) -> bool:
+    """Return whether a matrix is a Cholesky factor, which has no zeros on its diagonal."""
+    node = variable.owner
+    if node is not None and isinstance(node.op, DimShuffle):
+        node = node.inputs[0].owner
+    return node is not None and isinstance(node.op, Cholesky)
+
+
+def _unless_singular(op: Any, node: Apply, trace: Trace, pivots: Any, found: Any) -> Any:
+    """Return a solution; if a pivot is 0, that is an error, or all of the solution is NaN."""
+    is_singular = pivots == 0
+    _check(op, node, trace, ~is_singular, "the matrix is singular")
+    if _raises(op) and trace.session.checks:
+        return found
+    return jnp.where(jnp.any(is_singular, -1)[..., None, None], jnp.nan, found)
 
 
 @converts(Solve)
@@ -109,20 +136,18 @@ def solve(op: Any, node: Apply, trace: Trace, a: Any, b: Any) -> Any:
     """By the factors of a general or a positive definite matrix; others by the expansion."""
     a, b = _of_result(node, [a, b])
     if op.assume_a == "pos":
-        factor = lax.linalg.cholesky(jnp.tril(a), symmetrize_input=False)
+        factor = lax.linalg.cholesky(a, symmetrize_input=False)
         half = _triangular(factor, b, lower=True)
         found = _triangular(factor, half, lower=True, adjoint=True)
-        _check_finite(op, node, trace, factor, "the matrix is not positive definite")
+        _check_factor(op, node, trace, factor)
         return found
     if op.assume_a != "gen":
         raise NotConvertedError("JAX has no solver for matrices that are only symmetric")
     factors, _, order = lax.linalg.lu(a)
     rows = jnp.take_along_axis(b, order[..., None].astype("int64"), -2)
     half = _triangular(factors, rows, lower=True, unit=True)
-    is_singular = jnp.diagonal(factors, 0, -2, -1) == 0
-    _check(op, node, trace, ~is_singular, "the matrix is singular")
     found = _triangular(factors, half, lower=False)
-    return jnp.where(jnp.any(is_singular, -1)[..., None, None], jnp.nan, found)
+    return _unless_singular(op, node, trace, jnp.diagonal(factors, 0, -2, -1), found)
 
 
 def _of_result(node: Apply, matrices: Sequence[Any]) -> list[Any]:
@@ -149,9 +174,8 @@ def expm_derivative(op: Any, node: Apply, trace: Trace, x: Any, direction: Any) 
 def inv(op: Any, node: Apply, trace: Trace, a: Any) -> Any:
     """The inverse, checked by the pivots."""
     factors, _, _ = lax.linalg.lu(a)
-    is_singular = jnp.diagonal(factors, 0, -2, -1) == 0
-    _check(op, node, trace, ~is_singular, "the matrix is singular")
-    return jnp.where(jnp.any(is_singular, -1)[..., None, None], jnp.nan, jnp.linalg.inv(a))
+    pivots = jnp.diagonal(factors, 0, -2, -1)
+    return _unless_singular(op, node, trace, pivots, jnp.linalg.inv(a))
 
 
 @converts(Det)
@@ -200,6 +224,8 @@ def cholesky_inverse(op: Any, node: Apply, trace: Trace, factor: Any) -> Any:
     eye = jnp.broadcast_to(jnp.eye(factor.shape[-1], dtype=factor.dtype), factor.shape)
     half = _triangular(factor, eye, lower=True)
     found = jnp.tril(_triangular(factor, half, lower=True, adjoint=True))
+    if _is_factor(node.inputs[0]):
+        return found
     is_singular = jnp.any(jnp.diagonal(factor, 0, -2, -1) == 0, -1)[..., None, None]
     return jnp.where(is_singular, jnp.nan, found)
 

@@ -40,14 +40,14 @@ def _run_step(op: Any, trace: Trace, values: Sequence[Any]) -> tuple[list[Any], 
     """Return the results of the inner graph of a step, and its code."""
     inner = trace.inner()
     made = inner.evaluate(op.fgraph.inputs, op.fgraph.outputs, values)
-    return [jnp.asarray(value) for value in made], jnp.asarray(inner.code, "int32")
+    return [jnp.asarray(value) for value in made], inner.code
 
 
 class _Steps:
     """The steps of one Scan.
 
-    A carry is a list of windows, one for each value with taps: the last rows that steps read; the
-    values without taps; and the code of the first failure.
+    A carry is a list of windows, one for each value with taps: the last rows that steps read; and
+    the values without taps. Loops that keep no rows carry the code of the first failure as well.
     """
 
     def __init__(self, op: Any, node: Apply, trace: Trace, inputs: Sequence[Any]) -> None:
@@ -63,23 +63,22 @@ class _Steps:
     def start(self) -> Any:
         firsts = zip(self.given.carried, self.depths, strict=True)
         windows = [tuple(jnp.asarray(first)[i] for i in range(n)) for first, n in firsts]
-        untraced = [jnp.asarray(value) for value in self.given.untraced]
-        return windows, untraced, jnp.zeros((), "int32")
+        return windows, [jnp.asarray(value) for value in self.given.untraced]
 
-    def run(self, number: Any, rows: Sequence[Any], carry: Any) -> tuple[Any, Any]:
-        """Return the next carry, and the results of the step by their kinds."""
-        windows, untraced, code = carry
+    def run(self, number: Any, rows: Sequence[Any], carry: Any) -> tuple[Any, Any, Any]:
+        """Return the next carry, the code, and the results of the step by their kinds."""
+        windows, untraced = carry
         values = [number, *rows]
         for window, taps, depth in zip(windows, self.arguments.taps, self.depths, strict=True):
             values += [window[depth + tap] for tap in taps]
-        made, wrong = _run_step(self.op, self.trace, [*values, *untraced, *self.given.captured])
+        made, code = _run_step(self.op, self.trace, [*values, *untraced, *self.given.captured])
         out = self.arguments.step_outputs(made)
         moved = [
             (*window[1:], row.astype(window[0].dtype))
             for window, row in zip(windows, out.carried, strict=True)
         ]
         after = [new.astype(old.dtype) for new, old in zip(out.untraced, untraced, strict=True)]
-        return (moved, after, jnp.where(code != 0, code, wrong)), out
+        return (moved, after), code, out
 
     def rows_at(self, number: Any) -> list[Any]:
         return [
@@ -91,29 +90,55 @@ class _Steps:
         """Return all results of a number of steps."""
         if count < 0 or any(np.shape(s)[0] < count for s in self.given.sequences):
             raise MisfitError(self.node)
-        sequences = [jnp.asarray(s)[:count] for s in self.given.sequences]
+        sequences, is_reversed = self._sequences(count)
+        numbers = lax.iota("int64", count) if self._reads_number() else None
+        if is_reversed and numbers is not None:
+            numbers = numbers[::-1]
 
         def step(carry: Any, x: Any) -> Any:
             number, rows = x
-            carry, out = self.run(number, rows, carry)
-            return carry, (list(out.carried), list(out.stacked))
+            carry, code, out = self.run(number, rows, carry)
+            failed = None if is_known(code) else code
+            return carry, (list(out.carried), list(out.stacked), failed)
 
-        numbers = lax.iota("int64", count)
-        carry, (rows, stacked) = lax.scan(step, self.start(), (numbers, sequences), length=count)
-        _, untraced, code = carry
-        self.trace.add_code(code)
+        (_, untraced), (rows, stacked, codes) = lax.scan(
+            step, self.start(), (numbers, sequences), length=count, reverse=is_reversed
+        )
+        if is_reversed:
+            rows, stacked = map(self._in_order, rows), map(self._in_order, stacked)
+        if codes is not None and count:
+            codes = codes[::-1] if is_reversed else codes
+            self.trace.add_code(codes[jnp.argmax(codes != 0)])
         firsts = zip(self.given.carried, self.depths, rows, strict=True)
         carried = [jnp.concatenate([jnp.asarray(f)[:n], new]) for f, n, new in firsts]
         return [*carried, *untraced, *stacked]
 
+    def _sequences(self, count: int) -> tuple[list[Any], bool]:
+        """Return the sequences, and whether they are read from their ends."""
+        found = [self.trace.reversed_of(s) for s in self.given.sequences]
+        sources = [one[0] for one in found if one is not None and one[1] == 1]
+        if sources and [len(s) for s in sources] == [count] * len(found):
+            return sources, True
+        return [jnp.asarray(s)[:count] for s in self.given.sequences], False
+
+    def _in_order(self, rows: Any) -> Any:
+        found = rows[::-1]
+        self.trace.note_reversed(found, rows)
+        return found
+
+    def _reads_number(self) -> bool:
+        return bool(self.op.fgraph.clients[self.op.fgraph.inputs[0]])
+
     def counted(self, count: Any) -> list[Any]:
         """Return the last values of a number of steps that the device knows."""
 
-        def step(number: Any, carry: Any) -> Any:
-            return self.run(number, self.rows_at(number), carry)[0]
+        def step(number: Any, state: Any) -> Any:
+            carry, code = state
+            carry, wrong, _ = self.run(number, self.rows_at(number), carry)
+            return carry, _first(code, wrong)
 
-        first = jnp.zeros((), "int64")
-        _, untraced, code = lax.fori_loop(first, count.astype("int64"), step, self.start())
+        first, state = jnp.zeros((), "int64"), (self.start(), jnp.zeros((), "int32"))
+        (_, untraced), code = lax.fori_loop(first, count.astype("int64"), step, state)
         self.trace.add_code(code)
         return untraced
 
@@ -122,18 +147,24 @@ class _Steps:
         most = jnp.asarray(self.given.n)
 
         def goes_on(state: Any) -> Any:
-            number, is_over, (_, _, code) = state
+            number, is_over, _, code = state
             return (number < most) & ~is_over & (code == 0)
 
         def step(state: Any) -> Any:
-            number, _, carry = state
-            carry, out = self.run(number, self.rows_at(number), carry)
-            return number + 1, jnp.reshape(out.until != 0, ()), carry
+            number, _, carry, code = state
+            carry, wrong, out = self.run(number, self.rows_at(number), carry)
+            return number + 1, jnp.reshape(out.until != 0, ()), carry, _first(code, wrong)
 
-        start = (jnp.zeros((), "int64"), jnp.zeros((), bool), self.start())
-        ran, _, (_, untraced, code) = lax.while_loop(goes_on, step, start)
+        zeros = jnp.zeros((), "int64"), jnp.zeros((), bool)
+        start = (*zeros, self.start(), jnp.zeros((), "int32"))
+        ran, _, (_, untraced), code = lax.while_loop(goes_on, step, start)
         self.trace.add_code(code)
         return untraced, ran
+
+
+def _first(code: Any, wrong: Any) -> Any:
+    """Return the code of the first failure."""
+    return code if is_known(wrong) else jnp.where(code != 0, code, wrong)
 
 
 @converts(Scan)
@@ -193,10 +224,12 @@ def row_loop(op: Any, node: Apply, trace: Trace, n: Any, *captured: Any) -> list
         return [_no_rows(op, node, i, captured) for i in range(len(node.outputs))]
 
     def row(number: Any) -> Any:
-        return _run_step(op, trace, [number, *captured])
+        made, code = _run_step(op, trace, [number, *captured])
+        return made, None if is_known(code) else code
 
     made, codes = jax.vmap(row)(lax.iota("int64", count))
-    trace.add_code(jnp.max(codes))
+    if codes is not None:
+        trace.add_code(jnp.max(codes))
     return [
         rows if is_stacked else jnp.sum(rows, 0, dtype=rows.dtype)
         for rows, is_stacked in zip(made, op.stacked, strict=True)

@@ -44,6 +44,8 @@ def dot(op: Any, node: Apply, trace: Trace, x: Any, y: Any) -> Any:
         (0 if x_is_flipped else x_rank - 1,),
         (1 if y_is_flipped else max(y_rank - 2, 0),),
     )
+    if contracted == ((0,), (0,)):
+        x, y = _in_one_order(x, y, trace)
     return lax.dot_general(
         jnp.asarray(x),
         jnp.asarray(y),
@@ -51,6 +53,12 @@ def dot(op: Any, node: Apply, trace: Trace, x: Any, y: Any) -> Any:
         precision=trace.session.precision,
         preferred_element_type=_dtype(node),
     )
+
+
+def _in_one_order(x: Any, y: Any, trace: Trace) -> tuple[Any, Any]:
+    """Return matrices whose rows are summed without the reversal that both have."""
+    a, b = trace.reversed_of(x), trace.reversed_of(y)
+    return (x, y) if a is None or b is None or a[1] != b[1] else (a[0], b[0])
 
 
 def _untransposed(variable: Variable, value: Any, trace: Trace) -> tuple[Any, bool]:

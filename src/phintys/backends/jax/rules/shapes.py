@@ -122,7 +122,11 @@ def reshape(op: Any, node: Apply, trace: Trace, x: Any, shape: Any) -> Any:
         target = np.broadcast_to(np.zeros((), "bool"), np.shape(x)).reshape(tuple(shape)).shape
     except ValueError:
         raise MisfitError(node) from None
-    return jnp.reshape(x, target)
+    found = jnp.reshape(x, target)
+    given = trace.reversed_of(x)
+    if given is not None and given[1] == 1 and target and not target[0] % len(x):
+        trace.note_reversed(found, jnp.reshape(given[0], target), target[0] // len(x))
+    return found
 
 
 @converts(Alloc)
@@ -162,7 +166,11 @@ def arange(op: Any, node: Apply, trace: Trace, start: Any, stop: Any, step: Any)
     bounds = [np.asarray(value) for value in (start, stop, step)]
     if dtype.kind in "iu" and all(b.dtype.kind in "iu" for b in bounds) and int(step) == 1:
         first, last = int(start), int(stop)
-        return lax.iota(dtype, max(last - first, 0)) + np.asarray(first).astype(dtype)
+        found = lax.iota(dtype, max(last - first, 0))
+        found = found + np.asarray(first).astype(dtype) if first else found
+        if last <= np.iinfo(dtype).max:
+            trace.note_range(found, first, last - 1)
+        return found
     return jnp.asarray(perform(node, bounds)[0])
 
 

@@ -94,6 +94,12 @@ def betaincc(a: Any, b: Any, x: Any) -> Any:
     return jnp.where(below < _MOST_BELOW, 1 - below, jsp.betainc(b, a, 1 - x))
 
 
+def log_ndtr(x: Any) -> Any:
+    """Return the logarithm of the normal distribution; above 0, JAX's loses digits."""
+    above = jnp.log1p(-jsp.ndtr(-jnp.maximum(x, 0)))
+    return jnp.where(x > 0, above, jsp.log_ndtr(x))
+
+
 def ndtri_exp(y: Any) -> Any:
     """Return the x whose log_ndtr is y, by Newton's steps; near 0 by what 1 lacks."""
     dtype, y = y.dtype, y.astype("float64")
