@@ -82,7 +82,7 @@ def pytest_collection_finish():
     """
     gc.collect()
     gc.freeze()
-    gc.set_threshold(10_000, 10, 10)
+    gc.set_threshold(10_000, 30, 10)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -1,5 +1,6 @@
 """Reshape and flatten."""
 
+import re
 from math import prod
 
 import numpy as np
@@ -136,6 +137,21 @@ def test_fails_at_run_time(evaluate):
     for shape in ([4, 2], [0, -1], [-1, -1], [6]):
         with pytest.raises(ShapeError, match="Reshape"):
             evaluate(out, {x: value, s: np.array(shape)})
+
+
+@pytest.mark.parametrize("mode", ["reference", "native"])
+@pytest.mark.parametrize(
+    ("last", "wrong"), [("-1", [(0, 0), (-1, 0)]), ("m", [(0, -1), (-1, 0), (-1, -1)])]
+)
+def test_a_size_beside_a_0_is_not_inferred_where_only_the_shape_is_used(mode, last, wrong):
+    x, n, m = pt.matrix("x"), pt.lscalar("n"), pt.lscalar("m")
+    out = x.reshape((n, {"-1": -1, "m": m}[last]))
+    f = phintys.function([x, n, m], out.shape, mode=mode, on_unused_input="ignore")
+    nothing = np.ones((0, 3))
+    assert list(f(nothing, 2, 0)) == [2, 0]
+    for sizes in wrong:
+        with pytest.raises(ShapeError, match=re.escape("sizes beside -1 must be at least 1")):
+            f(nothing, *sizes)
 
 
 @pytest.mark.parametrize("dtype", ["bool", "int8", "float64"])

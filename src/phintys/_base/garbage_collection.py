@@ -127,6 +127,15 @@ _FEW = 1000
 as it starts."""
 
 
+class _Settling:
+    """Whether modules are settled: until a program is seen to have frozen objects of its own.
+
+    Then the frozen objects are not counted again, one by one: 800,000 take 40 ms.
+    """
+
+    is_ours = True
+
+
 def settle() -> None:
     """Let the garbage collector treat all objects that exist now as long-lived.
 
@@ -134,6 +143,10 @@ def settle() -> None:
     program, and the collector need not traverse them while they are young. Garbage among the young
     objects is collected when the old ones are. A signal handler must not raise in here.
     """
+    if not _Settling.is_ours:
+        return
     if gc.get_freeze_count() < _FEW:
         gc.freeze()
         gc.unfreeze()  # to the oldest generation
+    else:
+        _Settling.is_ours = False

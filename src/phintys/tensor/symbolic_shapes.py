@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from phintys.tensor import math
@@ -48,6 +49,9 @@ class PlainArithmetic(Arithmetic[Any]):
 
     def greatest(self, a: Any, b: Any) -> Any:
         return clip_size(fold(a), fold(b), None)
+
+
+_BESIDE = Misfit("reshape", "the sizes beside -1")
 
 
 class SymbolicShapes(PlainArithmetic, Shapes[Any]):
@@ -129,7 +133,19 @@ class SymbolicShapes(PlainArithmetic, Shapes[Any]):
         is_flat = len(rest) < len(sizes) and same_product(rest, ())
         if not is_flat and not same_product(before, stated):
             self.equal(multiply_sizes(map(fold, before)), multiply_sizes(map(fold, stated)), misfit)
+        for dim, size in enumerate(sizes):
+            self._check_inferred(size, sizes[:dim] + sizes[dim + 1 :])
         return results
+
+    def _check_inferred(self, size: Any, others: Sequence[Any]) -> None:
+        """Check that all other sizes are positive if one is -1: else they do not determine it."""
+        unsure = [other for other in others if not (isinstance(other, int) and other > 0)]
+        if not unsure or is_length(size):
+            return
+        smallest = reduce(self.least, unsure)
+        if not isinstance(size, int):
+            smallest = math.switch(math.lt(size, 0), smallest, 1)
+        self.at_least(smallest, 1, _BESIDE)
 
     def total(self, lengths: Sequence[Any]) -> Any:
         total: Any = 0

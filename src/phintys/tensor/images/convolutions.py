@@ -240,9 +240,10 @@ class _Part(ShapedOp):
 
     def _windows(self, images: Any, extents: Any, pads: Any) -> Any:
         """Return the elements under each filter: images, channels, places, elements."""
-        padded = np.pad(images, [(0, 0), (0, 0), *pads])
+        if any(map(any, pads)):
+            images = np.pad(images, [(0, 0), (0, 0), *pads])
         axes = tuple(range(2, 2 + self.ndim))
-        found = np.lib.stride_tricks.sliding_window_view(padded, tuple(extents), axes)
+        found = np.lib.stride_tricks.sliding_window_view(images, tuple(extents), axes)
         steps = [slice(None, None, step) for step in (*self.stride, *self.dilation)]
         return found[(slice(None), slice(None), *steps)]
 
