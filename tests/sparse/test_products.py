@@ -6,10 +6,11 @@ import scipy.sparse as sp
 
 import phintys
 import phintys.tensor as pt
-from phintys import sparse
+from phintys import Mode, sparse
 from phintys._base.errors import ShapeError
 from phintys.sparse.patterns import CommonPattern, MergedPattern, ProductPattern
 from phintys.sparse.products import ProductByColumns, ProductByRows, ProductOfRows
+from tools.fuzz.modes import StepByStep
 
 M, N = 50, 40
 
@@ -209,3 +210,17 @@ def test_python_only_reads_arguments_and_makes_results():
     f = phintys.function([a, b, c, v, x], results)
     called = {type(node.op).__name__ for node in f.vm.callback_nodes}
     assert called == {"Parts", "FromParts"}
+
+
+def test_each_step_of_two_matrices_is_valid():
+    a, b = pattern(1), pattern(2, (N, M))
+    x, y = sparse.csr_matrix("x"), sparse.csr_matrix("y")
+    cost = ((x @ y).elements ** 2).sum() + (x + y.T).sum()
+    results = [x @ y, x + y.T, x * y.T, *phintys.grad(cost, [x, y])]
+    product, total, common, of_x, of_y = phintys.function([x, y], results, Mode(StepByStep()))(a, b)
+    for found, wanted in ((product, a @ b), (total, a + b.T), (common, a.multiply(b.T))):
+        np.testing.assert_allclose(found.toarray(), wanted.toarray())
+    full = 2 * (a @ b).toarray()
+    for found, dense, made in ((of_x, full @ b.toarray().T, a), (of_y, a.toarray().T @ full, b)):
+        wanted = np.where(made.toarray() != 0, dense + 1, 0)
+        np.testing.assert_allclose(found.toarray(), wanted)

@@ -382,10 +382,10 @@ SPARSE_TILES = (8, 4, 2)
 Chosen: eight sums, a factor and what is read fit 16 registers.
 """
 
-SPARSE_BLOCKS = 16
+SPARSE_BLOCKS = 8
 """blocks: of the rows of a product of sparse matrices, which threads share; each has memory for a
-row of the result.
-Chosen: as many as the threads of common machines; not measured.
+whole row of the result.
+Chosen: the threads of common machines, while matrices of many columns need not much memory.
 """
 
 SEARCH_NANOSECONDS = 10.0

@@ -189,16 +189,23 @@ def lower_product_pattern(op: ProductPattern, node: Apply, lowering: Lowering) -
     lowering.require_length(n, Failure(node, "columns", "{0} columns"))
     patterns.check(0, patterns.rows[1])
     patterns.check(1, n)
-    blocks = sizes.fixed(SPARSE_BLOCKS)
-    marks = lowering.array(_INT32, [sizes.mul(blocks, n)])
+    marks = _blocks(_INT32, n, node, lowering)
     starts, total = patterns.count(COUNT_PRODUCT, workspace=(marks,), n=n)
     target, _ = lowering.compute(node.outputs[0], [total])
     words = sizes.add(sizes.arithmetic("floordiv", n, sizes.fixed(64)), sizes.fixed(1))
     tops = sizes.add(sizes.arithmetic("floordiv", words, sizes.fixed(64)), sizes.fixed(1))
-    workspace = [lowering.array(_INT64, [sizes.mul(blocks, size)]) for size in (words, tops)]
+    workspace = [_blocks(_INT64, size, node, lowering) for size in (words, tops)]
     options = {"m": patterns.rows[0], "words": words, "tops": tops, "workspace": workspace}
     inputs = (*patterns.arrays, starts)
     patterns.call(FILL_PRODUCT, inputs, (target.array,), may_fail=False, **options)
+
+
+def _blocks(dtype: Any, size: Size, node: Apply, lowering: Lowering) -> Array:
+    """Return memory for a vector in each block of rows."""
+    length = lowering.sizes.mul(lowering.sizes.fixed(SPARSE_BLOCKS), size)
+    lowering.require_lengths([length], node)
+    lowering.require_room([length], dtype.itemsize, node)
+    return lowering.array(dtype, [length])
 
 
 @lowers(ProductAtEntries)
@@ -222,7 +229,6 @@ def lower_second_at_entries(op: SecondAtEntries, node: Apply, lowering: Lowering
 def _lower_entry_product(
     routine: _OnPatterns, op: EntryProduct, node: Apply, lowering: Lowering
 ) -> None:
-    sizes = lowering.sizes
     elements = [lowering.view(variable) for variable in node.inputs[:2]]
     check_dtype(elements[0])
     patterns = _Patterns(node, 2, 3, lowering)
@@ -237,6 +243,6 @@ def _lower_entry_product(
     count = patterns.counts[op.result]
     target, _ = lowering.compute(node.outputs[0], [count])
     x, y = (lowering.contiguous(view, node).array for view in elements)
-    sums = lowering.array(target.array.dtype, [sizes.mul(sizes.fixed(SPARSE_BLOCKS), n)])
+    sums = _blocks(target.array.dtype, n, node, lowering)
     options = {"m": patterns.rows[0], "n": n, "count": count, "workspace": (sums,)}
     patterns.call(routine, (x, y, *patterns.arrays), (target.array,), **options)
