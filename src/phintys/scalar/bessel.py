@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from phintys._base.uninterrupted import import_whole
-from phintys.scalar.bessel_near_0 import LARGE, NEAR_TO, modified_near_0
+from phintys.scalar.bessel_near_0 import LARGE, NEAR_TO, modified_near_0, modified_series
 from phintys.scalar.bessel_slopes import (
     LARGEST,
     log_ive_slope,
@@ -168,7 +168,7 @@ def _second_kind(name: str, v: Any, x: Any, growth: float) -> Any:
     if np.any(is_between):
         degree, place = np.where(is_between, order, 0.5), np.where(is_between, size, 1)
         slopes = (log_ive_slope(degree, place) + 2) - log_kve_slope(degree, place)
-        inside = np.exp(growth * place) / (place * special.iv(degree, place) * slopes)
+        inside = np.exp(growth * place) / (place * modified_series(degree, place) * slopes)
         found = np.where(is_between, inside, found)
     is_near = (size > 0) & (size < NEAR_TO) & (order <= LARGE)
     if np.any(is_near):

@@ -26,7 +26,14 @@ import numpy as np
 
 from phintys._base.uninterrupted import import_whole
 from phintys.scalar.bessel import BEYOND
-from phintys.scalar.bessel_near_0 import LARGE, NEAR_TO, second_kind_near_0, stepped
+from phintys.scalar.bessel_near_0 import (
+    LARGE,
+    NEAR_TO,
+    factorial,
+    second_kind_near_0,
+    stepped,
+    summed,
+)
 from phintys.scalar.bessel_slopes import LARGEST, SUMS, sum_of_powers
 from phintys.scalar.doubled import Doubled
 
@@ -162,8 +169,8 @@ def _is_turned(v: Any, x: Any) -> Any:
 def _series(v: Any, x: Any) -> Any:
     half = 0.5 * x
     square = half * half
-    total = _summed(lambda n: -square / (n * (v + n)), x)
-    first, others = _factorial(v)
+    total = summed(lambda n: -square / (n * (v + n)), x)
+    first, others = factorial(v)
     return half**v / first / others * total
 
 
@@ -171,29 +178,9 @@ def _series_of_large(v: Any, x: Any) -> Any:
     """Return the function of the second kind of a large order."""
     half = 0.5 * x
     square = half * half
-    total = _summed(lambda n: np.where(n < v, square / (n * (v - n)), 0.0), x)
-    first, others = _factorial(v - 1)
+    total = summed(lambda n: np.where(n < v, square / (n * (v - n)), 0.0), x)
+    first, others = factorial(v - 1)
     return -(first / math.pi * half**-v * others) * total
-
-
-def _summed(quotient: Any, like: Any) -> Any:
-    """Return a series of a first term 1, given the quotient of the n-th term and the one before."""
-    term = total = np.ones_like(like)
-    for n in range(1, MOST_TERMS):
-        term = term * quotient(n)
-        total = total + term
-        if not (np.abs(term) > ENOUGH).any():
-            break
-    return total
-
-
-def _factorial(v: Any) -> tuple[Any, Any]:
-    """Return two factors of ``gamma(v + 1)``: that of an order below 1, and a product."""
-    steps = np.maximum(np.floor(v), 0.0)
-    base, product = v - steps, Doubled(np.ones_like(v))
-    for n in range(1, int(steps.max(initial=0)) + 1):
-        product = product * np.where(n <= steps, base + n, 1.0)
-    return import_whole("scipy.special").gamma(base + 1), product.value + product.rest
 
 
 def _downwards(v: Any, x: Any) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 
 from phintys.backends.native.assembler.builder import Builder
-from phintys.backends.native.assembler.math.bessel_near_0 import modified_near_0
+from phintys.backends.native.assembler.math.bessel_near_0 import modified_near_0, modified_series
 from phintys.backends.native.assembler.math.bessel_slopes import log_ive_slope, log_kve_slope
 from phintys.backends.native.assembler.math.calls import float_math
 from phintys.backends.native.assembler.math.exact import polynomial
@@ -112,8 +112,7 @@ def _second_kind(b: Builder, name: str, v: Value, x: Value) -> Value:
 
     def by_wronskian() -> Value:
         degree, place = b.select(is_between, order, 0.5), b.select(is_between, x, 1.0)
-        zero = b.constant(x.type, 0.0)
-        first = redo_lanes(b, zero, is_between, "phintys_scipy_iv_float64", [degree, place])
+        first = modified_series(b, degree, place)
         slopes = (log_ive_slope(b, degree, place) + 2.0) - log_kve_slope(b, degree, place)
         scale = float_math(b, "exp", place) if name == "kve" else b.constant(x.type, 1.0)
         return scale / (place * first * slopes)

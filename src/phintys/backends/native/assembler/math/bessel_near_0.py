@@ -6,6 +6,7 @@ See :mod:`phintys.scalar.bessel_near_0` for the formulas (N. M. Temme, 1975 and 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from phintys.backends.native.assembler.builder import Builder
 from phintys.backends.native.assembler.math.calls import float_math
@@ -21,9 +22,7 @@ from phintys.backends.native.assembler.math.floating import fabs
 from phintys.backends.native.assembler.math.iteration import iterate
 from phintys.backends.native.assembler.values import Value
 from phintys.scalar.bessel_near_0 import ENOUGH, EVEN, MOST_TERMS, ODD
-
-MOST_STEPS = 101
-"""One more than the largest order that is reached by the recurrence up."""
+from phintys.scalar.bessel_recurrence import MOST_ORDER, SERIES_ORDER
 
 
 def second_kind_near_0(b: Builder, v: Value, x: Value) -> Value:
@@ -94,7 +93,7 @@ def stepped(b: Builder, v: Value, x: Value, value: Value, following: Value, side
         return [n + 1.0, *(b.select(is_step, new, old) for new, old in changed)], n < whole
 
     first = [one, value, zero, following, zero]
-    _, now, *_ = iterate(b, MOST_STEPS, first, raise_order)
+    _, now, *_ = iterate(b, int(MOST_ORDER) + 1, first, raise_order)
     return b.select(fabs(b, now) < math.inf, now, b.constant(x.type, side * math.inf))
 
 
@@ -108,3 +107,37 @@ def times(b: Builder, x: Pair, y: Pair) -> Pair:
     """Write a product of numbers with twice the digits."""
     product, error = two_prod(b, x[0], y[0])
     return fast_two_sum(b, product, b.madd(x[0], y[1], b.madd(x[1], y[0], error)))
+
+
+def modified_series(b: Builder, v: Value, x: Value) -> Value:
+    """Write ``iv`` of orders from 0 on by its power series."""
+    half = x * 0.5
+    square = half * half
+    total = summed(b, x, lambda n: square / (n * (v + n)))
+    first, others = factorial(b, v)
+    return float_math(b, "pow", half, v) / first / others * total
+
+
+def summed(b: Builder, like: Value, quotient: Callable[[Value], Value]) -> Value:
+    """Write a series of a first term 1, given the quotient of the n-th term and the one before."""
+    one = b.constant(like.type, 1.0)
+
+    def add_term(n: Value, term: Value, total: Value) -> tuple[list[Value], Value]:
+        term = term * quotient(n)
+        return [n + 1.0, term, total + term], fabs(b, term) > ENOUGH
+
+    return iterate(b, MOST_TERMS, [one, one, one], add_term)[2]
+
+
+def factorial(b: Builder, v: Value) -> tuple[Value, Value]:
+    """Write two factors of ``gamma(v + 1)``: that of an order below 1, and a product."""
+    steps = b.maximum_number(b.intrinsic("floor", v), 0.0)
+    base = v - steps
+    one, zero = (b.constant(v.type, number) for number in (1.0, 0.0))
+
+    def raise_order(n: Value, now: Value, lost: Value) -> tuple[list[Value], Value]:
+        now, lost = times(b, (now, lost), (b.select(n <= steps, base + n, one), zero))
+        return [n + 1.0, now, lost], n < steps
+
+    _, now, lost = iterate(b, int(SERIES_ORDER) + 1, [one, one, zero], raise_order)
+    return float_math(b, "gamma", base + 1.0), now + lost

@@ -12,8 +12,10 @@ from typing import NamedTuple
 
 from phintys.backends.native.assembler.builder import Builder
 from phintys.backends.native.assembler.math.bessel_near_0 import (
+    factorial,
     second_kind_near_0,
     stepped,
+    summed,
     times,
     two_over,
 )
@@ -31,7 +33,6 @@ from phintys.backends.native.assembler.values import Value
 from phintys.scalar.bessel import BEYOND
 from phintys.scalar.bessel_near_0 import LARGE
 from phintys.scalar.bessel_recurrence import (
-    ENOUGH,
     FAR,
     FEW,
     FRACTION_FROM,
@@ -43,7 +44,6 @@ from phintys.scalar.bessel_recurrence import (
     MOST_ORDER,
     MOST_ORDER_NEAR_0,
     MOST_STEPS,
-    MOST_TERMS,
     SERIES_ORDER,
     SHIFT,
     SLOPE,
@@ -143,42 +143,17 @@ def _is_large(b: Builder, v: Value, x: Value) -> Value:
 def _series(b: Builder, v: Value, x: Value) -> Value:
     half = x * 0.5
     square = half * half
-    total = _summed(b, x, lambda n: -square / (n * (v + n)))
-    first, others = _factorial(b, v)
+    total = summed(b, x, lambda n: -square / (n * (v + n)))
+    first, others = factorial(b, v)
     return float_math(b, "pow", half, v) / first / others * total
 
 
 def _series_of_large(b: Builder, v: Value, x: Value) -> Value:
     half = x * 0.5
     square = half * half
-    total = _summed(b, x, lambda n: b.select(n < v, square / (n * (v - n)), 0.0))
-    first, others = _factorial(b, v - 1.0)
+    total = summed(b, x, lambda n: b.select(n < v, square / (n * (v - n)), 0.0))
+    first, others = factorial(b, v - 1.0)
     return -(first / math.pi * float_math(b, "pow", half, -v) * others) * total
-
-
-def _summed(b: Builder, like: Value, quotient: Callable[[Value], Value]) -> Value:
-    """Write a series of a first term 1, given the quotient of the n-th term and the one before."""
-    one = b.constant(like.type, 1.0)
-
-    def add_term(n: Value, term: Value, total: Value) -> tuple[list[Value], Value]:
-        term = term * quotient(n)
-        return [n + 1.0, term, total + term], fabs(b, term) > ENOUGH
-
-    return iterate(b, MOST_TERMS, [one, one, one], add_term)[2]
-
-
-def _factorial(b: Builder, v: Value) -> tuple[Value, Value]:
-    """Write two factors of ``gamma(v + 1)``: that of an order below 1, and a product."""
-    steps = b.maximum_number(b.intrinsic("floor", v), 0.0)
-    base = v - steps
-    one, zero = (b.constant(v.type, number) for number in (1.0, 0.0))
-
-    def raise_order(n: Value, now: Value, lost: Value) -> tuple[list[Value], Value]:
-        now, lost = times(b, (now, lost), (b.select(n <= steps, base + n, one), zero))
-        return [n + 1.0, now, lost], n < steps
-
-    _, now, lost = iterate(b, int(SERIES_ORDER) + 1, [one, one, zero], raise_order)
-    return float_math(b, "gamma", base + 1.0), now + lost
 
 
 def _downwards(b: Builder, v: Value, x: Value) -> Value:
