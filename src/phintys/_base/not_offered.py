@@ -81,7 +81,7 @@ NOT_OFFERED = {
 }
 """Name -> what to write instead, as a sentence without a full stop."""
 
-NOT_OFFERED_BY = {
+NOT_OFFERED_BY: dict[str, dict[str, str]] = {
     "phintys.random": dict.fromkeys(("split", "fold_in"), _KEYS),
     "phintys.tensor": {"norm": "It is phintys.tensor.linalg.norm"},
 }

@@ -4,7 +4,8 @@
 // A layout is {places, ways}: the centre and size of each box, open part (p) and title (t) by its id,
 // and the points that links pass which do not run straight, with the centre of their label.
 
-const LAID_OUT_WELL = 1500;  // boxes and passed ranks that dagre places in a second
+const LAID_OUT_WELL = 1500;  // boxes and passed ranks that dagre places in a second,
+const WITH_PARTS = 400;      // and as many with parts around them
 const LABELLED = 60;         // links whose labels get room; of more, those of a chosen node are shown
 const IN_A_ROW = 30;         // boxes beside each other, where dagre does not place them
 const GAP = 18, BETWEEN_ROWS = 34, TITLE_HEIGHT = 18, MARGIN = 12;
@@ -29,12 +30,12 @@ function graphOf(options) {
 
 function laidOut(shown, model) {
   const ids = shown.boxes.map((box) => box.id), rank = ranksOf(ids, shown.links);
-  if (isQuick(ids, shown.links, rank)) return compound(shown, model);
+  if (isQuick(ids, shown.links, rank, WITH_PARTS)) return compound(shown, model);
   return {places: nested(shown, model), ways: new Map()};
 }
 
-function isQuick(ids, links, rank) {
-  return weightOf(ids, links, rank) <= LAID_OUT_WELL && widestOf(rank) <= 2 * IN_A_ROW;
+function isQuick(ids, links, rank, most = LAID_OUT_WELL) {
+  return weightOf(ids, links, rank) <= most && widestOf(rank) <= 2 * IN_A_ROW;
 }
 
 // ---- a picture of few boxes: all at once, with room for labels ----------------------------------
