@@ -337,7 +337,7 @@ def _contents_of(fgraph: FunctionGraph) -> frozenset[Hashable]:
     nodes = fgraph.apply_nodes
     ops = {type(node.op) if isinstance(node.op, HasInnerGraph) else node.op for node in nodes}
     read = (x for node in nodes for x in node.inputs if isinstance(x, Constant))
-    return frozenset({*ops, *(x.signature() for x in read)})
+    return frozenset(ops).union(x.signature() for x in read)
 
 
 def _overwrites_within(fgraph: FunctionGraph) -> bool:
