@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from functools import reduce
 from threading import Lock
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
@@ -49,6 +49,7 @@ converts = RULES.register
 _MOST_FOLDED = 4096
 _MOST_CODES = 1 << 30
 _Result = TypeVar("_Result")
+_Fact = TypeVar("_Fact")
 
 
 class NotConvertedError(Exception):
@@ -170,18 +171,41 @@ class Session:
         return found
 
 
+class Notes(Generic[_Fact]):
+    """Facts about traced arrays, by their identity: they have no hash."""
+
+    def __init__(self) -> None:
+        # With the arrays, so that no other ones get their identities.
+        self._facts: dict[int, tuple[Any, _Fact]] = {}
+
+    def __setitem__(self, x: Any, fact: _Fact) -> None:
+        self._facts[id(x)] = x, fact
+
+    def get(self, x: Any) -> _Fact | None:
+        """Return the fact about an array, if there is one."""
+        return self._facts[id(x)][1] if id(x) in self._facts else None
+
+
 class Trace:
-    """One walk: the values so far, and the codes of the conditions of this scope."""
+    """One walk: the values so far, and the codes of the conditions of this scope.
+
+    Attributes
+    ----------
+    ranges
+        For vectors of successive integers, the first and the last one.
+    reversals
+        For arrays, the one whose blocks of rows they have in reversed order, and the rows in a
+        block. A rule that reads that one instead saves a copy, which XLA would make.
+    """
 
     def __init__(self, session: Session, depth: int = 0) -> None:
         self.session = session
         self.depth = depth
         self.env: Env = {}
+        self.ranges: Notes[tuple[int, int]] = Notes()
+        self.reversals: Notes[tuple[Any, int]] = Notes()
+        self._positions: Notes[dict[int, Any]] = Notes()
         self._codes: list[Any] = []
-        # With the arrays, so that no other ones get their identities.
-        self._ranges: dict[int, tuple[Any, int, int]] = {}
-        self._positions: dict[tuple[int, int], tuple[Any, Any]] = {}
-        self._reversed: dict[int, tuple[Any, Any, int]] = {}
 
     def inner(self) -> Trace:
         """Return a trace for the graph of a loop or branch, whose codes are its own."""
@@ -237,39 +261,21 @@ class Trace:
 
         All readers of one index share this: XLA would compile the same checks for each of them.
         """
-        key = (id(index), size)
-        if key not in self._positions:
-            self._positions[key] = (index, self._from_start(index, size, node, make))
-        return self._positions[key][1]
+        by_size = self._positions.get(index) or {}
+        if size not in by_size:
+            by_size[size] = self._from_start(index, size, node, make)
+            self._positions[index] = by_size
+        return by_size[size]
 
     def _from_start(self, index: Any, size: int, node: Apply, make: Callable[[], Exception]) -> Any:
         limits = np.iinfo(index.dtype)
-        low, high = self.range_of(index) or (limits.min, limits.max)
+        low, high = self.ranges.get(index) or (limits.min, limits.max)
         if index.dtype == np.uint64:
             index = jnp.minimum(index, np.uint64(np.iinfo("int64").max))
         index = index.astype("int64")
         if low < -size or high >= size:
             self._check_range(index, -size, size - 1, node, make)
         return index if low >= 0 else lax.select(index < 0, index + size, index)
-
-    def note_range(self, x: Any, first: int, last: int) -> None:
-        """State that a traced vector has the numbers first to last in order."""
-        self._ranges[id(x)] = (x, first, last)
-
-    def range_of(self, x: Any) -> tuple[int, int] | None:
-        """Return the first and the last of the numbers of a vector that was noted."""
-        return self._ranges[id(x)][1:] if id(x) in self._ranges else None
-
-    def note_reversed(self, x: Any, source: Any, block: int = 1) -> None:
-        """State that x has the rows of another array in reversed blocks of some rows."""
-        self._reversed[id(x)] = (x, source, block)
-
-    def reversed_of(self, x: Any) -> tuple[Any, int] | None:
-        """Return the array whose rows an array has in reversed order, and the rows in a block.
-
-        A rule that reads this instead saves a copy, which XLA would make.
-        """
-        return self._reversed[id(x)][1:] if id(x) in self._reversed else None
 
     def sizes(self, node: Apply, values: Sequence[Any], what: str = "a size") -> tuple[int, ...]:
         """Return sizes as integers.

@@ -98,7 +98,7 @@ class _Reader:
         def error() -> Exception:
             return IndexError(f"{self.op}: an index is out of range for axis {dim} of size {size}")
 
-        numbers = self.trace.range_of(value)
+        numbers = self.trace.ranges.get(value)
         if numbers is not None and self._is_alone() and numbers[0] >= 0 and numbers[1] < size:
             return slice(numbers[0], numbers[1] + 1)
         return self.trace.positions(value, size, self.node, error)
@@ -156,7 +156,7 @@ def subtensor(op: Any, node: Apply, trace: Trace, x: Any, *values: Any) -> Any:
     if all(isinstance(part, (int, slice)) or part is None for part in index):
         found = x[index]
         if index == (slice(None, None, -1),):
-            trace.note_reversed(found, x)
+            trace.reversals[found] = x, 1
         return found
     dim = 0
     for part in index:

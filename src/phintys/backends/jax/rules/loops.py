@@ -115,7 +115,7 @@ class _Steps:
 
     def _sequences(self, count: int) -> tuple[list[Any], bool]:
         """Return the sequences, and whether they are read from their ends."""
-        found = [self.trace.reversed_of(s) for s in self.given.sequences]
+        found = [self.trace.reversals.get(s) for s in self.given.sequences]
         sources = [one[0] for one in found if one is not None and one[1] == 1]
         if sources and [len(s) for s in sources] == [count] * len(found):
             return sources, True
@@ -123,7 +123,7 @@ class _Steps:
 
     def _in_order(self, rows: Any) -> Any:
         found = rows[::-1]
-        self.trace.note_reversed(found, rows)
+        self.trace.reversals[found] = rows, 1
         return found
 
     def _reads_number(self) -> bool:

@@ -57,7 +57,7 @@ def dot(op: Any, node: Apply, trace: Trace, x: Any, y: Any) -> Any:
 
 def _in_one_order(x: Any, y: Any, trace: Trace) -> tuple[Any, Any]:
     """Return matrices whose rows are summed without the reversal that both have."""
-    a, b = trace.reversed_of(x), trace.reversed_of(y)
+    a, b = trace.reversals.get(x), trace.reversals.get(y)
     return (x, y) if a is None or b is None or a[1] != b[1] else (a[0], b[0])
 
 

@@ -123,9 +123,9 @@ def reshape(op: Any, node: Apply, trace: Trace, x: Any, shape: Any) -> Any:
     except ValueError:
         raise MisfitError(node) from None
     found = jnp.reshape(x, target)
-    given = trace.reversed_of(x)
+    given = trace.reversals.get(x)
     if given is not None and given[1] == 1 and target and not target[0] % len(x):
-        trace.note_reversed(found, jnp.reshape(given[0], target), target[0] // len(x))
+        trace.reversals[found] = jnp.reshape(given[0], target), target[0] // len(x)
     return found
 
 
@@ -169,7 +169,7 @@ def arange(op: Any, node: Apply, trace: Trace, start: Any, stop: Any, step: Any)
         found = lax.iota(dtype, max(last - first, 0))
         found = found + np.asarray(first).astype(dtype) if first else found
         if last <= np.iinfo(dtype).max:
-            trace.note_range(found, first, last - 1)
+            trace.ranges[found] = first, last - 1
         return found
     return jnp.asarray(perform(node, bounds)[0])
 
