@@ -6,7 +6,6 @@ its decorator tells the error, and words that its message must have.
 
 import sys
 from dataclasses import dataclass
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -391,8 +390,9 @@ class WrongNative(Broken):
 
 @lowers(WrongNative)
 def _lower_wrongly(op: WrongNative, node, lowering):
-    sine = pt.sin(node.inputs[0]).owner.op
-    lower_node(sine, SimpleNamespace(op=sine, inputs=node.inputs, outputs=node.outputs), lowering)
+    sine = pt.sin(node.inputs[0]).owner
+    lower_node(sine.op, sine, lowering)
+    lowering.bind(node.outputs[0], lowering.view(sine.outputs[0]))
 
 
 @specimen(errors.BadThunkOutput, r"Python:(.|\n)*native:")

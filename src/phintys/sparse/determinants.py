@@ -27,8 +27,7 @@ from phintys.graph.apply import Apply
 from phintys.graph.null_type import DisconnectedType, disconnected_type
 from phintys.graph.op import Op
 from phintys.sparse.factors import Factorize
-from phintys.sparse.parts import keys
-from phintys.sparse.patterns import check_pattern
+from phintys.sparse.pattern_arrays import check_pattern, keys
 from phintys.sparse.products import ProductByRows, ProductOfRows, conj
 from phintys.sparse.solving import SolveByFactors
 from phintys.sparse.type import INDEX, sp

@@ -9,7 +9,8 @@ import numpy as np
 import phintys.tensor as pt
 from phintys._base.errors import IndexingError, TypeContractError
 from phintys.sparse.operations import as_sparse_variable
-from phintys.sparse.parts import Form, from_arrays, keys, parts, places
+from phintys.sparse.parts import Form, from_arrays, parts
+from phintys.sparse.pattern_arrays import keys, places
 from phintys.sparse.patterns import PatternOp
 from phintys.sparse.type import sp
 from phintys.tensor.convert import as_tensor_variable

@@ -17,6 +17,7 @@ from phintys.graph.apply import Apply
 from phintys.graph.null_type import DisconnectedType, disconnected_type
 from phintys.graph.op import Op
 from phintys.graph.variable import Constant
+from phintys.sparse.pattern_arrays import check_both, keys, places, wrong_pattern
 from phintys.sparse.type import ARRAYS, INDEX, SparseType
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.known import known_int
@@ -279,7 +280,12 @@ class PlacesIn(TakesShape):
     def perform(self, node: Apply, inputs: Any, output_storage: Any) -> None:
         """Search by the key (major, minor) of an entry."""
         indices, indptr, others, other_indptr = inputs
+        check_both(self, *inputs)
         output_storage[0][0] = places(keys(indices, indptr), keys(others, other_indptr))
+
+    def error(self, number: int, _: int) -> Exception:
+        """Return the error of a pattern that native code found to be wrong."""
+        return wrong_pattern(self, number)
 
     def L_op(self, inputs: Any, outputs: Any, output_grads: Any) -> list[Any]:
         """Return nothing: patterns have no derivative."""
@@ -311,8 +317,9 @@ class ElementsAt(ShapedOp):
         if len(data) != len(pattern[0]):
             msg = f"{self}: {len(data)} elements for {len(pattern[0])} indices."
             raise ShapeError(msg)
-        at = places(keys(others, other_indptr), keys(*pattern))
-        output_storage[0][0] = np.append(data, np.zeros(1, data.dtype))[at]
+        at: list[Any] = [None]
+        PlacesIn().perform(node, [others, other_indptr, *pattern], [at])
+        output_storage[0][0] = np.append(data, np.zeros(1, data.dtype))[at[0]]
 
     def output_shapes(self, shapes: Any) -> list[tuple[Any, ...]]:
         """Return the number of entries of the other pattern."""
@@ -337,20 +344,6 @@ class ElementsAt(ShapedOp):
         """Return the elements by their places."""
         at = PlacesIn()(*patterns[2:], *patterns[:2])
         return pt.concatenate([data, pt.zeros(1, data.type.dtype)])[at]
-
-
-def keys(indices: Any, indptr: Any) -> Any:
-    """Return numbers that grow along the entries of a pattern: major times 2**31 plus minor."""
-    major = np.repeat(np.arange(len(indptr) - 1, dtype="int64"), np.diff(indptr))
-    return (major << 31) + indices
-
-
-def places(wanted: Any, present: Any) -> Any:
-    """Return the positions of keys among sorted keys; the number of them for those not there."""
-    found = np.searchsorted(present, wanted)
-    if len(present):
-        found[present[np.minimum(found, len(present) - 1)] != wanted] = len(present)
-    return found.astype("int64")
 
 
 def elements_at(form: Form, pattern: Form) -> Any:

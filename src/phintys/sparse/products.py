@@ -22,8 +22,7 @@ from phintys._base.errors import ShapeError
 from phintys.graph.apply import Apply
 from phintys.graph.null_type import disconnected_type
 from phintys.graph.op import Op
-from phintys.sparse.parts import keys, places
-from phintys.sparse.patterns import check_pattern, wrong_pattern
+from phintys.sparse.pattern_arrays import check_pattern, keys, places, wrong_pattern
 from phintys.sparse.type import INDEX, sp
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.creation import check_room
@@ -291,6 +290,7 @@ class EntryProduct(ShapedOp):
         if len(indptr) != len(wanted_indptr):
             msg = f"{self}: {len(indptr) - 1} rows for {len(wanted_indptr) - 1} of the pattern."
             raise ShapeError(msg)
+        check_room(self, (int(width) + 1,), "int64")
         patterns = [
             (indices, indptr, len(other_indptr) - 1),
             (others, other_indptr, int(width)),

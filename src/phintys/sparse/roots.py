@@ -17,8 +17,7 @@ from phintys.graph.apply import Apply
 from phintys.graph.null_type import disconnected_type
 from phintys.graph.op import Op
 from phintys.sparse.determinants import lower_factor, lower_key, places_in_factor
-from phintys.sparse.parts import keys
-from phintys.sparse.patterns import check_pattern
+from phintys.sparse.pattern_arrays import check_pattern, keys
 from phintys.sparse.type import INDEX
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.shape_rules import S, ShapedOp, Shapes

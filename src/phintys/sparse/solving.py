@@ -16,7 +16,7 @@ from phintys._base.late import LateModule
 from phintys.graph.apply import Apply
 from phintys.graph.null_type import disconnected_type
 from phintys.graph.op import Op
-from phintys.sparse.patterns import check_pattern
+from phintys.sparse.pattern_arrays import check_pattern
 from phintys.sparse.products import ProductByColumns, ProductByRows, ProductOfRows, conj
 from phintys.sparse.type import sp
 from phintys.tensor.convert import as_tensor_variable

@@ -202,10 +202,10 @@ def lower_product_pattern(op: ProductPattern, node: Apply, lowering: Lowering) -
 
 def _blocks(dtype: Any, size: Size, node: Apply, lowering: Lowering) -> Array:
     """Return memory for a vector in each block of rows."""
-    length = lowering.sizes.mul(lowering.sizes.fixed(SPARSE_BLOCKS), size)
-    lowering.require_lengths([length], node)
-    lowering.require_room([length], dtype.itemsize, node)
-    return lowering.array(dtype, [length])
+    lengths = [lowering.sizes.fixed(SPARSE_BLOCKS), size]
+    lowering.require_lengths(lengths, node)
+    lowering.require_room(lengths, dtype.itemsize, node)
+    return lowering.array(dtype, lengths)
 
 
 @lowers(ProductAtEntries)

@@ -194,6 +194,8 @@ class AddressCode:
         product = b.constant(FLOAT64, array.dtype.itemsize)  # a float, which does not overflow
         for length in array.sizes:
             product = product * b.convert(self.sizes.polynomial(ring.of(length)), FLOAT64)
+        # The check of a length that is negative comes later, and has the words for it.
+        product = b.intrinsic("fabs", product)
         with self.code.failing(b.compare("uge", product, b.constant(FLOAT64, MOST_BYTES))):
             self.code.set_status(TOO_LARGE, 0, slot)
 
