@@ -169,7 +169,7 @@ def _is_turned(v: Any, x: Any) -> Any:
 def _series(v: Any, x: Any) -> Any:
     half = 0.5 * x
     square = half * half
-    total = summed(lambda n: -square / (n * (v + n)), x)
+    total = summed(x, lambda n: -square / (n * (v + n)))
     first, others = factorial(v)
     return half**v / first / others * total
 
@@ -178,7 +178,7 @@ def _series_of_large(v: Any, x: Any) -> Any:
     """Return the function of the second kind of a large order."""
     half = 0.5 * x
     square = half * half
-    total = summed(lambda n: np.where(n < v, square / (n * (v - n)), 0.0), x)
+    total = summed(x, lambda n: np.where(n < v, square / (n * (v - n)), 0.0))
     first, others = factorial(v - 1)
     return -(first / math.pi * half**-v * others) * total
 
