@@ -38,10 +38,11 @@ from phintys.scalar.bessel_slopes import LARGEST, SUMS, sum_of_powers
 from phintys.scalar.doubled import Doubled
 
 MOST_ORDER, FAR = 100.0, 200.0
-"""The largest order and argument for which the recurrence is used ..."""
+"""The largest order and argument for which the recurrence is used."""
 
-MOST_ORDER_NEAR_0, FRACTION_FROM, FRACTION_TO = 50.0, NEAR_TO, 2.0
-"""... the largest order next to 0, and where that is. SciPy's second kind has lost digits there."""
+MOST_ORDER_NEAR_0, FRACTION_FROM, FRACTION_TO = LARGE, NEAR_TO, 2.0
+"""The same order for small arguments, and from where to where these are. SciPy's second kind has
+lost digits there."""
 
 FEW = 3.0
 """SciPy's second kind of orders up to this is right from 2 on."""
