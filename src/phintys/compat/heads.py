@@ -42,6 +42,7 @@ def _older(head: str, newest: str | None = None) -> dict[str, str]:
 
 
 def _newer(head: str) -> dict[str, str]:
+    """Return the line of Aesara and PyTensor, which Theano lacks or writes in another way."""
     return {"aesara": head, "pytensor": head}
 
 

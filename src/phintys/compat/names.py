@@ -19,7 +19,6 @@ Source = str | dict[str, str]
 _OLD = "phintys.compat.adapters"
 _ELEMENTWISE = "phintys.compat.elementwise"
 _SCALARS = "phintys.compat.scalars"
-_OLD_BLAS = "phintys.compat.linear_algebra"
 _DEBUGGING = "phintys.compat.debugging"
 _TENSORS = "phintys.compat.tensors"
 _CONFIG = "phintys.compat.configuration"
@@ -401,12 +400,12 @@ _BLAS: list[Source] = [
     {
         **_here("phintys.tensor", "BatchedDot batched_dot"),
         **dict.fromkeys(("Gemm", "Gemv", "Dot22Scalar"), "phintys.tensor.blas:Gemm"),
-        **dict.fromkeys(("gemm", "gemm_inplace", "gemm_no_inplace"), f"{_OLD_BLAS}:gemm"),
-        **dict.fromkeys(("gemv", "gemv_inplace", "gemv_no_inplace"), f"{_OLD_BLAS}:gemv"),
-        **dict.fromkeys(("ger", "ger_destructive"), f"{_OLD_BLAS}:ger"),
+        **dict.fromkeys(("gemm", "gemm_inplace", "gemm_no_inplace"), f"{_MATRICES}:gemm"),
+        **dict.fromkeys(("gemv", "gemv_inplace", "gemv_no_inplace"), f"{_MATRICES}:gemv"),
+        **dict.fromkeys(("ger", "ger_destructive"), f"{_MATRICES}:ger"),
         "Dot22": "phintys.tensor:Dot",
         "_dot22": "phintys.tensor:dot",
-        "_dot22scalar": f"{_OLD_BLAS}:dot22scalar",
+        "_dot22scalar": f"{_MATRICES}:dot22scalar",
     }
 ]
 

@@ -184,9 +184,9 @@ def _bounds(entry: Any, size: int) -> tuple[int, int]:
 # ---- vectors of few elements ---------------------------------------------------------------------
 
 _FEW = 8
-"""Vectors that are made of numbers have no more of them,"""
+"""The most numbers of a vector that is made of them, however few of them are written."""
 _FEW_WRITTEN = 32
-"""or no more than this, if at least half of them are written."""
+"""The same, if at least half of them are written."""
 _FEW_READ = 4
 """Vectors, other than constants, that are first read element by element have no more of them."""
 

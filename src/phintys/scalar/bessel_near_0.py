@@ -9,6 +9,7 @@ dlmf.nist.gov, 10.6.1 and 10.29.1).
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ MOST_TERMS = 300
 """A bound that no series reaches."""
 
 ENOUGH = 1e-18
+"""A series ends with a term of this size, relative to its sum: below the last bit of a float64."""
 
 # Of 1 / gamma(1 + m) in powers of m**2, and of its odd part divided by -m (DLMF 5.7.1).
 EVEN = (
@@ -42,7 +44,7 @@ ODD = (
 
 
 def second_kind_near_0(v: Any, x: Any) -> Any:
-    """Return ``yv(v, x)`` of arrays of positive numbers below 1/4.
+    """Return ``yv(v, x)`` of arrays, for orders from 0 on and arguments between 0 and 1/4.
 
     Examples
     --------
@@ -56,7 +58,7 @@ def second_kind_near_0(v: Any, x: Any) -> Any:
 
 
 def modified_near_0(v: Any, x: Any) -> Any:
-    """Return ``kv(v, x)`` of arrays of positive numbers below 1/4.
+    """Return ``kv(v, x)`` of arrays, for orders from 0 on and arguments between 0 and 1/4.
 
     Examples
     --------
@@ -69,7 +71,10 @@ def modified_near_0(v: Any, x: Any) -> Any:
 
 
 def _series(m: Any, x: Any, side: float) -> tuple[Any, Any]:
-    """Return the functions of the orders m and m + 1, but for a factor of those that oscillate."""
+    """Return the functions of the orders m and m + 1, but for a factor of those that oscillate.
+
+    The names are Temme's: f, p, q and the sums of their terms.
+    """
     square, step = m * m, side * 0.25 * x * x
     even, odd = sum_of_powers(square, EVEN), sum_of_powers(square, ODD)
     log = math.log(2) - np.log(x)
@@ -94,7 +99,7 @@ def _series(m: Any, x: Any, side: float) -> tuple[Any, Any]:
 
 
 def stepped(v: Any, x: Any, value: Any, following: Any, side: float) -> Any:
-    """Return the function of order v, from those of v less the next whole number and of one more.
+    """Return the function of order v, from those of the order ``v - rint(v)`` and of one more.
 
     Parameters
     ----------
@@ -135,17 +140,17 @@ def modified_series(v: Any, x: Any) -> Any:
     half = 0.5 * x
     square = half * half
     first, others = factorial(v)
-    return half**v / first / others * summed(lambda n: square / (n * (v + n)), x)
+    return half**v / first / others * summed(x, lambda n: square / (n * (v + n)))
 
 
-def summed(quotient: Any, like: Any) -> Any:
+def summed(like: Any, quotient: Callable[[int], Any]) -> Any:
     """Return a series of a first term 1, given the quotient of the n-th term and the one before.
 
     Examples
     --------
     >>> import numpy as np
     >>> from phintys.scalar.bessel_near_0 import summed
-    >>> summed(lambda n: 1 / n, np.array(1.0)).round(12)
+    >>> summed(np.array(1.0), lambda n: 1 / n).round(12)
     np.float64(2.718281828459)
     """
     term = total = np.ones_like(like)

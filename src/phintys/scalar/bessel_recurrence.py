@@ -38,10 +38,11 @@ from phintys.scalar.bessel_slopes import LARGEST, SUMS, sum_of_powers
 from phintys.scalar.doubled import Doubled
 
 MOST_ORDER, FAR = 100.0, 200.0
-"""The largest order and argument for which the recurrence is used ..."""
+"""The largest order and argument for which the recurrence is used."""
 
-MOST_ORDER_NEAR_0, FRACTION_FROM, FRACTION_TO = 50.0, NEAR_TO, 2.0
-"""... the largest order next to 0, and where that is. SciPy's second kind has lost digits there."""
+MOST_ORDER_NEAR_0, FRACTION_FROM, FRACTION_TO = LARGE, NEAR_TO, 2.0
+"""The same order for small arguments, and from where to where these are. SciPy's second kind has
+lost digits there."""
 
 FEW = 3.0
 """SciPy's second kind of orders up to this is right from 2 on."""
@@ -169,7 +170,7 @@ def _is_turned(v: Any, x: Any) -> Any:
 def _series(v: Any, x: Any) -> Any:
     half = 0.5 * x
     square = half * half
-    total = summed(lambda n: -square / (n * (v + n)), x)
+    total = summed(x, lambda n: -square / (n * (v + n)))
     first, others = factorial(v)
     return half**v / first / others * total
 
@@ -178,7 +179,7 @@ def _series_of_large(v: Any, x: Any) -> Any:
     """Return the function of the second kind of a large order."""
     half = 0.5 * x
     square = half * half
-    total = summed(lambda n: np.where(n < v, square / (n * (v - n)), 0.0), x)
+    total = summed(x, lambda n: np.where(n < v, square / (n * (v - n)), 0.0))
     first, others = factorial(v - 1)
     return -(first / math.pi * half**-v * others) * total
 

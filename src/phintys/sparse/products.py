@@ -288,7 +288,10 @@ class EntryProduct(ShapedOp):
         """Multiply with SciPy, and look up the entries."""
         *operands, indices, indptr, others, other_indptr, wanted, wanted_indptr, width = inputs
         if len(indptr) != len(wanted_indptr):
-            msg = f"{self}: {len(indptr) - 1} rows for {len(wanted_indptr) - 1} of the pattern."
+            msg = (
+                f"{self}: the first matrix and the pattern of the product must have equally many "
+                f"rows, got {len(indptr) - 1} and {len(wanted_indptr) - 1}."
+            )
             raise ShapeError(msg)
         check_room(self, (int(width) + 1,), "int64")
         patterns = [

@@ -48,6 +48,8 @@ converts = RULES.register
 
 _MOST_FOLDED = 4096
 _MOST_CODES = 1 << 30
+"""Codes count down from here, so that the first of several failures has the largest one."""
+
 _Result = TypeVar("_Result")
 _Fact = TypeVar("_Fact")
 

@@ -123,7 +123,7 @@ class Model {
   legend(by) {  // pairs of a colour and what it means
     if (by !== "family") {
       const {most} = this.costs[by];
-      if (most === 0) return [["#e3e7eb", "not measured: compile with profile=True, and call it"]];
+      if (most === 0) return [[this.colourOfCost(null, most), "not measured: compile with profile=True, and call it"]];
       const text = by === "seconds" ? `${(most * 1e6).toPrecision(3)} µs` : `${most} bytes`;
       return [["#fff4d6", "none"], ["#b2182b", `most: ${text}`]];
     }
@@ -288,9 +288,8 @@ class View {
   }
 
   toggle(id) {
-    let part = null;
-    if (id[0] === "p") part = Number(id.slice(1));
-    else part = this.model.nodes[Number(id.slice(1))].part;
+    const number = Number(id.slice(1));
+    const part = id[0] === "p" ? number : this.model.nodes[number].part;
     if (part === null) return;
     this.model.toggle(part);
     this.draw();

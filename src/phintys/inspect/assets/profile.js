@@ -5,6 +5,7 @@ const ROW = 26;              // pixels from one row of the flame graph to the ne
 const NARROWEST = 0.002;     // parts that are narrower are left out
 const LANE = 22;             // pixels of a row of the time line
 const LABELS = 70;           // pixels at its left
+const OF_CALLS = "#d8e4ee";  // the colour of what contains all parts
 
 function colourOf(text) {
   let hash = 0;
@@ -62,7 +63,7 @@ function placedFlames() {  // {part, left, width, row, isAround} of what is show
 
 function flameButton({part, left, width, row, isAround}) {
   const button = document.createElement("button");
-  const colour = row === 0 ? "#d8e4ee" : colourOf(part.label);
+  const colour = row === 0 ? OF_CALLS : colourOf(part.label);
   const share = shareText(part.seconds, data.flames[by].seconds);
   const tell = () => showDetails(part.label, [
     `${timeText(part.seconds)}, ${share} of the time in calls`, ...part.facts]);
@@ -153,7 +154,7 @@ function drawEvent(pen, event, x, accent) {
   if (begin > to || begin + long < from) return;
   const left = x(begin), width = Math.max(x(begin + long) - left, 1), top = laneOf(event) * LANE + 1;
   const label = step < 0 ? "call" : data.steps[step][0];
-  const colour = step < 0 ? "#d8e4ee" : colourOf(label);
+  const colour = step < 0 ? OF_CALLS : colourOf(label);
   pen.fillStyle = colour;
   pen.fillRect(left, top, width, LANE - 2);
   if (event === chosen) {

@@ -74,7 +74,7 @@ def check_callbacks(emitted: EmittedProgram, interface: Interface) -> None:
     if callbacks:
         refuse(
             interface,
-            f"an object cannot run Python, which computes {_all(one.node for one in callbacks)}",
+            f"an object cannot run Python, which computes {_ops(one.node for one in callbacks)}",
             _remedy(callbacks),
             [f"{_described(one.node)} ({one.why}), made at {one.node.origin}" for one in callbacks],
         )
@@ -87,11 +87,12 @@ def _described(node: Apply) -> str:
 
 
 def _remedy(callbacks: Sequence[Callback]) -> str:
+    """Return advice for Ops in Python: other dtypes, if these have native code, or other Ops."""
     if all(isinstance(one.node.op, Print | Breakpoint) for one in callbacks):
-        return "Leave it out of what is exported: it serves people who watch a program in Python."
-    others = [_dtypes_with_code(one.node) for one in callbacks]
-    if all(others):
-        shared = [dtype for dtype in others[0] if all(dtype in some for some in others)]
+        return "Leave it out of the exported function: it is for watching a program in Python."
+    first, *others = (_dtypes_with_code(one.node) for one in callbacks)
+    shared = [dtype for dtype in first if all(dtype in some for some in others)]
+    if shared:
         return f"It has native code for {_listed(shared)}: use these, or {_BEFORE}."
     return (
         f"{_BEFORE.capitalize()}, or write it with Ops that have native code (docs/native.md lists "
@@ -121,7 +122,7 @@ def refuse_scipy(external: External, plan: Plan, interface: Interface) -> NoRetu
     nodes = _callers(external.symbol, plan)
     refuse(
         interface,
-        f"an object cannot call SciPy, whose function {external.name!r} computes {_all(nodes)}",
+        f"an object cannot call SciPy, whose function {external.name!r} computes {_ops(nodes)}",
         f"{_BEFORE.capitalize()}, or write it with functions that have code of their own "
         "(docs/export.md names those that have none).",
         _places(nodes),
@@ -139,7 +140,7 @@ def refuse_numpy(symbol: str, function: str, plan: Plan, interface: Interface) -
     nodes = _callers(symbol, plan)
     refuse(
         interface,
-        f"an object cannot call NumPy, whose function {function!r} computes {_all(nodes)}",
+        f"an object cannot call NumPy, whose function {function!r} computes {_ops(nodes)}",
         "Draw from phintys.random.RandomStream instead.",
         _places(nodes),
     )
@@ -159,17 +160,19 @@ def refuse_routine(
     bundle = ", which is not bundled," if bundled else ""
     refuse(
         interface,
-        f"an object needs the routine {routine!r} of BLAS or LAPACK{bundle} for {_all(nodes)}",
+        f"an object needs the routine {routine!r} of BLAS or LAPACK{bundle} for {_ops(nodes)}",
         'Export with blas="link", and link a library that has it.',
         _places(nodes),
     )
 
 
-def _all(nodes: Iterable[Apply]) -> str:
+def _ops(nodes: Iterable[Apply]) -> str:
+    """Return the Ops of nodes in a row, each with the dtypes of its inputs."""
     return _listed(map(_described, nodes))
 
 
 def _places(nodes: Iterable[Apply]) -> dict[str, None]:
+    """Return a line for each node, with its place in the user's program; equal lines once."""
     return dict.fromkeys(f"{_described(node)}, made at {node.origin}" for node in nodes)
 
 

@@ -118,18 +118,13 @@ def short_vectors_of(
 
 def _short_vectors(loop: Loop, ring: Polynomials, target: Target) -> ShortVectors | None:
     inside = [step for body in loop.bodies() for step in walk_steps(body)]
-    kernels = [step for step in inside if isinstance(step, Kernel) and not is_straight(step)]
-    if not kernels or not all(map(_is_simple, inside)):
+    if not all(map(_is_simple, inside)):
         return None
     if any(map(_is_product, inside)) and any(map(_is_shared, inside)):
         return None
-    planned = {kernel: plan_kernel(kernel, ring, target) for kernel in kernels}
-    plans = {kernel: plan for kernel, plan in planned.items() if _is_one_vector(plan)}
-    others = [plan for kernel, plan in planned.items() if kernel not in plans]
-    if len(others) >= len(plans) or not all(map(_is_of_matrices, others)):
-        return None
+    plans = _plans_of_vectors(inside, ring, target)
     levels = [level for plan in plans.values() for level in _levels(plan)]
-    if not levels:  # the program has found, after these kernels, that the length is 1
+    if not levels:  # no such kernels, or the program has found after them that the length is 1
         return None
     lengths = tuple(dict.fromkeys(level.extent for level in levels))
     lanes = min(nest.lanes for plan in plans.values() for nest in plan.nests if _inside(plan, nest))
@@ -141,11 +136,7 @@ def _short_vectors(loop: Loop, ring: Polynomials, target: Target) -> ShortVector
     atoms = [atom for length in lengths for atoms, _ in length.terms for atom in atoms]
     if any(varies(ring.atoms[atom], written) for atom in atoms):
         return None
-    for plan in plans.values():
-        plan.rooms.clear()  # what is private to a kernel is in registers
-        for nest in plan.nests:
-            if _inside(plan, nest):
-                nest.lanes, nest.unroll = lanes, 1
+    _set_lanes(plans, lanes)
     arrays = _vectors(plans)
     scratch = {array for plan in plans.values() for array in plan.scratch}
     if not scratch <= arrays:
@@ -160,6 +151,26 @@ def _short_vectors(loop: Loop, ring: Polynomials, target: Target) -> ShortVector
         one: list(_latest(one, plans, arrays | written_apart, ring)) for one in _loops([loop])
     }
     return ShortVectors(lengths, lanes, plans, arrays, latest)
+
+
+def _plans_of_vectors(
+    steps: Sequence[Step], ring: Polynomials, target: Target
+) -> dict[Kernel, KernelPlan]:
+    """Return the plans of kernels that compute vectors; none if too many compute something else."""
+    kernels = [step for step in steps if isinstance(step, Kernel) and not is_straight(step)]
+    planned = {kernel: plan_kernel(kernel, ring, target) for kernel in kernels}
+    plans = {kernel: plan for kernel, plan in planned.items() if _is_one_vector(plan)}
+    others = [plan for kernel, plan in planned.items() if kernel not in plans]
+    return plans if len(others) < len(plans) and all(map(_is_of_matrices, others)) else {}
+
+
+def _set_lanes(plans: dict[Kernel, KernelPlan], lanes: int) -> None:
+    """Plan each nest as one vector of so many lanes."""
+    for plan in plans.values():
+        plan.rooms.clear()  # what is private to a kernel is in registers
+        for nest in plan.nests:
+            if _inside(plan, nest):
+                nest.lanes, nest.unroll = lanes, 1
 
 
 def _loops(steps: list[Step]) -> list[Loop]:

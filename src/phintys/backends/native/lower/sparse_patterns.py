@@ -30,7 +30,7 @@ from phintys.sparse.products import FirstAtEntries, ProductAtEntries, SecondAtEn
 from phintys.sparse.type import LIMIT
 
 if TYPE_CHECKING:
-    from phintys.backends.native.routines.sparse_patterns import _OnPatterns
+    from phintys.backends.native.routines.sparse_patterns import PatternRoutine
     from phintys.backends.native.sizes import Size
     from phintys.backends.native.values import Array
     from phintys.sparse.products import EntryProduct
@@ -83,7 +83,7 @@ class _Patterns:
 
     def call(
         self,
-        routine: _OnPatterns,
+        routine: PatternRoutine,
         inputs: Any,
         outputs: Any,
         *,
@@ -95,6 +95,7 @@ class _Patterns:
         checks = self._checks if may_fail else []
         options |= {"checks": checks, "entries": self.counts}
         used = [*self.counts, *(size for check in checks for size in check[2:])]
+        # A call knows the sizes that are options, but not those inside of lists.
         options |= {f"size {at}": size for at, size in enumerate(used)}
         failure = OwnFailure(self.node, "pattern", error=IndexError) if may_fail else None
         call = LibraryCall(
@@ -102,7 +103,7 @@ class _Patterns:
         )
         self._lowering.steps.append(call)
 
-    def count(self, routine: _OnPatterns, **options: Any) -> tuple[Array, Size]:
+    def count(self, routine: PatternRoutine, **options: Any) -> tuple[Array, Size]:
         """Add a call that counts entries; return ``indptr`` of the result and their number."""
         lowering, m = self._lowering, self.rows[0]
         sizes = lowering.sizes
@@ -184,8 +185,8 @@ def lower_product_pattern(op: ProductPattern, node: Apply, lowering: Lowering) -
         "columns of the first and rows of the second must agree, got {0} and {1}",
     )
     lowering.require_equal(columns, rows, failure)
-    failure = Failure(node, "rows", "{0} rows for {1} of the pattern")
-    lowering.require_equal(rows, patterns.rows[1], failure)
+    detail = "the second must have as many rows as its pattern, got {0} and {1}"
+    lowering.require_equal(rows, patterns.rows[1], Failure(node, "rows", detail))
     lowering.require_length(n, Failure(node, "columns", "{0} columns"))
     patterns.check(0, patterns.rows[1])
     patterns.check(1, n)
@@ -227,7 +228,7 @@ def lower_second_at_entries(op: SecondAtEntries, node: Apply, lowering: Lowering
 
 
 def _lower_entry_product(
-    routine: _OnPatterns, op: EntryProduct, node: Apply, lowering: Lowering
+    routine: PatternRoutine, op: EntryProduct, node: Apply, lowering: Lowering
 ) -> None:
     elements = [lowering.view(variable) for variable in node.inputs[:2]]
     check_dtype(elements[0])

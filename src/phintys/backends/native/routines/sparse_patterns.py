@@ -1,7 +1,9 @@
 """Patterns of sums, products and transposes of sparse matrices, and elements of their products.
 
 What has as many entries as the values of patterns say is computed by two calls: one counts the
-entries of each row, the other writes them.
+entries of each row, the other writes them. Products go by rows, and transposes count the entries of
+columns (F. G. Gustavson, "Two fast algorithms for sparse matrices: multiplication and permuted
+transposition", ACM Trans. Math. Softw. 4, 1978).
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from phintys.backends.native.steps.call import CallWriter
 
 
-class _OnPatterns(Routine):
+class PatternRoutine(Routine):
     """A routine that reads patterns.
 
     Options are ``checks``, for each pattern that is not known to be right the positions of its
@@ -223,33 +225,40 @@ class _Merge(_Rows):
         b = self.b
         indices, starts, others, other_starts = self.inputs[:4]
         (p, p_end), (q, q_end) = self.ends(starts, row), self.ends(other_starts, row)
-        is_union = self.call.options["is_union"]
 
         def step(p: Value, q: Value, out: Value) -> list[Value]:
             x, y = number(b, indices, p), number(b, others, q)
             is_same = b.eq(x, y)
-            if not places:
-                pass
-            elif is_union:
-                into, at_p, at_q = self.outputs
-                put(b, b.minimum_number(x, y), into, out)
-                # The place of an entry that is not taken yet is written again when it is.
-                put_place(b, out, at_p, p)
-                put_place(b, out, at_q, q)
-            else:
-                into, at_p, at_q = self.outputs
-                with when(b, is_same):
-                    put(b, x, into, out)
-                    put_place(b, p, at_p, out)
-                    put_place(b, q, at_q, out)
-            taken = b.constant(INT64, 1) if is_union else b.convert(is_same, INT64)
+            if places:
+                self._put(x, y, is_same, p, q, out)
+            taken = b.constant(INT64, 1) if self.is_union else b.convert(is_same, INT64)
             return [p + b.convert(b.le(x, y), INT64), q + b.convert(b.le(y, x), INT64), out + taken]
 
         p, q, out = repeated(b, [p, q, first], lambda p, q, _: (p < p_end) & (q < q_end), step)
         return p, p_end, q, q_end, out
 
+    @property
+    def is_union(self) -> bool:
+        """Whether the result has the entries of either pattern, rather than those of both."""
+        return self.call.options["is_union"]
 
-class _CountMerged(_OnPatterns):
+    def _put(self, x: Value, y: Value, is_same: Value, p: Value, q: Value, out: Value) -> None:
+        """Write an entry of the result, from those at p and q in columns x and y."""
+        b = self.b
+        into, at_p, at_q = self.outputs
+        if self.is_union:
+            put(b, b.minimum_number(x, y), into, out)
+            # The place of an entry that is not taken yet is written again when it is.
+            put_place(b, out, at_p, p)
+            put_place(b, out, at_q, q)
+            return
+        with when(b, is_same):
+            put(b, x, into, out)
+            put_place(b, p, at_p, out)
+            put_place(b, q, at_q, out)
+
+
+class _CountMerged(PatternRoutine):
     """``(indices, indptr, indices, indptr)``: ``indptr`` of what is merged, and total."""
 
     name = "count_merged"
@@ -261,14 +270,14 @@ class _CountMerged(_OnPatterns):
         with code.ranges.each() as row:
             zero = b.constant(INT64, 0)
             p, p_end, q, q_end, count = code.merge(row, zero, places=False)
-            if call.options["is_union"]:
+            if code.is_union:
                 count = count + (p_end - p) + (q_end - q)
             put(b, count, code.outputs[0], row + 1)
         code.run(writer.size(call.options["m"]))
         return sum_up(writer, call)
 
 
-class _FillMerged(_OnPatterns):
+class _FillMerged(PatternRoutine):
     """The same and ``indptr`` of the result: its indices, and the places of entries."""
 
     name = "fill_merged"
@@ -280,7 +289,7 @@ class _FillMerged(_OnPatterns):
         with code.ranges.each() as row:
             first = number(b, code.inputs[4], row)
             p, p_end, q, q_end, out = code.merge(row, first, places=True)
-            if call.options["is_union"]:
+            if code.is_union:
                 into, *places = code.outputs
                 first_rest = code.inputs[0], p, p_end, places[0]
                 second_rest = code.inputs[2], q, q_end, places[1]
@@ -293,7 +302,7 @@ class _FillMerged(_OnPatterns):
         code.run(writer.size(call.options["m"]))
 
 
-class _Find(_OnPatterns):
+class _Find(PatternRoutine):
     """``(indices, indptr, indices, indptr)``: where the entries of the first are in the second.
 
     It is the number of entries of the second for those that are not there.
@@ -327,7 +336,7 @@ class _Find(_OnPatterns):
 # ---- transposes ----------------------------------------------------------------------------------
 
 
-class _Convert(_OnPatterns):
+class _Convert(PatternRoutine):
     """``(indices, indptr)``: the rows of entries by columns, where columns begin, and the order."""
 
     name = "convert_pattern"
@@ -368,7 +377,7 @@ class _Convert(_OnPatterns):
 # ---- products ------------------------------------------------------------------------------------
 
 
-class _CountProduct(_OnPatterns):
+class _CountProduct(PatternRoutine):
     """``(indices, indptr, indices, indptr)``: ``indptr`` of the product, and total.
 
     The workspace has room for a row of the product in each block of rows.
@@ -381,29 +390,28 @@ class _CountProduct(_OnPatterns):
         code = _Rows(call, writer, nanoseconds)
         b, n = code.b, code.size("n")
         indices, starts, others, other_starts = code.inputs
-        length = divide_up(b, code.size("m"), SPARSE_BLOCKS)
-        with code.ranges.each() as block:
+
+        def start(block: Value) -> None:
             marks = code.part(code.workspace[0], block, n)
             with loop(b, 0, n) as column:
                 put(b, b.constant(INT64, -1), marks, column.index)
-            first = block * length
-            with loop(b, first, b.minimum_number(first + length, code.size("m"))) as row:
-                zero = b.constant(INT64, 0)
-                with loop(b, *code.ends(starts, row.index), carried=[zero]) as left:
-                    inner = number(b, indices, left.index)
-                    ends = code.ends(other_starts, inner)
-                    with loop(b, *ends, carried=[left.carried[0]]) as right:
-                        column = number(b, others, right.index)
-                        is_new = b.ne(number(b, marks, column), row.index)
-                        put(b, row.index, marks, column)
-                        right.next(right.carried[0] + b.convert(is_new, INT64))
-                    left.next(right.results[0])
-                put(b, left.results[0], code.outputs[0], row.index + 1)
-        code.run(writer.b.constant(INT64, SPARSE_BLOCKS))
+
+        for block, row in code.rows(start):
+            marks = code.part(code.workspace[0], block, n)
+            with loop(b, *code.ends(starts, row), carried=[b.constant(INT64, 0)]) as left:
+                inner = number(b, indices, left.index)
+                ends = code.ends(other_starts, inner)
+                with loop(b, *ends, carried=[left.carried[0]]) as right:
+                    column = number(b, others, right.index)
+                    is_new = b.ne(number(b, marks, column), row)
+                    put(b, row, marks, column)
+                    right.next(right.carried[0] + b.convert(is_new, INT64))
+                left.next(right.results[0])
+            put(b, left.results[0], code.outputs[0], row + 1)
         return sum_up(writer, call)
 
 
-class _FillProduct(_OnPatterns):
+class _FillProduct(PatternRoutine):
     """The same and ``indptr`` of the product: its indices, sorted in each row.
 
     The workspace has two vectors of bits for each block of rows: one for each column, and one for
@@ -416,19 +424,21 @@ class _FillProduct(_OnPatterns):
         """Write loops over rows, whose columns are bits that are set and then read in order."""
         code = _Rows(call, writer, nanoseconds)
         b = code.b
-        words, tops = code.size("words"), code.size("tops")
-        length = divide_up(b, code.size("m"), SPARSE_BLOCKS)
-        with code.ranges.each() as block:
-            bits = code.part(code.workspace[0], block, words, INT64)
-            used = code.part(code.workspace[1], block, tops, INT64)
-            for pointer, size in ((bits, words), (used, tops)):
+        sizes = code.size("words"), code.size("tops")
+
+        def vectors(block: Value) -> list[Value]:
+            pairs = zip(code.workspace, sizes, strict=True)
+            return [code.part(memory, block, size, INT64) for memory, size in pairs]
+
+        def start(block: Value) -> None:
+            for pointer, size in zip(vectors(block), sizes, strict=True):
                 with loop(b, 0, size) as at:
                     put_place(b, b.constant(INT64, 0), pointer, at.index)
-            first = block * length
-            with loop(b, first, b.minimum_number(first + length, code.size("m"))) as row:
-                self._mark(code, row.index, bits, used)
-                self._read(code, row.index, bits, used, tops)
-        code.run(writer.b.constant(INT64, SPARSE_BLOCKS))
+
+        for block, row in code.rows(start):
+            bits, used = vectors(block)
+            self._mark(code, row, bits, used)
+            self._read(code, row, bits, used, sizes[1])
 
     def _mark(self, code: _Rows, row: Value, bits: Value, used: Value) -> None:
         b = code.b
@@ -447,8 +457,8 @@ class _FillProduct(_OnPatterns):
             with _each_bit(b, used, top.index, top.carried[0]) as (word, outer):
                 with _each_bit(b, bits, word, outer.carried[1]) as (column, inner):
                     put(b, column, indices, inner.carried[1])
-                    _next(inner, inner.carried[1] + 1)
-                _next(outer, inner.results[1])
+                    _next_bit(inner, inner.carried[1] + 1)
+                _next_bit(outer, inner.results[1])
             top.next(outer.results[1])
 
 
@@ -465,7 +475,7 @@ def _each_bit(
     """Write a loop over the bits of an element that are 1, which becomes 0.
 
     It yields the place of a bit among those of all elements, and the loop. That carries the bits
-    that are left, for :func:`_next`, and a value.
+    that are left, for :func:`_next_bit`, and a value.
     """
     place = b.offset(pointer, at, INT64)
     word = b.load(INT64, place)
@@ -476,7 +486,7 @@ def _each_bit(
         yield at * 64 + low, bit
 
 
-def _next(bit: WrittenLoop, value: Value) -> None:
+def _next_bit(bit: WrittenLoop, value: Value) -> None:
     """Set what is carried to the next bit."""
     word = bit.carried[0]
     bit.next(word & (word - 1), value)
@@ -538,7 +548,7 @@ class _Terms(_Rows):
             self.put(value, sums, place)
 
 
-class _ProductElements(_OnPatterns):
+class _ProductElements(PatternRoutine):
     """Elements of X and Y: those of the product at the entries of its pattern."""
 
     name = "product_elements"
@@ -561,7 +571,7 @@ class _ProductElements(_OnPatterns):
                 code.put(found, code.outputs[0], entry.index)
 
 
-class _FirstElements(_OnPatterns):
+class _FirstElements(PatternRoutine):
     """Elements at the pattern of the product, and those of Y: ``G @ Y.T`` at the entries of X."""
 
     name = "first_elements"
@@ -585,7 +595,7 @@ class _FirstElements(_OnPatterns):
             code.spread(row, sums, None)
 
 
-class _SecondElements(_OnPatterns):
+class _SecondElements(PatternRoutine):
     """Elements of X, and those at the pattern of the product: ``X.T @ G`` at the entries of Y."""
 
     name = "second_elements"

@@ -92,12 +92,7 @@ class Failures:
         known = self._known(call, words, inputs)
         if status == TOO_LARGE and not self._overwrites_inputs() and not self._has_loops():
             self._replay(known, None)  # which has NumPy's words for it
-        if status in {NO_BUFFER, TOO_LARGE}:
-            raise self._out_of_memory(first, self.layout.buffers[second])
-        if status == OUT_OF_MEMORY:
-            raise self._no_workspace(first, self.layout.workspaces[second])
-        if status == NO_RESULT:
-            self._raise_for_result(first, words)
+        self._check_memory(status, words)
         if not 1 <= status <= len(self.layout.failures):
             msg = f"Native code failed with status {status} and no error: a bug in Phintys."
             raise IntegrityError(msg)
@@ -124,6 +119,16 @@ class Failures:
             f"to an argument during the call. The node was made at\n  {failure.node.origin}"
         )
         raise IntegrityError(msg)
+
+    def _check_memory(self, status: int, words: Words) -> None:
+        """Raise if the status says that there was no memory for something."""
+        first, second = words[STATUS + 1 : STATUS + 3]
+        if status in {NO_BUFFER, TOO_LARGE}:
+            raise self._out_of_memory(first, self.layout.buffers[second])
+        if status == OUT_OF_MEMORY:
+            raise self._no_workspace(first, self.layout.workspaces[second])
+        if status == NO_RESULT:
+            self._raise_for_result(first, words)
 
     def _raise_own(self, failure: Failure, words: Words, reason: str = "") -> NoReturn:
         """Raise the error without a replay: in words of the Op, if its rule has any for the sizes.
@@ -156,8 +161,8 @@ class Failures:
             op.output_shapes(exact)
         except PhintysError as error:
             return error
-        except KeyError:  # the value of an input is not known
-            return None
+        except KeyError:
+            pass  # the value of an input is not known
         return None
 
     def _evaluated(self, sizes: Sequence[Size], words: Words) -> tuple[int, ...] | None:
@@ -238,13 +243,7 @@ class Failures:
         nodes = execution_order(self.fgraph)
         has_inner = not callbacks.issubset(nodes)
         if last is not None:
-            wanted = set(last.inputs)
-            needed = {last}
-            for node in reversed(nodes):
-                if not wanted.isdisjoint(node.outputs) and known.keys().isdisjoint(node.outputs):
-                    needed.add(node)
-                    wanted.update(node.inputs)
-            nodes = [node for node in nodes if node in needed]
+            nodes = _needed(nodes, last, known)
         cells: StorageMap = {variable: [value] for variable, value in known.items()}
         states: ComputeMap = {variable: [1] for variable in known}
         for node in nodes:
@@ -312,3 +311,14 @@ class Failures:
     def _overwrites_inputs(self) -> bool:
         """Return whether a node of the graph writes into an argument."""
         return not AliasMap.of_graph(self.fgraph).overwritten.isdisjoint(self.fgraph.inputs)
+
+
+def _needed(nodes: Sequence[Apply], last: Apply, known: Mapping[Variable, Any]) -> list[Apply]:
+    """Return a node and those before it that it depends on, but for what is known."""
+    wanted = set(last.inputs)
+    needed = {last}
+    for node in reversed(nodes):
+        if not wanted.isdisjoint(node.outputs) and known.keys().isdisjoint(node.outputs):
+            needed.add(node)
+            wanted.update(node.inputs)
+    return [node for node in nodes if node in needed]

@@ -26,9 +26,9 @@ def _same_inputs(function: Any, op: Any, node: Any, *inputs: Any) -> Any:
 
 
 def _registered(function: Any, *classes: Any) -> None:
-    """Convert Ops to a function of the same inputs."""
+    """Convert Ops by a function that takes the same inputs."""
     convert = partial(_same_inputs, function)
-    convert.__module__ = __name__
+    convert.__module__ = __name__  # by which tools.bridge_ops tells what is converted
     for cls in classes:
         convert_op.register(cls, convert)
 

@@ -26,18 +26,19 @@ from phintys.scalar.bessel_recurrence import MOST_ORDER, SERIES_ORDER
 
 
 def second_kind_near_0(b: Builder, v: Value, x: Value) -> Value:
-    """Write ``yv`` of positive numbers below 1/4."""
+    """Write ``yv`` for orders from 0 on and arguments between 0 and 1/4."""
     value, following = _series(b, v - b.intrinsic("rint", v), x, -1.0)
     return stepped(b, v, x, value * (-2 / math.pi), following * (-2 / math.pi), -1.0)
 
 
 def modified_near_0(b: Builder, v: Value, x: Value) -> Value:
-    """Write ``kv`` of positive numbers below 1/4."""
+    """Write ``kv`` for orders from 0 on and arguments between 0 and 1/4."""
     value, following = _series(b, v - b.intrinsic("rint", v), x, 1.0)
     return stepped(b, v, x, value, following, 1.0)
 
 
 def _series(b: Builder, m: Value, x: Value, side: float) -> tuple[Value, Value]:
+    """Write the functions of the orders m and m + 1, but for a factor of those that oscillate."""
     square, step = m * m, x * x * (0.25 * side)
     even, odd = polynomial(b, square, EVEN), polynomial(b, square, ODD)
     one = b.constant(x.type, 1.0)
@@ -75,7 +76,7 @@ def _series(b: Builder, m: Value, x: Value, side: float) -> tuple[Value, Value]:
 
 
 def stepped(b: Builder, v: Value, x: Value, value: Value, following: Value, side: float) -> Value:
-    """Write the recurrence up, from the functions of the least order and the one above it."""
+    """Write the function of order v, from those of the order ``v - rint(v)`` and of one more."""
     whole = b.intrinsic("rint", v)
     base, factor = v - whole, two_over(b, x)
     one, zero = (b.constant(x.type, number) for number in (1.0, 0.0))
