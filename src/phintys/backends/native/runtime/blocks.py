@@ -24,6 +24,9 @@ from phintys.backends.native.assembler.values import Value
 from phintys.backends.native.limits import HUGE_PAGE_BYTES, KEPT_BLOCKS, SMALLEST_BLOCK_BITS
 
 _ALIGNMENT = 64
+_LARGEST_PAGE = 1 << 16
+"""Bytes: addresses that the kernel takes are multiples of its pages. They have 4 kB on x86-64, and
+4, 16 or 64 kB on ARM, all of which divide huge pages."""
 _CLASSES = 4 * (48 - SMALLEST_BLOCK_BITS)
 _CLASS_BYTES = 8 + 8 * KEPT_BLOCKS
 
@@ -140,9 +143,9 @@ def _advise_huge_pages(b: Builder, block: Value, size: Value) -> None:
     if sys.platform != "linux":
         return
     with when(b, b.le(b.constant(INT64, HUGE_PAGE_BYTES), size)):
-        page, advice = 4096, 14  # MADV_HUGEPAGE
+        advice = 14  # MADV_HUGEPAGE
         address = b.write(INT64, f"ptrtoint {block.typed} to i64")
-        skipped = (0 - address) & (page - 1)
+        skipped = (0 - address) & (_LARGEST_PAGE - 1)
         start, length = byte_offset(b, block, skipped), size - skipped
         b.call("madvise", INT32, [start, length, b.constant(INT32, advice)])
 

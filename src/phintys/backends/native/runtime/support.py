@@ -178,6 +178,7 @@ class Support:
                 # by one of these functions must not be released by the function of another module.
                 # Once they are there, the address of the thread pool may stand beside them.
                 if not self._has_services:
+                    self._services.publish()
                     self._memory[:] = self._services.process
                     self._has_services = True
         return self._services
@@ -288,6 +289,10 @@ class _Services:
     def _function(self, symbol: str) -> Callable[[], None]:
         return ctypes.CFUNCTYPE(None)(self.address(symbol))
 
+    def publish(self) -> None:
+        """Let all threads see what was written to memory before what is written next."""
+        self._function("phintys_publish")()
+
     def after_fork(self) -> None:
         """Reset the state in a forked process: no lock is held."""
         BLOCKS.write(self._blocks, "lock", 0)
@@ -366,6 +371,7 @@ class _Threads:
         POOL.write(self._pool, "poll", poll)
         POOL.write(self._pool, "patience", WAITING_SPINS)
         POOL.write(self._pool, "wanted", min(MOST_WORKERS, usable_cores() - 1))
+        services.publish()
         PROCESS.write(process, _PARALLEL_FOR, self._code.address(f"phintys_{_PARALLEL_FOR}"))
         atexit.register(self._function("phintys_pool_stop"))
 
