@@ -16,13 +16,8 @@ _CLOCK = 8 if sys.platform == "darwin" else 1
 _BILLION = 1_000_000_000
 
 
-def has_clock() -> bool:
-    """Return whether native code can read a clock: where C has ``clock_gettime``."""
-    return sys.platform != "win32"
-
-
 def write_clock(module: Module) -> None:
-    """``i64 clock()``: nanoseconds. Needs :func:`has_clock`."""
+    """``i64 clock()``: nanoseconds. Needs :func:`.system.has_clock`."""
     b = Builder(module.function("clock", INT64, [], linkage="internal"))
     time = b.slot(INT64, 2)
     b.call("clock_gettime", INT32, [b.constant(INT32, _CLOCK), time])

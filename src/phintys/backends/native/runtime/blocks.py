@@ -12,13 +12,13 @@ user they are ordinary arrays, which own their data.
 from __future__ import annotations
 
 import ctypes
-import sys
 
 from phintys.backends.native.assembler.atomics import null, unlock, wait_lock
 from phintys.backends.native.assembler.builder import Builder
 from phintys.backends.native.assembler.control import loop, when
 from phintys.backends.native.assembler.module import Module
 from phintys.backends.native.assembler.records import Record, byte_offset
+from phintys.backends.native.assembler.system import has_huge_pages
 from phintys.backends.native.assembler.types import BOOL, INT32, INT64, PTR, VOID
 from phintys.backends.native.assembler.values import Value
 from phintys.backends.native.limits import HUGE_PAGE_BYTES, KEPT_BLOCKS, SMALLEST_BLOCK_BITS
@@ -140,7 +140,7 @@ def _emit_acquire(module: Module) -> None:
 
 
 def _advise_huge_pages(b: Builder, block: Value, size: Value) -> None:
-    if sys.platform != "linux":
+    if not has_huge_pages():
         return
     with when(b, b.le(b.constant(INT64, HUGE_PAGE_BYTES), size)):
         advice = 14  # MADV_HUGEPAGE

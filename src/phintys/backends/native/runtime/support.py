@@ -18,6 +18,7 @@ from phintys._base.cores import usable_cores
 from phintys._base.locks import ProcessLock
 from phintys.backends.native.assembler.llvm_library import llvm
 from phintys.backends.native.assembler.module import Module
+from phintys.backends.native.assembler.system import has_pool
 from phintys.backends.native.assembler.target import Target
 from phintys.backends.native.limits import (
     LARGE_RESULT_BYTES,
@@ -367,20 +368,22 @@ class _Threads:
         work = {"phintys_work": services.address("phintys_work")}
         self._code = immortal(load(module, work, _QUICK))
         self._pool = self._code.data_address("phintys_threads")
-        self._function("phintys_pool_reset")()
+        if has_pool():
+            self._function("phintys_pool_reset")()
+            POOL.write(self._pool, "patience", WAITING_SPINS)
+            POOL.write(self._pool, "wanted", min(MOST_WORKERS, usable_cores() - 1))
+            atexit.register(self._function("phintys_pool_stop"))
         POOL.write(self._pool, "poll", poll)
-        POOL.write(self._pool, "patience", WAITING_SPINS)
-        POOL.write(self._pool, "wanted", min(MOST_WORKERS, usable_cores() - 1))
         services.publish()
         PROCESS.write(process, _PARALLEL_FOR, self._code.address(f"phintys_{_PARALLEL_FOR}"))
-        atexit.register(self._function("phintys_pool_stop"))
 
     def _function(self, symbol: str) -> Callable[[], None]:
         return ctypes.CFUNCTYPE(None)(self._code.address(symbol))
 
     def after_fork(self) -> None:
         """Reset the state in a forked process: there are no workers, and no lock is held."""
-        self._function("phintys_pool_reset")()
+        if has_pool():
+            self._function("phintys_pool_reset")()
 
     @property
     def workers(self) -> int:

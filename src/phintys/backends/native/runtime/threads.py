@@ -30,6 +30,7 @@ from phintys.backends.native.assembler.clock import write_clock
 from phintys.backends.native.assembler.control import divide_up, loop, when
 from phintys.backends.native.assembler.module import Module, ModuleFunction
 from phintys.backends.native.assembler.records import Record
+from phintys.backends.native.assembler.system import has_pool
 from phintys.backends.native.assembler.types import INT32, INT64, PTR, VOID
 from phintys.backends.native.assembler.values import Value
 from phintys.backends.native.limits import (
@@ -112,11 +113,15 @@ def emit_threads(module: Module) -> None:
     is negative, its absolute value is the length of each chunk.
     ``phintys_pool_reset()`` resets the pool, without workers; ``phintys_pool_stop()`` stops the
     workers and waits for them. ``phintys_pool_judge(gain, time)`` enters the gain of a job that
-    ended at a time into the account.
+    ended at a time into the account. Where there are no threads there is only the first of these
+    functions: it computes all chunks itself.
     """
     module.memory(_SYMBOL, POOL_BYTES)
-    write_clock(module)
     _emit_ask(module)
+    if not has_pool():
+        _emit_run_without_pool(module)
+        return
+    write_clock(module)
     _emit_drop(module)
     _emit_drain(module)
     _emit_worker(module)
@@ -394,6 +399,19 @@ def _emit_run(module: Module) -> None:
     b.call("phintys_pool_judge", VOID, [gain, end])
     POOL.store(b, pool, "busy", free)
     b.ret(b.call("phintys_ask", INT32, [call]))
+
+
+def _emit_run_without_pool(module: Module) -> None:
+    """``run_parallel(call, kernel, arguments, count, grain, threads)``, in the calling thread."""
+    parameters = [PTR, PTR, PTR, INT64, INT64, INT64]
+    b = Builder(module.function("phintys_run_parallel", INT32, parameters))
+    call, kernel, arguments, count, grain, _ = b.arguments
+    some, none = b.new_block("some"), b.new_block("none")
+    b.branch(count > 0, some, none)
+    b.begin(none)
+    b.ret(b.constant(INT32, 0))
+    b.begin(some)
+    _run_alone(b, call, kernel, arguments, count, grain)
 
 
 def _now(b: Builder) -> Value:
