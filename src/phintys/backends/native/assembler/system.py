@@ -1,11 +1,22 @@
-"""What the C library of this system has for native code.
+"""What the C library of this system has for native code: a clock, threads, advice about memory.
 
-docs/platforms.md says what takes the place of the rest.
+docs/platforms.md says what takes the place of what it lacks.
 """
 
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
+
+from phintys.backends.native.assembler.builder import Builder
+from phintys.backends.native.assembler.types import INT32, INT64
+
+if TYPE_CHECKING:
+    from phintys.backends.native.assembler.module import Module
+
+# The clock of time.perf_counter: CLOCK_MONOTONIC, and CLOCK_UPTIME_RAW on macOS.
+_CLOCK = 8 if sys.platform == "darwin" else 1
+_BILLION = 1_000_000_000
 
 
 def has_clock() -> bool:
@@ -21,3 +32,13 @@ def has_pool() -> bool:
 def has_huge_pages() -> bool:
     """Return whether the kernel takes advice about huge pages: ``madvise`` of Linux."""
     return sys.platform == "linux"
+
+
+def write_clock(module: Module) -> None:
+    """``i64 clock()``: nanoseconds. Needs :func:`has_clock`."""
+    b = Builder(module.function("clock", INT64, [], linkage="internal"))
+    time = b.slot(INT64, 2)
+    b.call("clock_gettime", INT32, [b.constant(INT32, _CLOCK), time])
+    seconds = b.load(INT64, time)
+    nanoseconds = b.load(INT64, b.offset(time, 1, INT64))
+    b.ret(seconds * _BILLION + nanoseconds)

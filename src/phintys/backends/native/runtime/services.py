@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from phintys.backends.native.assembler.atomics import call_pointer, fence, null
 from phintys.backends.native.assembler.builder import Builder
-from phintys.backends.native.assembler.clock import write_clock
 from phintys.backends.native.assembler.control import loop, when
 from phintys.backends.native.assembler.module import Block, Module
 from phintys.backends.native.assembler.records import Record, byte_offset
-from phintys.backends.native.assembler.system import has_clock
+from phintys.backends.native.assembler.system import has_clock, write_clock
 from phintys.backends.native.assembler.types import BOOL, INT32, INT64, PTR, VOID
 from phintys.backends.native.assembler.values import Value
 from phintys.backends.native.limits import GRAIN_NANOSECONDS, POLLED_BYTES

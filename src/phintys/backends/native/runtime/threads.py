@@ -26,11 +26,10 @@ from phintys.backends.native.assembler.atomics import (
     pause,
 )
 from phintys.backends.native.assembler.builder import Builder
-from phintys.backends.native.assembler.clock import write_clock
 from phintys.backends.native.assembler.control import divide_up, loop, when
 from phintys.backends.native.assembler.module import Module, ModuleFunction
 from phintys.backends.native.assembler.records import Record
-from phintys.backends.native.assembler.system import has_pool
+from phintys.backends.native.assembler.system import has_pool, write_clock
 from phintys.backends.native.assembler.types import INT32, INT64, PTR, VOID
 from phintys.backends.native.assembler.values import Value
 from phintys.backends.native.limits import (
