@@ -59,12 +59,13 @@ def test_fields_that_threads_share_are_read_and_written_atomically():
     b = Builder(module.function("f", VOID, [PTR]))
     (base,) = b.arguments
     point.store(b, base, "x", point.load(b, base, "x") + 1)
+    point.initialize(b, base, "flag", 0)
     point.store(b, base, "flag", point.load(b, base, "flag") + 1)
     b.ret()
     kinds = re.findall(r"(load|store)( atomic)? i\d\d", str(module))
     assert sorted(kinds) == [
         *(("load", ""), ("load", " atomic")),
-        *(("store", ""), ("store", " atomic")),
+        *(("store", ""), ("store", ""), ("store", " atomic")),
     ]
 
 

@@ -89,11 +89,15 @@ class Record:
 
     def store(self, b: Builder, base: Value, name: str, value: Operand) -> None:
         """Write a field."""
-        given, place = b.value(self.fields[name][0], value), self.pointer(b, base, name)
-        if name in self.atomic:
-            atomic_store(b, given, place)
-        else:
-            b.store(given, place)
+        if name not in self.atomic:
+            self.initialize(b, base, name, value)
+            return
+        given = b.value(self.fields[name][0], value)
+        atomic_store(b, given, self.pointer(b, base, name))
+
+    def initialize(self, b: Builder, base: Value, name: str, value: Operand) -> None:
+        """Write a field of a structure that no other thread has seen yet."""
+        b.store(b.value(self.fields[name][0], value), self.pointer(b, base, name))
 
     # ---- in Python
 

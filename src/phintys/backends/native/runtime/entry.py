@@ -271,7 +271,7 @@ class _Entry:
             "phase": b.constant(INT64, PHASE_RUN),
         }
         for name, value in fields.items():
-            CALL.store(b, self.call, name, value)
+            CALL.initialize(b, self.call, name, value)
         b.store(self.call, b.offset(self.frame, STATE, INT64))
         b.store(zero(b), b.offset(self.frame, STATUS, INT64))
         b.store(self._field("constants"), b.offset(self.frame, CONSTANTS, INT64))

@@ -192,7 +192,7 @@ class _SharedPasses:
         """Write the call of a function for ranges, and what is left to do after it."""
         b, writer = self.b, self.writer
         failure = b.slot(INT64, _FAILURE.size // 8)
-        _FAILURE.store(b, failure, "number", _NONE)
+        _FAILURE.initialize(b, failure, "number", _NONE)
         _FAILURE.store(b, failure, "lock", 0)
         sums = self._room_for_sums() if self.shared.sums else None
         ranges = RangeFunction(writer)
