@@ -59,8 +59,6 @@ SHAPES = [
 ]
 
 
-# NumPy reports what OpenBLAS's kernels for SVE do in lanes that hold no numbers.
-@pytest.mark.filterwarnings("ignore:.*encountered in matmul:RuntimeWarning")
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", SHAPES)
