@@ -15,7 +15,7 @@ export PYTHONHASHSEED ?= 0
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check durations test export-tests test-all test-seeds test-optimized test-lowest test-wheel stress \
+.PHONY: help setup demo check durations test export-tests arm test-all test-seeds test-optimized test-lowest test-wheel stress \
         reference pytensor-tests bridge-tests browser-tests jax-tests bridge-page array-api fuzz quality debug lint stubs index site notebook-tests distributions \
         types bench clean
 
@@ -102,6 +102,11 @@ export-tests: $(READY) ## export all programs and records, and compare them with
 	@# Files, since pytest drops those that are in a folder among its arguments.
 	$(BIN)/python -m pytest -m "stress or not stress" tests/backends/native/export/*.py \
 		tests/backends/native/export/bundled
+
+# Sets up build/arm first: Debian's Python for arm64, wheels for it. ARM='-m pytest tests/tensor'
+# runs something else there.
+arm: $(READY) ## run tests on 64-bit ARM, played by qemu-user (an hour; needs Debian's apt)
+	$(BIN)/python -m tools.arm $(ARM)
 
 reference: $(READY) ## run the tests with the reference backend
 	PHINTYS_FLAGS=mode=reference $(BIN)/python -m pytest -n auto --ignore tests/backends/native

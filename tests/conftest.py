@@ -7,6 +7,7 @@ something changes. "search" draws anew on each run (``make fuzz``) and prints wh
 
 import gc
 import os
+import platform
 import re
 import sys
 import textwrap
@@ -35,6 +36,13 @@ settings.register_profile(
 )
 PROFILE = os.environ.get("PHINTYS_HYPOTHESIS") or "default"
 settings.load_profile(PROFILE)
+
+
+def pytest_configure(config):
+    """Let NumPy report on ARM what OpenBLAS's kernels do in lanes of SVE that hold no numbers."""
+    if platform.machine() in {"aarch64", "arm64"}:
+        line = "ignore:.*encountered in matmul:RuntimeWarning"
+        config.addinivalue_line("filterwarnings", line)
 
 
 @pytest.fixture(params=["short", pytest.param("long", marks=pytest.mark.stress)])

@@ -23,7 +23,7 @@ from phintys.backends.native.frame import (
     TOO_LARGE,
 )
 from phintys.backends.native.program import Program
-from phintys.backends.native.runtime.engine import load
+from phintys.backends.native.runtime.engine import check_runs_here, load
 from phintys.backends.native.steps.callback import Callback
 from phintys.backends.native.values import Array, Place
 from phintys.backends.native.writer.programs import EmittedProgram, emit_program
@@ -229,9 +229,23 @@ class Executable:
         raise self.emitted.layout.failures[status - 1].exception(first, second)
 
 
+def target_here(name: str) -> Target:
+    """Return a named target; plain code for this CPU if that is of another architecture."""
+    target = Target.named(name)
+    is_here = target.triple == Target.host().triple
+    return target if is_here else Target.named("one-lane")
+
+
 def compile_program(
     program: Program, target: Target | None = None, *, ranges: int = 1
 ) -> Executable:
-    """Compile a program for a target (this machine's CPU if not given)."""
+    """Compile a program for a target (this machine's CPU if not given).
+
+    Raises
+    ------
+    ConfigError
+        If this CPU cannot run it.
+    """
     target = Target.host() if target is None else target
+    check_runs_here(target)
     return Executable(emit_program(program, target), program, ranges=ranges)

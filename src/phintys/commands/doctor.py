@@ -15,6 +15,7 @@ import scipy
 import phintys.tensor as pt
 from phintys._base.cores import thread_limit, usable_cores
 from phintys.backends.jax.requirement import library
+from phintys.backends.native.assembler.system import has_pool
 from phintys.backends.native.assembler.target import Target
 from phintys.backends.native.runtime.cache import object_cache
 from phintys.commands import cache, configuration
@@ -80,6 +81,8 @@ def _machine() -> Iterator[str]:
     yield f"{platform.system()} {platform.release()}, {platform.machine()}"
     limit = f", of which a call uses at most {thread_limit()}"
     yield f"{usable_cores()} cores{limit if thread_limit() < usable_cores() else ''}"
+    if not has_pool():
+        yield "native code of a call uses one core: this system has no pthreads"
     try:
         host = Target.host()
     except Exception as error:  # noqa: BLE001 - whatever LLVM says is what is reported

@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 
 import phintys.tensor  # noqa: F401 - registers operators
-from phintys.backends.native.assembler.target import Target
 from phintys.backends.native.kernels import fusion as fuse
 from phintys.backends.native.lower.graph import lower_program
 from phintys.backends.native.steps.callback import Callback
 from phintys.backends.native.verify import verify_program
 from phintys.backends.reference import ReferenceBackend
 from phintys.graph.fgraph import FunctionGraph
-from tools.native_programs import compile_program
+from tools.native_programs import compile_program, target_here
 
 TOLERANCES = {
     "float16": 2e-3,
@@ -52,7 +51,7 @@ def _linked(inputs, outputs, target, most_statements):
     program = program_of(inputs, outputs, most_statements)
     assert not [step for step in program.steps if isinstance(step, Callback)]
     verify_program(program)
-    return reference, program, compile_program(program, Target.named(target))
+    return reference, program, compile_program(program, target_here(target))
 
 
 def compare_backends(

@@ -41,8 +41,9 @@ FACTS = {
         runtime/threads._GAPS stepwise/storage.RUBBISH stepwise/storage._NOBODY
         writer/clock.FIRST_STEP writer/clock.EVENT_WORDS writer/main_function.BEFORE_COMMIT
     """,
-    "units": "measuring._NANO runtime/threads._BILLION assembler/clock._BILLION",
+    "units": "measuring._NANO runtime/threads._BILLION assembler/system._BILLION",
     "the interfaces of LLVM, NumPy, Python, LAPACK and the system": """
+        assembler/atomics._WHOLE_SYSTEM runtime/blocks._LARGEST_PAGE
         assembler/llvm_library._INTERNAL assembler/llvm_library._OPTIMIZED export/assembling._LEVEL
         export/labels._MERGED export/labels._OF_SECTION export/labels._X86_64 export/labels._NOTHING
         export/labels._RELOCATIONS export/labels._SYMBOLS

@@ -27,7 +27,7 @@ from phintys.backends.native.steps.kernel import Kernel, Nest
 from phintys.backends.native.steps.loop import Loop
 from phintys.backends.native.values import Array, LoopVariable, Place
 from phintys.backends.native.verify import verify_program
-from tools.native_programs import compile_program
+from tools.native_programs import compile_program, target_here
 
 LENGTHS = [0, 1, 7, 8, 9, 100]
 
@@ -79,7 +79,7 @@ class Maker:
 
 
 def run(maker, *values, target="host", ranges=3):
-    return compile_program(maker.program(), Target.named(target), ranges=ranges)(*values)
+    return compile_program(maker.program(), target_here(target), ranges=ranges)(*values)
 
 
 def picked(index, size):
@@ -134,7 +134,7 @@ def test_first_index_out_of_bounds_is_reported(n, bad, target):
     index = np.zeros(n, np.int64)
     index[n - 1] = bad
     index[n // 2] = bad
-    executable = compile_program(maker.program(), Target.named(target))
+    executable = compile_program(maker.program(), target_here(target))
     with pytest.raises(IndexingError, match=rf"{bad} of 10"):
         executable(np.arange(10.0), index)
     (got,) = executable(np.arange(10.0), index % 10)

@@ -8,10 +8,9 @@ import pytest
 
 import phintys
 import phintys.tensor as pt
-from phintys.backends.native.assembler.target import Target
 from phintys.backends.native.lower.graph import lower_program
 from phintys.graph.fgraph import FunctionGraph
-from tools.native_programs import compile_program
+from tools.native_programs import compile_program, target_here
 
 TARGETS = ["host", "x86-64-v3", "x86-64-v2"]
 # Short rows are computed several at a time, long ones in blocks; columns in blocks of rows, and in
@@ -36,7 +35,7 @@ SHAPES = [
 
 def run(inputs, outputs, values, *, target="host", ranges=1):
     program = lower_program(FunctionGraph(inputs, outputs, clone=True))
-    return compile_program(program, Target.named(target), ranges=ranges)(*values)
+    return compile_program(program, target_here(target), ranges=ranges)(*values)
 
 
 @cache

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from phintys._base.caches import Once
 from phintys._base.late import LateModule
-from phintys.backends.native.assembler.clock import has_clock
+from phintys.backends.native.assembler.system import has_clock
 from phintys.backends.native.assembler.target import Target
 from phintys.backends.native.lower import lower_program
 from phintys.backends.native.runtime.capi import Unsupported

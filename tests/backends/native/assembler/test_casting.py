@@ -88,7 +88,8 @@ def test_every_float16(name):
     target = runnable(name)
     x = np.arange(2**16, dtype=np.uint16).view(np.float16)
     widen = elementwise(lambda b, x: cast(b, x, x.type.like("f4")), ["f2"], "f4", target=target)
-    assert np.array_equal(widen(x), x.astype("f4"), equal_nan=True)
+    with np.errstate(invalid="ignore"):  # signalling NaN, where the CPU converts them itself
+        assert np.array_equal(widen(x), x.astype("f4"), equal_nan=True)
     narrow = elementwise(lambda b, x: cast(b, x, x.type.like("f2")), ["f4"], "f2", target=target)
     # All numbers, those half way between two, and their neighbours.
     finite = np.sort(x[np.isfinite(x)].astype("f4"))

@@ -11,7 +11,7 @@ from phintys.backends.native.lower.graph import lower_program
 from phintys.backends.native.steps.kernel import Kernel
 from phintys.backends.native.writer.programs import emit_program
 from phintys.graph.fgraph import FunctionGraph
-from tools.native_programs import compile_program
+from tools.native_programs import compile_program, target_here
 
 TARGETS = ["host", "x86-64-v3", "x86-64-v2"]
 
@@ -56,7 +56,7 @@ def test_rows_at_equal_indices_are_added_in_order(target, columns):
     at = rng.integers(-6, 6, 20)
     expected = x.copy()
     np.add.at(expected, at, v)
-    run = compile_program(lowered(*added_rows()), Target.named(target))
+    run = compile_program(lowered(*added_rows()), target_here(target))
     np.testing.assert_array_equal(run(x, at, v)[0], expected)
 
 
@@ -65,7 +65,7 @@ def test_rows_at_equal_indices_are_added_in_order(target, columns):
 def test_rows_at_an_index_from_memory_are_read(target, columns):
     rng = np.random.default_rng(columns)
     x, at = rng.normal(size=(6, columns)), rng.integers(-6, 6, 20)
-    run = compile_program(lowered([X, index], [2 * X[index]]), Target.named(target))
+    run = compile_program(lowered([X, index], [2 * X[index]]), target_here(target))
     np.testing.assert_array_equal(run(x, at)[0], 2 * x[at])
 
 
@@ -87,7 +87,7 @@ def test_rows_are_reduced_along_two_axes_of_any_lengths(target, columns, centres
     rng = np.random.default_rng(columns + centres)
     x, c = rng.normal(size=(19, columns)), rng.normal(size=(centres, columns))
     distances = ((x[:, None] - c[None]) ** 2).sum(axis=2)
-    run = compile_program(lowered(*nearest()), Target.named(target))
+    run = compile_program(lowered(*nearest()), target_here(target))
     at, least = run(x, c)
     np.testing.assert_array_equal(at, distances.argmin(axis=1))
     np.testing.assert_allclose(least, distances.min(axis=1), rtol=1e-13)

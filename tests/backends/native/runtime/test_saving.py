@@ -151,7 +151,7 @@ def test_damaged_code_is_not_loaded(monkeypatch, linked, place):
 
 
 def test_code_for_another_cpu_is_not_loaded(linked):
-    with config.change_flags(native_target="x86-64-v2"):
+    with config.change_flags(native_target="one-lane"):
         pickled = pickle.dumps(several_steps())
     linked.clear()
     twin = pickle.loads(pickled)

@@ -231,15 +231,18 @@ def test_callers_never_work_alone_for_more_than_a_second(accounts, gains, time):
 
 def test_workers_watch_for_jobs_only_where_jobs_follow_soon():
     pool = Pool(1)
-    pool["ended"] = FAR
-    pool.count(100, 1, 2)
+
+    def job(ended):
+        pool["ended"] = ended
+        pool["until"] = 0  # it is shared, however late the worker was before
+        pool.count(100, 1, 2)
+
+    job(FAR)
     for _ in range(8):
         assert pool["watch"] == pool["patience"]
-        pool["ended"] = 0  # long ago
-        pool.count(100, 1, 2)
+        job(0)  # long ago
     assert pool["watch"] == 0
-    pool["ended"] = FAR
-    pool.count(100, 1, 2)
+    job(FAR)
     assert pool["watch"] == pool["patience"]
     pool.stop()
 

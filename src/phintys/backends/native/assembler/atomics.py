@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from phintys.backends.native.assembler.builder import Builder
-from phintys.backends.native.assembler.types import BOOL, PTR, VOID, MachineType
+from phintys.backends.native.assembler.types import BOOL, INT32, PTR, VOID, MachineType
 from phintys.backends.native.assembler.values import Value
+
+_WHOLE_SYSTEM = 15
+"""The only operand that ARM defines for its instruction barrier."""
 
 
 def null(b: Builder) -> Value:
@@ -38,11 +41,22 @@ def fetch_add(b: Builder, pointer: Value, amount: Value) -> Value:
     return b.write(amount.type, f"atomicrmw add {pointer.typed}, {amount.typed} seq_cst")
 
 
+def fence(b: Builder) -> None:
+    """Let other threads see all that was written so far before what is written from now on."""
+    b.write_void("fence seq_cst")
+
+
 def pause(b: Builder) -> None:
-    """Hint to the CPU that this is a spin loop."""
+    """Wait for a moment in a spin loop, of which the CPU is told.
+
+    On ARM, the hint ``yield`` does nothing on most CPUs; an instruction barrier takes about as long
+    as the pause of x86-64.
+    """
     triple = b.target.triple
     if triple.startswith(("x86_64", "amd64")):
         b.call("llvm.x86.sse2.pause", VOID, [])
+    elif triple.startswith(("aarch64", "arm64")):
+        b.call("llvm.aarch64.isb", VOID, [b.constant(INT32, _WHOLE_SYSTEM)])
 
 
 def call_pointer(

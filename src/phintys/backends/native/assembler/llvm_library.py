@@ -489,7 +489,7 @@ def llvm() -> Llvm:
     Raises
     ------
     ImportError
-        If llvmlite is missing, or its version is not supported by Phintys.
+        If llvmlite is missing, or its version or this system is not supported by Phintys.
     """
     llvmlite = import_whole("llvmlite")
     version = tuple(int(part) for part in llvmlite.__version__.split(".")[:2] if part.isdecimal())
@@ -498,9 +498,25 @@ def llvm() -> Llvm:
     name = import_whole("llvmlite.utils").get_library_name()
     path = Path(llvmlite.__path__[0]) / "binding" / name
     try:
-        return Llvm(str(path))
+        found = Llvm(str(path))
     except (OSError, AttributeError) as error:
         raise ImportError(str(error)) from error
+    _check_system(found)
+    return found
+
+
+def _check_system(found: Llvm) -> None:
+    """Raise unless LLVM can generate code for this process.
+
+    Raises
+    ------
+    ImportError
+        On Windows on ARM, for which LLVM ends the process by a failed assertion when it lays out
+        the frame of a function in an ELF object.
+    """
+    if sys.platform == "win32" and _is_arm(found.triple):
+        msg = f"LLVM generates no code in memory for {found.triple}"
+        raise ImportError(msg)
 
 
 def _check_signatures(version: str) -> None:

@@ -6,6 +6,7 @@ import ctypes
 from collections.abc import Mapping
 from typing import Any
 
+from phintys.backends.native.assembler.atomics import atomic_load, atomic_store
 from phintys.backends.native.assembler.builder import Builder
 from phintys.backends.native.assembler.types import UINT8, MachineType
 from phintys.backends.native.assembler.values import Operand, Value
@@ -41,6 +42,7 @@ class Record:
 
     def __init__(self, fields: Mapping[str, tuple[MachineType, int]]) -> None:
         self.fields = dict(fields)
+        self.atomic: frozenset[str] = frozenset()
 
     @classmethod
     def packed(cls, **types: MachineType) -> Record:
@@ -52,6 +54,17 @@ class Record:
             fields[name] = (type, start)
             end = start + type.itemsize
         return cls(fields)
+
+    def with_atomic(self, *names: str) -> Record:
+        """Return the record with some fields that threads read while others write them.
+
+        Native code always reads and writes these with atomic instructions: what a thread has
+        written before it writes such a field is seen by those that have read it there. Plain ones
+        promise that on x86-64 only.
+        """
+        made = Record(self.fields)
+        made.atomic = self.atomic | frozenset(names)
+        return made
 
     @property
     def size(self) -> int:
@@ -71,10 +84,19 @@ class Record:
 
     def load(self, b: Builder, base: Value, name: str) -> Value:
         """Read a field."""
-        return b.load(self.fields[name][0], self.pointer(b, base, name))
+        type, place = self.fields[name][0], self.pointer(b, base, name)
+        return atomic_load(b, type, place) if name in self.atomic else b.load(type, place)
 
     def store(self, b: Builder, base: Value, name: str, value: Operand) -> None:
         """Write a field."""
+        if name not in self.atomic:
+            self.initialize(b, base, name, value)
+            return
+        given = b.value(self.fields[name][0], value)
+        atomic_store(b, given, self.pointer(b, base, name))
+
+    def initialize(self, b: Builder, base: Value, name: str, value: Operand) -> None:
+        """Write a field of a structure that no other thread has seen yet."""
         b.store(b.value(self.fields[name][0], value), self.pointer(b, base, name))
 
     # ---- in Python

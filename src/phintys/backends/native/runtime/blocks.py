@@ -12,18 +12,21 @@ user they are ordinary arrays, which own their data.
 from __future__ import annotations
 
 import ctypes
-import sys
 
 from phintys.backends.native.assembler.atomics import null, unlock, wait_lock
 from phintys.backends.native.assembler.builder import Builder
 from phintys.backends.native.assembler.control import loop, when
 from phintys.backends.native.assembler.module import Module
 from phintys.backends.native.assembler.records import Record, byte_offset
+from phintys.backends.native.assembler.system import has_huge_pages
 from phintys.backends.native.assembler.types import BOOL, INT32, INT64, PTR, VOID
 from phintys.backends.native.assembler.values import Value
 from phintys.backends.native.limits import HUGE_PAGE_BYTES, KEPT_BLOCKS, SMALLEST_BLOCK_BITS
 
 _ALIGNMENT = 64
+_LARGEST_PAGE = 1 << 16
+"""Bytes: addresses that the kernel takes are multiples of its pages. They have 4 kB on x86-64, and
+4, 16 or 64 kB on ARM, all of which divide huge pages."""
 _CLASSES = 4 * (48 - SMALLEST_BLOCK_BITS)
 _CLASS_BYTES = 8 + 8 * KEPT_BLOCKS
 
@@ -137,12 +140,12 @@ def _emit_acquire(module: Module) -> None:
 
 
 def _advise_huge_pages(b: Builder, block: Value, size: Value) -> None:
-    if sys.platform != "linux":
+    if not has_huge_pages():
         return
     with when(b, b.le(b.constant(INT64, HUGE_PAGE_BYTES), size)):
-        page, advice = 4096, 14  # MADV_HUGEPAGE
+        advice = 14  # MADV_HUGEPAGE
         address = b.write(INT64, f"ptrtoint {block.typed} to i64")
-        skipped = (0 - address) & (page - 1)
+        skipped = (0 - address) & (_LARGEST_PAGE - 1)
         start, length = byte_offset(b, block, skipped), size - skipped
         b.call("madvise", INT32, [start, length, b.constant(INT32, advice)])
 

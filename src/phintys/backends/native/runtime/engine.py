@@ -505,16 +505,17 @@ def _resolve(name: str) -> int:
 
 
 @cache
-def _process() -> ctypes.CDLL:
-    return ctypes.CDLL("ucrtbase" if sys.platform == "win32" else None)
+def _c_libraries() -> tuple[ctypes.CDLL, ...]:
+    """Return where C functions are; on Windows ``ntdll`` has ``__chkstk``, for large frames."""
+    names = ("ucrtbase", "ntdll") if sys.platform == "win32" else (None,)
+    return tuple(map(ctypes.CDLL, names))
 
 
 def _address_in_process(name: str) -> int:
     """Return the address of a function of the C library, 0 if there is none."""
-    try:
-        return int(ctypes.cast(getattr(_process(), name), ctypes.c_void_p).value or 0)
-    except AttributeError:
-        return 0
+    found = (getattr(library, name, None) for library in _c_libraries())
+    function = next(filter(None, found), None)
+    return int(ctypes.cast(function, ctypes.c_void_p).value or 0) if function else 0
 
 
 # ---- lifetime ----------------------------------------------------------------------------------

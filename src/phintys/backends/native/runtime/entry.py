@@ -16,10 +16,10 @@ from __future__ import annotations
 
 from phintys.backends.native.assembler.atomics import call_pointer, null
 from phintys.backends.native.assembler.builder import Builder
-from phintys.backends.native.assembler.clock import has_clock, write_clock
 from phintys.backends.native.assembler.control import loop, when
 from phintys.backends.native.assembler.module import Module
 from phintys.backends.native.assembler.records import byte_offset
+from phintys.backends.native.assembler.system import has_clock, write_clock
 from phintys.backends.native.assembler.types import BOOL, INT32, INT64, PTR, VOID
 from phintys.backends.native.assembler.values import Value
 from phintys.backends.native.frame import CONSTANTS, STATE, STATUS
@@ -271,7 +271,7 @@ class _Entry:
             "phase": b.constant(INT64, PHASE_RUN),
         }
         for name, value in fields.items():
-            CALL.store(b, self.call, name, value)
+            CALL.initialize(b, self.call, name, value)
         b.store(self.call, b.offset(self.frame, STATE, INT64))
         b.store(zero(b), b.offset(self.frame, STATUS, INT64))
         b.store(self._field("constants"), b.offset(self.frame, CONSTANTS, INT64))

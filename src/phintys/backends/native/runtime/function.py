@@ -14,6 +14,7 @@ from phintys._base.errors import IntegrityError
 from phintys._base.late import LateModule
 from phintys._base.records import record
 from phintys.backends.base import CallShape
+from phintys.backends.native.assembler.system import has_pool
 from phintys.backends.native.assembler.target import Target
 from phintys.backends.native.lower import lower_program
 from phintys.backends.native.runtime.background import wait_for_all
@@ -179,7 +180,10 @@ class NativeProgram:
 
     def explain(self) -> str:
         """Return the program as text."""
-        text = explaining.explain_program(*self.program_and_text())
+        program, emitted = self.program_and_text()
+        text = explaining.explain_program(program, emitted)
+        if emitted.layout.uses_threads and not has_pool():
+            text += "\none thread computes what threads share: this system has no pthreads"
         for node in self.callback_nodes:
             inner = self._callbacks.programs.of(node)
             if isinstance(inner, NativeProgram):

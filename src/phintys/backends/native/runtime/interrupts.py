@@ -14,9 +14,9 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 from phintys.backends.native.assembler.builder import Builder
-from phintys.backends.native.assembler.clock import has_clock
 from phintys.backends.native.assembler.control import when
 from phintys.backends.native.assembler.module import Module
+from phintys.backends.native.assembler.system import has_clock
 from phintys.backends.native.assembler.types import INT32, INT64, PTR, VOID
 from phintys.backends.native.assembler.values import Value
 from phintys.backends.native.limits import POLL_NANOSECONDS

@@ -128,7 +128,7 @@ PROCESS = Record.packed(
     prepare_services=PTR,  # compiles them
     prepare_threads=PTR,  # and those that run in parallel
     **dict.fromkeys(SERVICES, PTR),  # their addresses; null before they are compiled
-)
+).with_atomic(*SERVICES)  # threads without the GIL look for them while another one writes them
 """Data shared by the whole process."""
 
 CALL = Record.packed(
@@ -146,7 +146,7 @@ CALL = Record.packed(
     error_trace=PTR,
     polled=INT64,  # time of the last check for signals, or when long work began; 0: not yet
     phase=INT64,  # PHASE_RUN ...
-)
+).with_atomic("interrupted")  # all threads that work for the call look whether it must end
 """One call, on the stack of the entry."""
 
 

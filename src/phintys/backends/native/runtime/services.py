@@ -5,12 +5,12 @@
 
 from __future__ import annotations
 
-from phintys.backends.native.assembler.atomics import call_pointer, null
+from phintys.backends.native.assembler.atomics import call_pointer, fence, null
 from phintys.backends.native.assembler.builder import Builder
-from phintys.backends.native.assembler.clock import has_clock, write_clock
 from phintys.backends.native.assembler.control import loop, when
 from phintys.backends.native.assembler.module import Block, Module
 from phintys.backends.native.assembler.records import Record, byte_offset
+from phintys.backends.native.assembler.system import has_clock, write_clock
 from phintys.backends.native.assembler.types import BOOL, INT32, INT64, PTR, VOID
 from phintys.backends.native.assembler.values import Value
 from phintys.backends.native.limits import GRAIN_NANOSECONDS, POLLED_BYTES
@@ -65,10 +65,21 @@ def emit_services(module: Module, api: CApi) -> None:
     _emit_commit(module)
     _emit_failure(module)
     _emit_lock(module)
+    _emit_publish(module)
 
 
 def _process(b: Builder, call: Value) -> Value:
     return CONTEXT.load(b, CALL.load(b, call, "context"), "process")
+
+
+def _emit_publish(module: Module) -> None:
+    """``publish()``: called before addresses are written that threads without the GIL read.
+
+    All that they lead to is then in the memory that these threads see.
+    """
+    b = Builder(module.function("phintys_publish", VOID, []))
+    fence(b)
+    b.ret()
 
 
 def _call_without_arguments(b: Builder, function: Value) -> Value:

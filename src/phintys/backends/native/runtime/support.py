@@ -18,6 +18,7 @@ from phintys._base.cores import usable_cores
 from phintys._base.locks import ProcessLock
 from phintys.backends.native.assembler.llvm_library import llvm
 from phintys.backends.native.assembler.module import Module
+from phintys.backends.native.assembler.system import has_pool
 from phintys.backends.native.assembler.target import Target
 from phintys.backends.native.limits import (
     LARGE_RESULT_BYTES,
@@ -178,6 +179,7 @@ class Support:
                 # by one of these functions must not be released by the function of another module.
                 # Once they are there, the address of the thread pool may stand beside them.
                 if not self._has_services:
+                    self._services.publish()
                     self._memory[:] = self._services.process
                     self._has_services = True
         return self._services
@@ -288,6 +290,10 @@ class _Services:
     def _function(self, symbol: str) -> Callable[[], None]:
         return ctypes.CFUNCTYPE(None)(self.address(symbol))
 
+    def publish(self) -> None:
+        """Let all threads see what was written to memory before what is written next."""
+        self._function("phintys_publish")()
+
     def after_fork(self) -> None:
         """Reset the state in a forked process: no lock is held."""
         BLOCKS.write(self._blocks, "lock", 0)
@@ -362,19 +368,22 @@ class _Threads:
         work = {"phintys_work": services.address("phintys_work")}
         self._code = immortal(load(module, work, _QUICK))
         self._pool = self._code.data_address("phintys_threads")
-        self._function("phintys_pool_reset")()
+        if has_pool():
+            self._function("phintys_pool_reset")()
+            POOL.write(self._pool, "patience", WAITING_SPINS)
+            POOL.write(self._pool, "wanted", min(MOST_WORKERS, usable_cores() - 1))
+            atexit.register(self._function("phintys_pool_stop"))
         POOL.write(self._pool, "poll", poll)
-        POOL.write(self._pool, "patience", WAITING_SPINS)
-        POOL.write(self._pool, "wanted", min(MOST_WORKERS, usable_cores() - 1))
+        services.publish()
         PROCESS.write(process, _PARALLEL_FOR, self._code.address(f"phintys_{_PARALLEL_FOR}"))
-        atexit.register(self._function("phintys_pool_stop"))
 
     def _function(self, symbol: str) -> Callable[[], None]:
         return ctypes.CFUNCTYPE(None)(self._code.address(symbol))
 
     def after_fork(self) -> None:
         """Reset the state in a forked process: there are no workers, and no lock is held."""
-        self._function("phintys_pool_reset")()
+        if has_pool():
+            self._function("phintys_pool_reset")()
 
     @property
     def workers(self) -> int:

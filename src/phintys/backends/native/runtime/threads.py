@@ -19,8 +19,6 @@ again as soon as they share their work once more.
 from __future__ import annotations
 
 from phintys.backends.native.assembler.atomics import (
-    atomic_load,
-    atomic_store,
     call_pointer,
     compare_exchange,
     fetch_add,
@@ -28,10 +26,10 @@ from phintys.backends.native.assembler.atomics import (
     pause,
 )
 from phintys.backends.native.assembler.builder import Builder
-from phintys.backends.native.assembler.clock import write_clock
 from phintys.backends.native.assembler.control import divide_up, loop, when
 from phintys.backends.native.assembler.module import Module, ModuleFunction
 from phintys.backends.native.assembler.records import Record
+from phintys.backends.native.assembler.system import has_pool, write_clock
 from phintys.backends.native.assembler.types import INT32, INT64, PTR, VOID
 from phintys.backends.native.assembler.values import Value
 from phintys.backends.native.limits import (
@@ -77,6 +75,10 @@ POOL = Record(
         "work_done": (PTR, 640),
         "handles": (PTR, 768),
     }
+).with_atomic(
+    *("word", "sleepers", "done", "caller_sleeps", "tickets", "stop", "busy"),
+    # A caller reads these before it knows whether it gets the pool, and workers read ``watch``.
+    *("wanted", "until", "watch"),
 )
 POOL_BYTES = 768 + 8 * MOST_WORKERS
 
@@ -110,11 +112,15 @@ def emit_threads(module: Module) -> None:
     is negative, its absolute value is the length of each chunk.
     ``phintys_pool_reset()`` resets the pool, without workers; ``phintys_pool_stop()`` stops the
     workers and waits for them. ``phintys_pool_judge(gain, time)`` enters the gain of a job that
-    ended at a time into the account.
+    ended at a time into the account. Where there are no threads there is only the first of these
+    functions: it computes all chunks itself.
     """
     module.memory(_SYMBOL, POOL_BYTES)
-    write_clock(module)
     _emit_ask(module)
+    if not has_pool():
+        _emit_run_without_pool(module)
+        return
+    write_clock(module)
     _emit_drop(module)
     _emit_drain(module)
     _emit_worker(module)
@@ -182,7 +188,7 @@ def _emit_drain(module: Module) -> None:
     look, attempt, compute, check, wake, ask, drop, out = (b.new_block(name) for name in names)
     b.jump(look)
     b.begin(look)
-    word = atomic_load(b, INT64, POOL.pointer(b, pool, "word"))
+    word = POOL.load(b, pool, "word")
     remaining = _remaining(b, word)
     b.branch(b.eq(remaining, 0), out, attempt)
     b.begin(attempt)
@@ -199,7 +205,7 @@ def _emit_drain(module: Module) -> None:
     done = fetch_add(b, POOL.pointer(b, pool, "done"), b.constant(INT32, 1)) + 1
     b.branch(b.eq(done, b.convert(chunks, INT32)), check, ask)
     b.begin(check)
-    asleep = atomic_load(b, INT32, POOL.pointer(b, pool, "caller_sleeps"))
+    asleep = POOL.load(b, pool, "caller_sleeps")
     b.branch(b.ne(asleep, 0), wake, out)
     b.begin(wake)
     _lock(b, pool)
@@ -240,7 +246,7 @@ def _emit_drop(module: Module) -> None:
     look, attempt, taken, out = (b.new_block(name) for name in ("look", "attempt", "taken", "out"))
     b.jump(look)
     b.begin(look)
-    word = atomic_load(b, INT64, POOL.pointer(b, pool, "word"))
+    word = POOL.load(b, pool, "word")
     remaining = _remaining(b, word)
     b.branch(b.eq(remaining, 0), out, attempt)
     b.begin(attempt)
@@ -273,14 +279,14 @@ def _emit_worker(module: Module) -> None:
     b.begin(watch)
     passes = b.phi(INT64)
     passes.add(b.constant(INT64, 0), idle)
-    word = atomic_load(b, INT64, POOL.pointer(b, pool, "word"))
+    word = POOL.load(b, pool, "word")
     b.branch(_is_new(b, word, past.value), job, patient)
 
     b.begin(patient)
     pause(b)
     following = passes.value + 1
     passes.add(following, patient)
-    stopped = b.ne(atomic_load(b, INT32, POOL.pointer(b, pool, "stop")), 0)
+    stopped = b.ne(POOL.load(b, pool, "stop"), 0)
     b.branch((following < limit) & ~stopped, watch, doze)
 
     b.begin(doze)
@@ -288,8 +294,8 @@ def _emit_worker(module: Module) -> None:
     fetch_add(b, POOL.pointer(b, pool, "sleepers"), b.constant(INT32, 1))
     b.jump(check)
     b.begin(check)
-    word_now = atomic_load(b, INT64, POOL.pointer(b, pool, "word"))
-    stopped = b.ne(atomic_load(b, INT32, POOL.pointer(b, pool, "stop")), 0)
+    word_now = POOL.load(b, pool, "word")
+    stopped = b.ne(POOL.load(b, pool, "stop"), 0)
     b.branch(_is_new(b, word_now, past.value) | stopped, wake, sleep)
     b.begin(sleep)
     _sleep(b, pool, "work_there")
@@ -390,8 +396,21 @@ def _emit_run(module: Module) -> None:
     # Without chunks of its own, the caller does not know how long one takes.
     gain = b.select(own > 0, others - (end - middle) - (published - begin), 0)
     b.call("phintys_pool_judge", VOID, [gain, end])
-    atomic_store(b, free, POOL.pointer(b, pool, "busy"))
+    POOL.store(b, pool, "busy", free)
     b.ret(b.call("phintys_ask", INT32, [call]))
+
+
+def _emit_run_without_pool(module: Module) -> None:
+    """``run_parallel(call, kernel, arguments, count, grain, threads)``, in the calling thread."""
+    parameters = [PTR, PTR, PTR, INT64, INT64, INT64]
+    b = Builder(module.function("phintys_run_parallel", INT32, parameters))
+    call, kernel, arguments, count, grain, _ = b.arguments
+    some, none = b.new_block("some"), b.new_block("none")
+    b.branch(count > 0, some, none)
+    b.begin(none)
+    b.ret(b.constant(INT32, 0))
+    b.begin(some)
+    _run_alone(b, call, kernel, arguments, count, grain)
 
 
 def _now(b: Builder) -> Value:
@@ -487,10 +506,10 @@ def _publish(
     for name, value in fields.items():
         POOL.store(b, pool, name, value)
     joining = b.convert(b.minimum_number(helpers, chunks - 1), INT32)
-    atomic_store(b, joining, POOL.pointer(b, pool, "tickets"))
+    POOL.store(b, pool, "tickets", joining)
     generation = (POOL.load(b, pool, "word") >> 32) + 1
-    atomic_store(b, (generation << 32) | chunks, POOL.pointer(b, pool, "word"))
-    sleepers = atomic_load(b, INT32, POOL.pointer(b, pool, "sleepers"))
+    POOL.store(b, pool, "word", (generation << 32) | chunks)
+    sleepers = POOL.load(b, pool, "sleepers")
     with when(b, sleepers > 0):
         _lock(b, pool)
         with loop(b, 0, b.convert(joining, INT64)):
@@ -509,7 +528,7 @@ def _wait(b: Builder, pool: Value, call: Value) -> None:
     b.begin(watch)
     passes = b.phi(INT64)
     passes.add(b.constant(INT64, 0), before)
-    done = atomic_load(b, INT32, POOL.pointer(b, pool, "done"))
+    done = POOL.load(b, pool, "done")
     b.branch(b.eq(done, chunks), after, patient)
     b.begin(patient)
     pause(b)
@@ -518,10 +537,10 @@ def _wait(b: Builder, pool: Value, call: Value) -> None:
     b.branch(following < limit, watch, doze)
     b.begin(doze)
     _lock(b, pool)
-    atomic_store(b, b.constant(INT32, 1), POOL.pointer(b, pool, "caller_sleeps"))
+    POOL.store(b, pool, "caller_sleeps", 1)
     b.jump(check)
     b.begin(check)
-    done = atomic_load(b, INT32, POOL.pointer(b, pool, "done"))
+    done = POOL.load(b, pool, "done")
     b.branch(b.eq(done, chunks), wake, sleep)
     b.begin(sleep)
     late = _sleep_for(b, pool, "work_done")
@@ -573,7 +592,7 @@ def _emit_stop(module: Module) -> None:
     workers = POOL.load(b, pool, "workers")
     POOL.store(b, pool, "wanted", 0)
     _lock(b, pool)
-    atomic_store(b, b.constant(INT32, 1), POOL.pointer(b, pool, "stop"))
+    POOL.store(b, pool, "stop", 1)
     b.call("pthread_cond_broadcast", INT32, [POOL.pointer(b, pool, "work_there")])
     _unlock(b, pool)
     with loop(b, 0, workers) as each:

@@ -17,8 +17,8 @@ import numpy as np
 
 from phintys.backends.measurements import MOST_EVENTS
 from phintys.backends.native.assembler.builder import Builder
-from phintys.backends.native.assembler.clock import write_clock
 from phintys.backends.native.assembler.control import when
+from phintys.backends.native.assembler.system import write_clock
 from phintys.backends.native.assembler.types import INT64, PTR
 from phintys.backends.native.sizes import Size
 from phintys.backends.native.values import Array, Place

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from phintys.backends.native.assembler.atomics import atomic_load, call_pointer, unlock, wait_lock
+from phintys.backends.native.assembler.atomics import call_pointer, unlock, wait_lock
 from phintys.backends.native.assembler.builder import Builder
 from phintys.backends.native.assembler.control import divide_up, loop, when
 from phintys.backends.native.assembler.records import Record
@@ -54,7 +54,7 @@ _FAILURE = Record.packed(
     first=INT64,
     second=INT64,
     lock=INT32,
-)
+).with_atomic("number")
 _NONE = 2**63 - 1
 _STATUS = ("status", "first", "second")
 
@@ -192,7 +192,7 @@ class _SharedPasses:
         """Write the call of a function for ranges, and what is left to do after it."""
         b, writer = self.b, self.writer
         failure = b.slot(INT64, _FAILURE.size // 8)
-        _FAILURE.store(b, failure, "number", _NONE)
+        _FAILURE.initialize(b, failure, "number", _NONE)
         _FAILURE.store(b, failure, "lock", 0)
         sums = self._room_for_sums() if self.shared.sums else None
         ranges = RangeFunction(writer)
@@ -318,7 +318,7 @@ class _SharedPasses:
 
 def _first_failure(b: Builder, failure: Value) -> Value:
     """Return the number of the first pass that has failed so far."""
-    return atomic_load(b, INT64, _FAILURE.pointer(b, failure, "number"))
+    return _FAILURE.load(b, failure, "number")
 
 
 def _report(b: Builder, failure: Value, number: Value, status: list[Value]) -> None:
@@ -328,8 +328,7 @@ def _report(b: Builder, failure: Value, number: Value, status: list[Value]) -> N
     with when(b, number < _FAILURE.load(b, failure, "number")):
         for name, word in zip(_STATUS, status, strict=True):
             _FAILURE.store(b, failure, name, word)
-        place = _FAILURE.pointer(b, failure, "number")
-        b.write_void(f"store atomic {number.typed}, {place.typed} seq_cst, align 8")
+        _FAILURE.store(b, failure, "number", number)
     unlock(b, lock, free)
 
 

@@ -1,4 +1,7 @@
-"""The clock of the machine, for native code."""
+"""What the C library of this system has for native code: a clock, threads, advice about memory.
+
+docs/platforms.md says what takes the place of what it lacks.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +22,16 @@ _BILLION = 1_000_000_000
 def has_clock() -> bool:
     """Return whether native code can read a clock: where C has ``clock_gettime``."""
     return sys.platform != "win32"
+
+
+def has_pool() -> bool:
+    """Return whether native code can have threads of its own: where C has ``pthread_create``."""
+    return sys.platform != "win32"
+
+
+def has_huge_pages() -> bool:
+    """Return whether the kernel takes advice about huge pages: ``madvise`` of Linux."""
+    return sys.platform == "linux"
 
 
 def write_clock(module: Module) -> None:
