@@ -3,10 +3,10 @@
     python -m tools.arm                                   what `make arm` runs (an hour)
     python -m tools.arm -m tools.fuzz --count 100         a program, by that Python
 
-Debian's Python for arm64 and wheels of the packages for it are unpacked into a folder, once:
-nothing is installed on this machine. A script there starts Python by ``qemu-aarch64``; processes
-that tests start with ``sys.executable`` go through it as well. It needs qemu-user, and apt and dpkg
-for packages of Debian.
+Debian's Python for arm64 and wheels of the packages for it are unpacked into a folder, once, from
+where this machine gets its packages; nothing is installed on it. A script there starts Python by
+``qemu-aarch64``; processes that tests start with ``sys.executable`` go through it as well. It needs
+qemu-user, and apt and dpkg of Debian.
 
 What qemu shows: code for ARM computes and is loaded as it should. What it cannot show: its threads
 see memory in the order of this machine, stricter than that of ARM; and times.
@@ -23,14 +23,10 @@ from pathlib import Path
 PROJECT = Path(__file__).resolve().parents[1]
 FOLDER = PROJECT / "build" / "arm"
 
-VERSION = "3.11"
-RELEASE = "bookworm"
-"""Debian's release with that version of Python."""
-DEBS = (f"python{VERSION}", "libstdc++6", "libgomp1")
+DEBS = ("python3", "libstdc++6", "libgomp1")
 WHEELS = ("numpy", "scipy", "llvmlite", "platformdirs", "mpmath")
 TOOLS = ("pytest", "pytest-xdist", "pytest-timeout", "hypothesis")
 PLATFORMS = ("manylinux_2_17_aarch64", "manylinux_2_27_aarch64", "manylinux_2_28_aarch64")
-KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 
 STEPS = (
     ("records", ["-m", "pytest", "tests/records/test_native.py"]),
@@ -58,15 +54,13 @@ Debug::NoLocking "true";
 Dir::State "{apt}/state";
 Dir::State::status "{apt}/state/status";
 Dir::Cache "{apt}/cache";
-Dir::Etc::sourcelist "{apt}/sources.list";
-Dir::Etc::sourceparts "{apt}/none";
 Dir::Etc::parts "{apt}/none";
 """
 
 LAUNCHER = """#!/bin/sh
 export PHINTYS_ARM_PYTHON="$0" PYTHONHASHSEED=0
 export XDG_CACHE_HOME="{folder}/cache" PYTHONPATH="{project}/src:{project}:{folder}/site"
-exec "{qemu}" -L "{folder}/root" "{folder}/root/usr/bin/python{version}" "$@"
+exec "{qemu}" -L "{folder}/root" "{folder}/root/usr/bin/{python}" "$@"
 """
 
 CUSTOMIZE = """import os, sys
@@ -125,12 +119,10 @@ def set_up(folder: Path) -> Path:
     if missing:
         msg = f"`make arm` needs {', '.join(missing)} (Debian: apt install qemu-user)."
         raise NotHereError(msg)
-    _unpack_debs(folder)
-    _unpack_wheels(folder)
+    name = _unpack_debs(folder)
+    _unpack_wheels(folder, name.removeprefix("python"))
     (folder / "site" / "sitecustomize.py").write_text(CUSTOMIZE)
-    text = LAUNCHER.format(
-        folder=folder, project=PROJECT, qemu=found["qemu-aarch64"], version=VERSION
-    )
+    text = LAUNCHER.format(folder=folder, project=PROJECT, qemu=found["qemu-aarch64"], python=name)
     fresh = folder / "python.new"
     fresh.write_text(text)
     fresh.chmod(0o755)
@@ -138,14 +130,12 @@ def set_up(folder: Path) -> Path:
     return python
 
 
-def _unpack_debs(folder: Path) -> None:
-    """Fetch Python and all that it depends on from Debian, with a configuration of apt's own."""
+def _unpack_debs(folder: Path) -> str:
+    """Fetch Python and all that it depends on, by apt in a folder; return its name there."""
     apt = folder / "apt"
     for part in ("state/lists/partial", "cache/archives/partial", "none"):
         (apt / part).mkdir(parents=True, exist_ok=True)
     (apt / "state" / "status").touch()
-    signed = f"[signed-by={KEYRING}] " if KEYRING.exists() else ""
-    (apt / "sources.list").write_text(f"deb {signed}http://deb.debian.org/debian {RELEASE} main\n")
     settings = apt / "apt.conf"
     settings.write_text(APT.format(apt=apt))
     start = ["apt-get", "-qq", "-c", str(settings)]
@@ -153,13 +143,14 @@ def _unpack_debs(folder: Path) -> None:
     _fetch([*start, "install", "-y", "--download-only", "--no-install-recommends", *DEBS])
     for package in sorted((apt / "cache" / "archives").glob("*.deb")):
         _fetch(["dpkg", "-x", str(package), str(folder / "root")])
+    return (folder / "root" / "usr" / "bin" / "python3").readlink().name
 
 
-def _unpack_wheels(folder: Path) -> None:
+def _unpack_wheels(folder: Path, version: str) -> None:
     """Fetch wheels for ARM, and unpack them into one folder."""
     wheels = folder / "wheels"
     command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "download", "--quiet"]
-    command += ["--only-binary", ":all:", "--python-version", VERSION, "--dest", str(wheels)]
+    command += ["--only-binary", ":all:", "--python-version", version, "--dest", str(wheels)]
     command += [f"--platform={name}" for name in PLATFORMS]
     _fetch([*command, *WHEELS, *TOOLS])
     for wheel in sorted(wheels.glob("*.whl")):

@@ -32,6 +32,8 @@ def test_a_program_runs_by_the_script(monkeypatch, tmp_path):
     monkeypatch.setattr(arm.shutil, "which", lambda name: f"/bin/{name}")
     monkeypatch.setattr(arm, "FOLDER", tmp_path)
     (tmp_path / "site").mkdir()
+    (tmp_path / "root" / "usr" / "bin").mkdir(parents=True)
+    (tmp_path / "root" / "usr" / "bin" / "python3").symlink_to("python3.11")
     commands = []
 
     def run(command, **_):
