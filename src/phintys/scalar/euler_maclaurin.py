@@ -19,8 +19,7 @@ MOST_ORDER = 20
 FIRST = 6
 """So many terms, and one for each order, are summed; the formula converges fast from there."""
 
-# B(2 k) / (2 k)! of Bernoulli numbers B.
-_COEFFICIENTS = (
+COEFFICIENTS = (
     1 / 12,
     -1 / 720,
     1 / 30240,
@@ -30,6 +29,7 @@ _COEFFICIENTS = (
     1 / 74724249600,
     -3617 / 10670622842880000,
 )
+"""B(2 k) / (2 k)! of Bernoulli numbers B, for k from 1."""
 
 
 def polygamma(n: Any, x: Any) -> Any:
@@ -73,7 +73,7 @@ def _zeta(s: Any, q: Any) -> Any:
 def _rest(s: Any, q: Any) -> Any:
     square, factor = 1 / (q * q), s / q
     total = np.full_like(q, 0.5)
-    for k, number in enumerate(_COEFFICIENTS):
+    for k, number in enumerate(COEFFICIENTS):
         total = total + factor * number
         factor = factor * (s + (2 * k + 1)) * (s + (2 * k + 2)) * square
     return q ** (1 - s) * (1 / (s - 1) + total / q)  # of q**-s alone there may be nothing left

@@ -9,20 +9,12 @@ import numpy as np
 from phintys.random.distributions.checks import Domain
 from phintys.random.distributions.searching import SearchedCounts
 from phintys.random.samplers.counts import zipf_number
+from phintys.scalar.euler_maclaurin import COEFFICIENTS
 from phintys.tensor import math
 
 _TERMS = 10
 
-# The Bernoulli numbers B(2 j), divided by (2 j)!
-_CORRECTIONS = (
-    1 / 12,
-    -1 / 720,
-    1 / 30240,
-    -1 / 1209600,
-    1 / 47900160,
-    -691 / 1307674368000,
-    1 / 74724249600,
-)
+_CORRECTIONS = COEFFICIENTS[:7]
 
 
 def zeta(a: Any, first: Any) -> Any:
