@@ -13,9 +13,11 @@ import contextlib
 import doctest
 import io
 import json
+import os
 import re
 import subprocess
 import sys
+import tempfile
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Generator
@@ -26,6 +28,7 @@ from typing import Any
 from phintys.compat import PACKAGES, install
 from phintys.compat.printed import print_as
 
+ROOT = Path(__file__).resolve().parents[1]
 SECONDS = 300
 """That one file may take."""
 
@@ -192,12 +195,20 @@ def main(arguments: list[str]) -> int:
 
 
 def _in_process(package: str, path: Path, plain: bool) -> _Found | None:
-    command = [sys.executable, "-W", "ignore", "-m", "tools.old_documents", package, str(path)]
-    command += ["--plain"] if plain else []
+    command = [sys.executable, "-W", "ignore", "-m", "tools.old_documents", package]
+    command += [str(path.resolve()), *(["--plain"] if plain else [])]
+    paths = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
     try:
-        done = subprocess.run(  # noqa: S603 - this program
-            command, capture_output=True, text=True, timeout=SECONDS, check=False
-        )
+        with tempfile.TemporaryDirectory() as folder:  # where examples write their files
+            done = subprocess.run(  # noqa: S603 - this program
+                command,
+                capture_output=True,
+                text=True,
+                timeout=SECONDS,
+                check=False,
+                cwd=folder,
+                env=os.environ | {"PYTHONPATH": paths},
+            )
         total, failed, report, reasons = json.loads(done.stdout.splitlines()[-1])
     except (subprocess.TimeoutExpired, json.JSONDecodeError, IndexError):
         return None
