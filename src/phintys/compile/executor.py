@@ -30,6 +30,7 @@ from phintys.compile.io import shared_input
 from phintys.compile.linking import link_outputs
 from phintys.compile.locks import locks_of
 from phintys.compile.maker import FunctionMaker
+from phintys.compile.nested import NestedCall
 from phintys.compile.profile import as_profile
 from phintys.compile.signature import CallSignature, Parameter
 from phintys.graph.fgraph import FunctionGraph
@@ -168,6 +169,7 @@ class Function(_Returning[R_co]):
                 for spec, container in zip(explicit, containers, strict=False)
             ],
             maker.name,
+            maker.nests,
         )
         self._cells = [container.storage for container in self.input_storage[self._arity :]]
         updated = [self.input_storage[index] for index in maker.updated]
@@ -191,7 +193,7 @@ class Function(_Returning[R_co]):
         self._update: Callable[..., list[Any]] | None = None
         self._c_entries: dict[str, Any] = {}
         # Python looks up both on the class, so each function has a class of its own.
-        attributes = {"__call__": self._fast_call(), "__doc__": _Described("documentation_of")}
+        attributes = {"__call__": self._class_call(), "__doc__": _Described("documentation_of")}
         cls = type(self)
         own: Any = type(cls.__name__, (cls,), {"__slots__": (), **attributes})
         self.__class__ = own
@@ -201,6 +203,15 @@ class Function(_Returning[R_co]):
         if not any(spec.is_lent_for_writing for spec in self.maker.inputs):
             return program
         return sharing.without_sharing(program, self.maker.inputs)
+
+    def _class_call(self) -> Callable[..., Any]:
+        """Return what the class of this function alone has as ``__call__``."""
+        call, nests = self._fast_call(), self.maker.nests
+        if nests is None:
+            return call
+        if call is type(self).__call__:
+            call = MethodType(call, self)
+        return NestedCall(nests, call, self.signature.called)
 
     def _fast_call(self) -> Callable[..., Any]:
         """Return a call of the program itself, if it can check its arguments."""
