@@ -228,8 +228,9 @@ class CallSignature:
         ]
         if spec.strict:
             return "the input is strict, so nothing is cast: convert the value, or drop strict."
-        dtype, ndim = getattr(spec.variable.type, "dtype", None), _ndim(spec.variable.type)
-        array = isinstance(value, np.ndarray)
+        type_: Any = spec.variable.type
+        dtype, ndim = getattr(type_, "dtype", None), _ndim(type_)
+        array = isinstance(value, np.ndarray) and isinstance(type_, TensorType)
         hint = ""
         if array and ndim is not None and value.ndim != ndim:
             hint = f"the input takes {ndim}-d arrays, the value is {value.ndim}-d: reshape it."

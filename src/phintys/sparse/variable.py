@@ -61,6 +61,26 @@ class SparseVariable(Variable):
     __array_ufunc__ = None
     __array_priority__ = 2000
 
+    def __bool__(self) -> NoReturn:
+        msg = (
+            f"{self} is symbolic, so it is neither true nor false yet. Use phintys.ifelse(c, a, b) "
+            "with a scalar condition, such as (A < B).sum() > 0, to choose between matrices, "
+            "`x is y` to ask whether two names mean the same variable, and `is not None` to test "
+            "for absence."
+        )
+        raise TypeError(msg)
+
+    def __len__(self) -> NoReturn:
+        msg = f"{self} is symbolic: its length is {self}.shape[0], an expression, not a number."
+        raise TypeError(msg)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
+        msg = (
+            f"NumPy cannot make an array of {self}, which is symbolic. Use {self}.toarray() for a "
+            "dense variable, or eval() to get a value."
+        )
+        raise TypeError(msg)
+
     @property
     def dtype(self) -> str:
         """The dtype of the elements."""
