@@ -170,7 +170,8 @@ def test_some_outputs_are_computed(form):
     assert f(given, output_subset=[]) == []
     g = phintys.function([nest], {"x": nest, "y": a})
     assert g(given, output_subset=["y", "x"]) == {"y": 1, "x": given}
-    for wrong in ([3], ["x"], "x", 0):
+    wrongs: list[Any] = [[3], ["x"], "x", 0]
+    for wrong in wrongs:
         with pytest.raises(ArgumentError, match="output_subset"):
             f(given, output_subset=wrong)
     with pytest.raises(ArgumentError, match="no output 0; it has"):

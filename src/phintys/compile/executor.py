@@ -26,12 +26,14 @@ from phintys.backends.base import (
     FastProgram,
     SavableProgram,
 )
+from phintys.compile.arguments import checked_name
 from phintys.compile.io import shared_input
 from phintys.compile.linking import link_outputs
 from phintys.compile.locks import locks_of
 from phintys.compile.maker import FunctionMaker
 from phintys.compile.nested import NestedCall
 from phintys.compile.profile import as_profile
+from phintys.compile.rebuild import as_pairs
 from phintys.compile.signature import CallSignature, Parameter
 from phintys.graph.fgraph import FunctionGraph
 from phintys.graph.shared_variable import Container, SharedVariable, on_host
@@ -205,7 +207,7 @@ class Function(_Returning[R_co]):
         return sharing.without_sharing(program, self.maker.inputs)
 
     def _class_call(self) -> Callable[..., Any]:
-        """Return what the class of this function alone has as ``__call__``."""
+        """Return the ``__call__`` of the class that this function alone has."""
         call, nests = self._fast_call(), self.maker.nests
         if nests is None:
             return call
@@ -689,7 +691,7 @@ class Function(_Returning[R_co]):
         (array(10.), array(11.), array(0.))
         """
         maker = self.maker
-        swap = {} if swap is None else dict(swap)
+        swap = dict(as_pairs(swap, "copy(swap=...)"))
         self._check_swap(swap)
         inputs = [_swapped(spec, swap) for spec in maker.inputs]
         containers = [
@@ -708,7 +710,7 @@ class Function(_Returning[R_co]):
             fgraph=fgraph,
             inputs=inputs,
             updated=updated,
-            name=name or (f"{self.name} copy" if self.name else None),
+            name=checked_name(name, "copy") or (f"{self.name} copy" if self.name else None),
             profile=copied_profile,
         )
         twin = Function(new_maker, containers, self.vm if reuse else None)

@@ -228,30 +228,32 @@ class CallSignature:
         ]
         if spec.strict:
             return "the input is strict, so nothing is cast: convert the value, or drop strict."
-        type_: Any = spec.variable.type
-        dtype, ndim = getattr(type_, "dtype", None), _ndim(type_)
-        array = isinstance(value, np.ndarray) and isinstance(type_, TensorType)
         hint = ""
-        if array and ndim is not None and value.ndim != ndim:
-            hint = f"the input takes {ndim}-d arrays, the value is {value.ndim}-d: reshape it."
-        elif array and dtype is not None and np.can_cast(value.dtype, dtype, "same_kind"):
-            hint = (
-                f"cast it with value.astype({str(dtype)!r}), or allow the loss of precision with "
-                "In(variable, allow_downcast=True)."
-            )
-        elif array and dtype is not None and value.dtype.kind in "biuf":
-            hint = f"round it, or cast it with value.astype({str(dtype)!r})."
+        if isinstance(value, np.ndarray) and isinstance(spec.variable.type, TensorType):
+            hint = _array_hint(value, spec.variable.type)
         if fitting:
             hint += f" It would fit {self._place(fitting[0])}: are the arguments in order?"
         return hint.strip()
 
 
+def _array_hint(value: np.ndarray[Any, Any], type_: TensorType) -> str:
+    """Return how to make a valid argument of an array, or nothing."""
+    if value.ndim != type_.ndim:
+        return f"the input takes {type_.ndim}-d arrays, the value is {value.ndim}-d: reshape it."
+    if value.dtype == type_.numpy_dtype:
+        return ""
+    if np.can_cast(value.dtype, type_.dtype, "same_kind"):
+        return (
+            f"cast it with value.astype({type_.dtype!r}), or allow the loss of precision with "
+            "In(variable, allow_downcast=True)."
+        )
+    if value.dtype.kind in "biuf":
+        return f"round it, or cast it with value.astype({type_.dtype!r})."
+    return ""
+
+
 def _fits(parameter: Parameter, value: Any) -> bool:
     return isinstance(value, np.ndarray) and value_test(parameter.spec.variable.type)(value)
-
-
-def _ndim(type_: Any) -> int | None:
-    return getattr(type_, "ndim", None)
 
 
 def _count(number: int) -> str:

@@ -162,7 +162,7 @@ def literal_constant(value: complex, dtype: np.dtype[Any], user: Any) -> ScalarC
 
 
 def _remedy(dtype: np.dtype[Any]) -> str:
-    """Return what to write in place of an int that does not fit into a dtype."""
+    """Return the advice for an int that does not fit into a dtype."""
     if dtype.itemsize < 8:
         return "Write a NumPy scalar of a larger dtype, as in np.int64(300), to compute in that."
     if dtype.kind in "iu":
