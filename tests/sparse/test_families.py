@@ -196,6 +196,25 @@ def test_the_jacobian_of_a_product_has_the_pattern_of_the_matrix(format):
     assert value.nnz <= a.nnz + 6
 
 
+@pytest.mark.parametrize("format", ["csr", "csc"])
+def test_elements_and_parts_are_found_in_native_code(format):
+    d, rows, columns = pt.dvector("d"), pt.lvector("rows"), pt.lvector("columns")
+    indices, indptr = pt.ivector("indices"), pt.ivector("indptr")
+    a = sparse.from_parts(d, indices, indptr, (5, 5), format)
+    results = a[rows, columns], a[rows].elements, a[:, columns].elements, a[1:, rows].sum()
+    f = phintys.function([d, indices, indptr, rows, columns], results)
+    called = [type(node.op).__name__ for node in f.vm.callback_nodes]
+    assert called == ["CheckedPattern"]
+    value = sp.random_array((5, 5), density=0.5, format=format, rng=np.random.default_rng(0))
+    at = np.array([4, -5, 2, 2]), np.array([-1, 0, 3, 3])
+    full = value.toarray()
+    elements, in_rows, in_columns, total = f(value.data, value.indices, value.indptr, *at)
+    np.testing.assert_array_equal(elements, full[at])
+    for found, part in ((in_rows, value[at[0]]), (in_columns, value[:, at[1]])):
+        np.testing.assert_array_equal(found, part.asformat(format).sorted_indices().data)
+    np.testing.assert_allclose(total, full[1:, at[0]].sum())
+
+
 @pytest.mark.parametrize(
     ("build", "error"),
     [
@@ -218,6 +237,8 @@ def test_what_has_no_meaning_is_refused(build, error):
     [
         (lambda s: s[7], IndexingError, "Index 7 is out of range"),
         (lambda s: s[[0], [-5]], IndexingError, "Index -5 is out of range"),
+        (lambda s: s[[5, 0], [0, 0]], IndexingError, "Index 5 is out of range"),
+        (lambda s: s[:, [0, 4]], IndexingError, "Index 4 is out of range"),
         (lambda s: sparse.vstack([s, s.T]), ShapeError, "number of columns"),
         (lambda s: sparse.structured_add_s_v(s, np.ones(3)), ShapeError, "3"),
     ],

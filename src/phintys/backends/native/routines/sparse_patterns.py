@@ -302,6 +302,24 @@ class _FillMerged(PatternRoutine):
         code.run(writer.size(call.options["m"]))
 
 
+def search(
+    b: Builder, indices: Value, first: Value, end: Value, wanted: Value, missing: Value
+) -> Value:
+    """Write a search for an index between two places; return its place, or another number."""
+
+    def step(low: Value, high: Value) -> list[Value]:
+        middle = (low + high) >> 1
+        is_before = number(b, indices, middle) < wanted
+        return [b.select(is_before, middle + 1, low), b.select(is_before, high, middle)]
+
+    place, _ = repeated(b, [first, end], lambda low, high: low < high, step)
+    found = b.slot(INT64)
+    b.store(missing, found)
+    with when(b, place < end), when(b, b.eq(number(b, indices, place), wanted)):
+        b.store(place, found)
+    return b.load(INT64, found)
+
+
 class _Find(PatternRoutine):
     """``(indices, indptr, indices, indptr)``: where the entries of the first are in the second.
 
@@ -321,16 +339,51 @@ class _Find(PatternRoutine):
             with code.entries(starts, row) as entry:
                 wanted = number(b, indices, entry.index)
 
-                def step(low: Value, high: Value, wanted: Value = wanted) -> list[Value]:
-                    middle = (low + high) >> 1
-                    is_before = number(b, others, middle) < wanted
-                    return [b.select(is_before, middle + 1, low), b.select(is_before, high, middle)]
-
-                place, _ = repeated(b, [first, end], lambda low, high: low < high, step)
-                put_place(b, count, code.outputs[0], entry.index)
-                with when(b, place < end), when(b, b.eq(number(b, others, place), wanted)):
-                    put_place(b, place, code.outputs[0], entry.index)
+                put_place(
+                    b, search(b, others, first, end, wanted, count), code.outputs[0], entry.index
+                )
         code.run(writer.size(call.options["m"]))
+
+
+class _FindElements(PatternRoutine):
+    """``(indices, indptr, rows, columns)``: where elements are in a matrix.
+
+    It is the number of entries for those that are not stored. Negative rows and columns count from
+    the end.
+    """
+
+    name = "find_elements"
+
+    def write(self, call: LibraryCall[Any], writer: CallWriter, nanoseconds: Value) -> Value:
+        """Write a check of the rows and columns, and a loop that searches."""
+        code = _Rows(call, writer, nanoseconds)
+        b = code.b
+        indices, starts, rows, columns = code.inputs
+        m, n, nnz = (code.size(name) for name in ("m", "n", "nnz"))
+        with code.ranges.each() as at:
+            first, end = code.ends(starts, _place(b, rows, at, m))
+            found = search(b, indices, first, end, _place(b, columns, at, n), nnz)
+            put_place(b, found, code.outputs[0], at)
+        b = writer.b
+        count, m, n = (writer.size(call.options[name]) for name in ("count", "m", "n"))
+        pairs = [(writer.pointer(v), n) for v, n in zip(call.inputs[2:], (m, n), strict=True)]
+        with loop(b, 0, count, carried=[b.constant(INT64, 0)]) as each:
+            signs = each.carried[0]
+            for pointer, size in pairs:
+                place = _place(b, pointer, each.index, size)
+                signs = signs | place | (size - 1 - place)
+            each.next(signs)
+        is_wrong = each.results[0] < 0
+        with when(b, b.le(b.constant(INT64, 0), each.results[0])):
+            code.run(count)
+        # The number of that problem in ``sparse.pattern_arrays.PROBLEMS``.
+        return b.select(is_wrong, b.constant(INT32, 4), b.constant(INT32, 0))
+
+
+def _place(b: Builder, pointer: Value, at: Value, size: Value) -> Value:
+    """Return an element of an array of int64; negative ones count from the end of an axis."""
+    place = b.load(INT64, b.offset(pointer, at, INT64))
+    return place + b.select(place < 0, size, b.constant(INT64, 0))
 
 
 # ---- transposes ----------------------------------------------------------------------------------
@@ -625,6 +678,7 @@ class _SecondElements(PatternRoutine):
 COUNT_MERGED = _CountMerged()
 FILL_MERGED = _FillMerged()
 FIND = _Find()
+FIND_ELEMENTS = _FindElements()
 CONVERT = _Convert()
 COUNT_PRODUCT = _CountProduct()
 FILL_PRODUCT = _FillProduct()
