@@ -26,7 +26,7 @@ OPS = """
 """
 # Of sparse matrices: factors are refused, positions of entries are found on the host.
 SPARSE_OPS = """
-    Factorize FromParts InverseAtEntries LogDet LowerFactor Parts PlacesIn PreconditionedIteration
+    EntryPlaces Factorize FromParts InverseAtEntries LogDet LowerFactor Parts PlacesIn PreconditionedIteration
     RootFactor RootFactorGradient SelectedInverse SolveByFactors SolveByIteration
     SolveTriangularMatrix
 """

@@ -73,7 +73,7 @@ def pattern_of_subtensor(step: Step) -> list[Sets]:
 
 
 def _of_alike_rows(step: Step) -> Sets:
-    """Return what is selected from one row, or from a slice of rows, where all are alike."""
+    """Return the sets of a part of one row, or of a slice of rows, where all are alike."""
     first, *rest = step.op.idx_list or [FULL]
     shape = step.node.inputs[0].type.shape[1:]
     values = step.values(1 + count_inputs([first])) or []
