@@ -95,9 +95,16 @@ class ConstantFolding(GraphRewriter):
 
 
 class _LargeResults:
-    """Results of constants that are too large to be constants, computed if they are needed."""
+    """Results of constants that are too large to be constants, computed if they are needed.
+
+    Attributes
+    ----------
+    overlapping
+        Whether the slices of a constant have more elements than it.
+    """
 
     def __init__(self) -> None:
+        self.overlapping: dict[Variable, bool] = {}
         self._nodes: dict[Variable, Apply] = {}
         self._kept: dict[Variable, Constant] = {}
 
@@ -158,11 +165,13 @@ def _stays(fgraph: FunctionGraph, node: Apply, large: _LargeResults) -> bool:
         return False
     if not _is_read_as_slice(fgraph, node, large):
         return False
-    slices = {client for client, _ in fgraph.clients[whole] if isinstance(client, Apply)}
-    copied = sum(
-        _static_size(one.outputs[0]) for one in slices if _is_read_as_slice(fgraph, one, large)
-    )
-    return copied > _size(whole.data)
+    if whole not in large.overlapping:
+        slices = {client for client, _ in fgraph.clients[whole] if isinstance(client, Apply)}
+        copied = sum(
+            _static_size(one.outputs[0]) for one in slices if _is_read_as_slice(fgraph, one, large)
+        )
+        large.overlapping[whole] = copied > _size(whole.data)
+    return large.overlapping[whole]
 
 
 def _is_read_as_slice(fgraph: FunctionGraph, node: Apply, large: _LargeResults) -> bool:

@@ -148,7 +148,7 @@ def _part(form: Form, axes: list[Any]) -> Any:
     format = form.format
     for axis in (0, 1) if form.is_csr else (1, 0):
         one = axes[axis]
-        if not (isinstance(one, slice) and one == slice(None)):
+        if not (isinstance(one, slice) and one.start is one.stop is one.step is None):
             form = _major_taken(converted(form, FORMATS[axis]), one)
     return converted(form, format).variable
 
