@@ -16,6 +16,7 @@ PROBLEMS = {
     1: "indptr must go up from 0 to the number of entries",
     2: "the indices must be columns of the matrix",
     3: "a result must have fewer than 2**31 entries",
+    4: "rows and columns must be those of the matrix",
 }
 """What may be wrong with a pattern, by the numbers of native code."""
 
