@@ -330,9 +330,11 @@ class Op:
         return (), ()
 
     def __str__(self) -> str:
+        """Return what is computed, as messages name it."""
         return getattr(self, "name", None) or type(self).__name__
 
     def __repr__(self) -> str:
+        """Return what is computed, and which inputs are overwritten, as pictures of graphs show."""
         return str(self)
 
 

@@ -76,7 +76,7 @@ class Gemm(ShapedOp):
         if inplace:
             self.destroy_map = {0: [3]}
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return "Gemm{inplace}" if self.inplace else "Gemm"
 
     def inplace_twins(self, node: Apply) -> Iterable[Op]:
