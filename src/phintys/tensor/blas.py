@@ -76,6 +76,9 @@ class Gemm(ShapedOp):
         if inplace:
             self.destroy_map = {0: [3]}
 
+    def __str__(self) -> str:
+        return "Gemm"
+
     def __repr__(self) -> str:
         return "Gemm{inplace}" if self.inplace else "Gemm"
 

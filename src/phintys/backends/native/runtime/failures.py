@@ -293,9 +293,9 @@ class Failures:
             return False
         changed = set(overwritten)
         for before in _needed(nodes, node, known):
-            if before is not node and not isinstance(before.op, Shape | ShapeI):
-                if not changed.isdisjoint(before.inputs):
-                    changed.update(before.outputs)
+            is_of_sizes = isinstance(before.op, Shape | ShapeI)
+            if before is not node and not is_of_sizes and not changed.isdisjoint(before.inputs):
+                changed.update(before.outputs)
         places = itertools.chain(*node.op.destroy_map.values(), *node.op.view_map.values())
         written = {node.inputs[place] for place in places}
         read: list[Any] = [x.type for x in node.inputs if x in changed - written]
