@@ -264,6 +264,16 @@ SHARING_SAVINGS = 30_000_000
 Chosen: several time slices of the scheduler of Linux, 3 ms each.
 """
 
+SHARING_PURSE = 1_000_000
+"""nanoseconds: the most that jobs may lose one after the other, whatever was gained before.
+Chosen: about forty jobs for which a worker was woken that came too late.
+"""
+
+LONGEST_USUAL_LOSS = 100_000
+"""nanoseconds: the most that a job takes from ``SHARING_PURSE``: longer waits are rare.
+Chosen: several times what waking a worker takes.
+"""
+
 LEAST_ALONE = 4
 """times what has been lost: callers at first do so much work alone when the account is overdrawn.
 Chosen: sharing then costs at most a fifth of the time on a busy machine.

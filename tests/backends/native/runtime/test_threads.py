@@ -18,7 +18,7 @@ from phintys.backends.native.runtime.threads import POOL, emit_threads
 from tests.budget import budget
 
 MS = 1_000_000
-STAKE, SAVINGS = 2 * MS, 30 * MS
+STAKE, SAVINGS, PURSE = 2 * MS, 30 * MS, MS
 FAR = 2**62  # a time that does not come
 
 
@@ -248,7 +248,21 @@ def test_jobs_that_always_lose_are_soon_done_alone(account):
     while account["left"] == 0:
         account.judge(-5_000)
         jobs += 1
-    assert jobs == STAKE // 5_000 + 1
+    assert jobs == PURSE // 5_000 + 1
+    assert account["left"] == 4 * jobs * 5_000
+
+
+def test_savings_do_not_pay_for_what_each_job_loses(account):
+    for _ in range(1000):
+        account.judge(MS // 10)
+    assert account["account"] == SAVINGS
+    times = []
+    for _ in range(5):
+        while not account["left"]:
+            account.judge(-25_000)
+        times.append(account["left"] // MS)
+        account["left"] = 0
+    assert times == [4, 8, 16, 32, 64]  # 41 jobs each
 
 
 @given(st.lists(st.integers(-(10**12), 10**12), max_size=30))
@@ -259,7 +273,8 @@ def test_callers_never_work_alone_for_more_than_a_second(accounts, gains):
         accounts.judge(gain)
         left = accounts["left"]
         assert 0 <= accounts["account"] <= SAVINGS
-        assert left == 0 or 4 * STAKE <= left <= 1000 * MS
+        assert 0 <= accounts["purse"] <= PURSE
+        assert left == 0 or 4 * PURSE <= left <= 1000 * MS
 
 
 def test_workers_watch_for_jobs_only_where_jobs_follow_soon():

@@ -14,8 +14,10 @@ chunk, since the worker may still write it. A worker may also be woken on the co
 which is stopped then. So the pool keeps an account of time: what workers have computed is a gain,
 and all time in which the caller has not computed is a loss. If the losses exceed the gains, callers
 work alone for a while, and for twice as long if that is so again as soon as they share their work
-once more. Only the time that they spend on such work counts, not that between calls: what sharing
-loses is then a small part of the time of the calls, however rare these are.
+once more. Savings pay for long waits, which are rare. What each job loses, as where callers pause
+between calls and workers are asleep, has a much smaller limit. Only the time that they spend on
+such work counts, not that between calls: what sharing loses is then a small part of the time of the
+calls, however rare these are.
 """
 
 from __future__ import annotations
@@ -38,9 +40,11 @@ from phintys.backends.native.limits import (
     CHUNKS_A_THREAD,
     GRAINS_A_CHUNK,
     LEAST_ALONE,
+    LONGEST_USUAL_LOSS,
     MOST_ALONE,
     MOST_WORKERS,
     POLL_NANOSECONDS,
+    SHARING_PURSE,
     SHARING_SAVINGS,
     SHARING_STAKE,
     SOON_NANOSECONDS,
@@ -67,6 +71,7 @@ POOL = Record(
         "workers": (INT64, 312),
         "wanted": (INT64, 320),  # maximum number of workers
         "account": (INT64, 336),  # nanoseconds that sharing has gained, at most SHARING_SAVINGS
+        "purse": (INT64, 144),  # the same without long waits, at most SHARING_PURSE
         "alone": (INT64, 344),  # nanoseconds of work to be done alone when that was last decided
         "left": (INT64, 352),  # those that are left of it; callers share work if there are none
         "ended": (INT64, 360),  # when the last job ended
@@ -407,7 +412,7 @@ def _emit_run(module: Module) -> None:
 
 
 def _gain(b: Builder, pool: Value, tally: Value, elapsed: Value) -> Value:
-    """Return what a job has gained: the time of what others computed, less that of their caller.
+    """Return the gain of a job: the time of what others computed, less what their caller lost.
 
     A caller that was stopped in one of its chunks did not compute all the time.
     """
@@ -456,13 +461,17 @@ def _emit_judge(module: Module) -> None:
     (gain,) = b.arguments
     pool = _pool(b)
     account = b.minimum_number(POOL.load(b, pool, "account") + gain, SHARING_SAVINGS)
-    is_overdrawn = account < 0
+    usual = b.maximum_number(gain, -LONGEST_USUAL_LOSS)
+    purse = b.minimum_number(POOL.load(b, pool, "purse") + usual, SHARING_PURSE)
+    is_overdrawn = (account < 0) | (purse < 0)
     before = b.select(account < SHARING_SAVINGS, POOL.load(b, pool, "alone"), 0)
-    least = (SHARING_STAKE - account) * LEAST_ALONE
+    lost = b.maximum_number(SHARING_STAKE - account, SHARING_PURSE)
+    least = lost * LEAST_ALONE
     longer = b.minimum_number(b.maximum_number(before * 2, least), MOST_ALONE)
     POOL.store(b, pool, "left", b.select(is_overdrawn, longer, 0))
     POOL.store(b, pool, "alone", b.select(is_overdrawn, longer, before))
     POOL.store(b, pool, "account", b.select(is_overdrawn, SHARING_STAKE, account))
+    POOL.store(b, pool, "purse", b.select(is_overdrawn, SHARING_PURSE, purse))
     b.ret()
 
 
@@ -600,6 +609,7 @@ def _emit_reset(module: Module) -> None:
     for name in ("word", "workers", "alone", "left", "ended", "gaps", "watch"):
         POOL.store(b, pool, name, 0)
     POOL.store(b, pool, "account", SHARING_STAKE)
+    POOL.store(b, pool, "purse", SHARING_PURSE)
     b.call("pthread_mutex_init", INT32, [POOL.pointer(b, pool, "mutex"), null(b)])
     for name in ("work_there", "work_done"):
         b.call("pthread_cond_init", INT32, [POOL.pointer(b, pool, name), null(b)])
