@@ -10,7 +10,7 @@ import numpy as np
 
 from phintys import tensor as pt
 from phintys import tree
-from phintys._base.errors import ArgumentError
+from phintys._base.errors import ArgumentError, add_note
 from phintys._base.late import LateModule
 from phintys._base.nested_containers import forms_of, matched
 from phintys.compile.build import function
@@ -210,5 +210,14 @@ def _checked_start(params: Any, variables: list[Any], start: Any, called: str) -
         msg = f"{called}: start must have the form of params: expected {expected}, got {got}."
         raise ArgumentError(msg)
     _, build = tree.flatten(params)
-    pairs = zip(variables, given, strict=True)  # a start may be rounded
-    return build([one.type.filter(value, allow_downcast=True) for one, value in pairs])
+    pairs = zip(variables, given, strict=True)
+    return build([_first_value(one, value, called) for one, value in pairs])
+
+
+def _first_value(variable: Any, value: Any, called: str) -> Any:
+    """Return an array to begin at, in the type of its variable; it may be rounded."""
+    try:
+        return variable.type.filter(value, allow_downcast=True)
+    except Exception as error:
+        add_note(error, f"{called}: start has this value for {variable} of type {variable.type}.")
+        raise
