@@ -60,6 +60,7 @@ erf = FloatRow(
     complex=True,
     # The exact square would make this common gradient a third slower.
     derivative=lambda x, out: (_TWO_BY_ROOT_PI * exp(-sqr(x)),),
+    slope_at_zero=_TWO_BY_ROOT_PI,
 )
 
 erfc = FloatRow(
@@ -153,6 +154,7 @@ erfinv = FloatRow(
     domain="-1 < x < 1",
     example="[0.0, 0.5]",
     derivative=lambda x, out: (_slope_of_erfinv(x, out),),
+    slope_at_zero=1 / _TWO_BY_ROOT_PI,
 )
 
 erfcinv = FloatRow(
@@ -504,6 +506,7 @@ j1 = FloatRow(
     doc="Bessel function of the first kind, order 1.",
     source="H. Hankel, Math. Ann. 1, 1869; near 0 SciPy's from Cephes (S. L. Moshier, 1989).",
     derivative=lambda x, out: (_slope_of_j1(x),),
+    slope_at_zero=0.5,
 )
 
 
@@ -572,6 +575,7 @@ i1 = FloatRow(
     ),
     # SciPy's I2 is NaN farther in and out, where it is 0 and infinite.
     derivative=lambda x, out: (0.5 * (i0(x) + iv(2, minimum(maximum(abs(x), 1e-300), 1e4))),),
+    slope_at_zero=0.5,
 )
 
 i0e = FloatRow(
@@ -594,6 +598,7 @@ i1e = FloatRow(
         "Functions, 1989)."
     ),
     derivative=lambda x, out: (_slope_of_i1e(x),),
+    slope_at_zero=0.5,
 )
 
 i0e_less_i1e = FloatRow(

@@ -9,6 +9,7 @@ import numpy as np
 
 from phintys._base.uninterrupted import import_whole
 from phintys.scalar.arithmetic import abs, pow, pow_less_one, sqr, xlog1py, xlogy
+from phintys.scalar.cancelling import cancelled_product, product
 from phintys.scalar.comparison import eq, ge, gt, isnan, lt
 from phintys.scalar.exponential import exp, expm1, log, log1p
 from phintys.scalar.logic import and_, or_
@@ -41,6 +42,25 @@ def _xlogx_values(x: Any) -> Any:
     return import_whole("scipy.special").xlogy(x, x)
 
 
+def _pull_by_logarithm(sign: int) -> Any:
+    """sign * x * log(x): sign * (log(x) * g + g), where g is 0 wherever x is"""
+
+    def pull(x: Any, out: Any, g: Any) -> tuple[Any] | None:
+        found = cancelled_product(log(x), g)
+        return None if found is None else (sign * (found + g),)
+
+    return pull
+
+
+def _push_by_logarithm(sign: int) -> Any:
+    """sign * x * log(x): sign * (log(x) * v + v), a sum whose terms can be multiplied by a zero"""
+
+    def push(x: Any, out: Any, v: Any) -> Any:
+        return sign * product(log(x), v[0]) + sign * v[0]
+
+    return push
+
+
 xlogx = FloatRow(
     "xlogx",
     _xlogx_values,
@@ -50,6 +70,9 @@ xlogx = FloatRow(
     intervals=((0.1, 5.0),),
     expansion=lambda x: xlogy(x, x),
     derivative=lambda x, out: (log(x) + 1,),
+    pullback=_pull_by_logarithm(1),
+    pushforward=_push_by_logarithm(1),
+    vanishes=True,
 )
 
 entr = FloatRow(
@@ -60,6 +83,9 @@ entr = FloatRow(
     intervals=((0.1, 5.0),),
     expansion=lambda x: switch(lt(x, 0), -math.inf, -xlogy(x, x)),
     derivative=lambda x, out: (-log(x) - 1,),
+    pullback=_pull_by_logarithm(-1),
+    pushforward=_push_by_logarithm(-1),
+    vanishes=True,
 )
 
 _FAR = 1e30
