@@ -74,6 +74,8 @@ ELEMENTWISE = {
     "multiple of an entropy": (lambda x: x * ps.entr(x), [0, 1], [0, -1]),
     "multiple of a dilogarithm": (lambda x: x * ps.spence(x), [0, 1], [np.pi**2 / 6, -1]),
     "multiple of a cube root": (lambda x: x * ps.cbrt(x), [0, -8, 8], [0, -8 / 3, 8 / 3]),
+    "square of an angle": (lambda x: ps.arccos(x) ** 2, [1, 0.5], [-2, -4 * np.pi / 27**0.5]),
+    "square of a hyperbolic angle": (lambda x: ps.arccosh(x) ** 2, [1], [2]),
     "multiple of sinc": (lambda x: x * ps.sinc(x), [0, 1], [1, -1]),
     **{
         f"{row} of an infinite {how}": (
@@ -107,10 +109,8 @@ ELEMENTWISE = {
     "log of a sum of nothing": (lambda x: ps.logaddexp(x, x), [-INF, 0], [0, 1]),
     "binary log of nothing": (lambda x: ps.logaddexp2(x, x - 1), [-INF, 0], [0, 1]),
 }
-# Not in forward mode, where the derivatives of these are not products of the inner function.
+# In forward mode, the choice between the formulas of sinc is multiplied before the root is.
 IN_REVERSE = {
-    "square of an angle": (lambda x: ps.arccos(x) ** 2, [1, 0.5], [-2, -4 * np.pi / 27**0.5]),
-    "square of a hyperbolic angle": (lambda x: ps.arccosh(x) ** 2, [1], [2]),
     "sinc of a root": (lambda x: ps.sinc(ps.sqrt(x)), [0, 1], [-(np.pi**2) / 6, -0.5]),
 }
 # Not as one op, whose derivatives know the value of an output only.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from phintys.scalar.arithmetic import abs, hypot, sqr
-from phintys.scalar.cancelling import cancelled_product
+from phintys.scalar.cancelling import cancelled_product, product
 from phintys.scalar.comparison import eq, gt, lt
 from phintys.scalar.exponential import sqrt
 from phintys.scalar.row import dtype_of
@@ -59,18 +59,28 @@ def _slope_of_arccosh(x: Any) -> Any:
     return 1 / (sqrt(x - 1) * sqrt(x + 1))
 
 
-def _pull_beside_zero(slope: Callable[[Any], Any], limit: float) -> Callable[..., Any]:
-    """f(x): h * (f(x) * slope(x)) where g is h * f(x)
+def _steep_beside_zero(slope: Callable[[Any], Any], limit: float) -> dict[str, Any]:
+    """Return both rules of a function f that is 0 at 1, where its slope is infinite.
 
-    The slope is infinite at 1, where f is 0, but the product in brackets, half of the derivative of
-    the square of f, has a limit.
+    There the product of both, half of the slope of the square of f, has a limit. It is used where
+    a factor f cancels, and in forward mode always: only a later factor could be f.
     """
+
+    def half_slope_of_square(x: Any, out: Any) -> Any:
+        return switch(eq(x, 1), limit, out * slope(x))
 
     def pull(x: Any, out: Any, g: Any) -> tuple[Any] | None:
         above = cancelled_product(1 / out, g)
-        return None if above is None else (above * switch(eq(x, 1), limit, out * slope(x)),)
+        return None if above is None else (above * half_slope_of_square(x, out),)
 
-    return pull
+    def push(x: Any, out: Any, v: Any) -> Any:
+        return (
+            slope(x) * v[0]
+            if dtype_of(x).kind == "c"
+            else (product(half_slope_of_square(x, out) / out, v[0]))
+        )
+
+    return {"pullback": pull, "pushforward": push}
 
 
 arcsin = UfuncRow(
@@ -89,7 +99,7 @@ arccos = UfuncRow(
     doc="Inverse cosine, in [0, pi].",
     domain="-1 <= x <= 1",
     derivative=lambda x, out: (_slope_of_arccos(x),),
-    pullback=_pull_beside_zero(_slope_of_arccos, -1),
+    **_steep_beside_zero(_slope_of_arccos, -1),
     cost=25,
 )
 
@@ -173,7 +183,7 @@ arccosh = UfuncRow(
     domain="x >= 1",
     example="[1.0, 2.0]",
     derivative=lambda x, out: (_slope_of_arccosh(x),),
-    pullback=_pull_beside_zero(_slope_of_arccosh, 1),
+    **_steep_beside_zero(_slope_of_arccosh, 1),
     cost=30,
 )
 
