@@ -129,6 +129,16 @@ def _partials_of_arctan2(y: Any, x: Any, out: Any) -> tuple[Any, Any]:
     return x / distance / distance, -y / distance / distance
 
 
+def _pull_arctan2(y: Any, x: Any, out: Any, g: Any) -> tuple[Any, Any]:
+    """g / distance * (x / distance), g / distance * (-y / distance)
+
+    A partial underflows where the logarithm of a small angle makes up for it by a large g.
+    """
+    distance = hypot(x, y)
+    share = g / distance
+    return share * (x / distance), -share * (y / distance)
+
+
 arctan2 = UfuncRow(
     "arctan2",
     np.arctan2,
@@ -136,6 +146,7 @@ arctan2 = UfuncRow(
     example="[1.0, -1.0], [0.0, 1.0]",
     hint="For a complex z, angle(z) is arctan2(imag(z), real(z)).",
     derivative=_partials_of_arctan2,
+    pullback=_pull_arctan2,
     cost=30,
 )
 
