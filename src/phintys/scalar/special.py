@@ -15,7 +15,7 @@ from phintys._base.late import LateModule
 from phintys._base.uninterrupted import import_whole
 from phintys.scalar.arithmetic import abs, fmod, sign, sqr
 from phintys.scalar.cancelling import pull_by_slope_of_log
-from phintys.scalar.comparison import eq, gt, lt
+from phintys.scalar.comparison import eq, ge, gt, lt
 from phintys.scalar.exponential import exp, exp_of_product, log
 from phintys.scalar.gamma_slopes import slope_by_differences
 from phintys.scalar.log_gamma import log_gamma
@@ -641,7 +641,7 @@ iv = FloatRow(
     nin=2,
     complex=True,
     real_inputs=(0,),
-    derivative=lambda v, x, out: (None, 0.5 * (iv(v - 1, x) + iv(v + 1, x))),
+    derivative=lambda v, x, out: (None, _slope_of_iv(v, x, out)),
     undefined=_ORDER,
 )
 
@@ -703,11 +703,26 @@ kve = FloatRow(
 _NEIGHBORS_UP_TO = 0.5
 
 
+def _keeps_order(v: Any) -> Any:
+    """Return whether v - 1 has the digits of v, which it has not for a small v."""
+    return or_(eq(v, 0), ge(abs(v), 0.5))
+
+
+def _slope_of_iv(v: Any, x: Any, out: Any) -> Any:
+    """Return the derivative of iv by x, the mean of both neighbors; of small orders by one."""
+    if dtype_of(x).kind == "c":
+        return 0.5 * (iv(v - 1, x) + iv(v + 1, x))
+    is_usual = _keeps_order(v)
+    place, other = switch(is_usual, x, 0), switch(is_usual, 1, x)
+    usual = 0.5 * (iv(v - 1, place) + iv(v + 1, place))
+    return switch(is_usual, usual, v / other * out + iv(v + 1, other))
+
+
 def _slope_of_jv(v: Any, x: Any, out: Any) -> Any:
     """Return the derivative of jv by x: of v - 1, which may be negative, only near 0."""
     if dtype_of(x).kind == "c":
         return 0.5 * (jv(v - 1, x) - jv(v + 1, x))
-    is_near = lt(abs(x), _NEIGHBORS_UP_TO)
+    is_near = and_(lt(abs(x), _NEIGHBORS_UP_TO), _keeps_order(v))
     place, far = switch(is_near, x, 0), switch(is_near, 1, x)
     near = 0.5 * (jv(v - 1, place) - jv(v + 1, place))
     return switch(is_near, near, v / far * out - jv(v + 1, far))

@@ -220,7 +220,7 @@ def _slope_by_power(logarithm: Any, power: Any, raised: Any) -> Any:
 
     It is ``logarithm**2 * h(t)`` for ``t = power * logarithm`` and
     ``h(t) = (exp(t) * (t - 1) + 1) / t**2``, whose terms cancel near 0. There it is the sum of
-    ``t**n / (n! * (n + 2))``.
+    ``t**n / (n! * (n + 2))``. Elsewhere the logarithm cancels, which may be infinite.
     """
     t = power * logarithm
     is_near = lt(abs(t), 1.0)
@@ -230,8 +230,9 @@ def _slope_by_power(logarithm: Any, power: Any, raised: Any) -> Any:
         series = near * series + 1.0 / (math.factorial(n) * (n + 2))
     far = switch(is_near, 1, t)
     raised = switch(is_near, 1, raised)
-    h = switch(is_near, series, (raised * (far - 1) + 1) / sqr(far))
-    return sqr(logarithm) * h
+    growth = switch(eq(raised, 0), 0, raised * (switch(eq(raised, 0), 1, far) - 1))
+    inside = sqr(switch(is_near, logarithm, 0)) * series
+    return switch(is_near, inside, (growth + 1) / sqr(switch(is_near, 1, power)))
 
 
 boxcox = FloatRow(

@@ -151,10 +151,8 @@ def log_waiting(z: Any, rate: Any, product: Any = None) -> Any:
     is_far = ps.gt(ahead, 0.0)
     far = _log_density(z) + _log_mills(ps.switch(is_far, ahead, 0.0))
     behind = ps.switch(is_far, 0.0, ahead)
-    if product is None:
-        exponent = rate * (0.5 * rate - z)
-    else:
-        exponent = 0.5 * ps.sqr(rate) - product
+    is_given = product is not None
+    exponent = 0.5 * ps.sqr(rate) - product if is_given else rate * (0.5 * rate - z)
     return ps.switch(is_far, far, exponent + ps.log_ndtr(-behind))
 
 
