@@ -709,10 +709,10 @@ def _keeps_order(v: Any) -> Any:
 
 
 def _slope_of_iv(v: Any, x: Any, out: Any) -> Any:
-    """Return the derivative of iv by x, the mean of both neighbors; of small orders by one."""
+    """Return the derivative of iv by x: the mean of both neighbors, but of small orders near 0."""
     if dtype_of(x).kind == "c":
         return 0.5 * (iv(v - 1, x) + iv(v + 1, x))
-    is_usual = _keeps_order(v)
+    is_usual = or_(_keeps_order(v), ge(abs(x), _NEIGHBORS_UP_TO))
     place, other = switch(is_usual, x, 0), switch(is_usual, 1, x)
     usual = 0.5 * (iv(v - 1, place) + iv(v + 1, place))
     return switch(is_usual, usual, v / other * out + iv(v + 1, other))

@@ -220,7 +220,8 @@ def _slope_by_power(logarithm: Any, power: Any, raised: Any) -> Any:
 
     It is ``logarithm**2 * h(t)`` for ``t = power * logarithm`` and
     ``h(t) = (exp(t) * (t - 1) + 1) / t**2``, whose terms cancel near 0. There it is the sum of
-    ``t**n / (n! * (n + 2))``. Elsewhere the logarithm cancels, which may be infinite.
+    ``t**n / (n! * (n + 2))``. Where ``exp(t)`` is 0, also for an infinite logarithm, the result is
+    ``1 / power**2``.
     """
     t = power * logarithm
     is_near = lt(abs(t), 1.0)
@@ -228,11 +229,12 @@ def _slope_by_power(logarithm: Any, power: Any, raised: Any) -> Any:
     series: Any = 1.0 / (math.factorial(_TERMS) * (_TERMS + 2))
     for n in range(_TERMS - 1, -1, -1):
         series = near * series + 1.0 / (math.factorial(n) * (n + 2))
-    far = switch(is_near, 1, t)
+    is_zero = and_(eq(raised, 0), lt(t, 0))
+    far = switch(or_(is_near, is_zero), 1, t)
     raised = switch(is_near, 1, raised)
-    growth = switch(eq(raised, 0), 0, raised * (switch(eq(raised, 0), 1, far) - 1))
-    inside = sqr(switch(is_near, logarithm, 0)) * series
-    return switch(is_near, inside, (growth + 1) / sqr(switch(is_near, 1, power)))
+    h = switch(is_near, series, (raised * (far - 1) + 1) / sqr(far))
+    usual = sqr(switch(is_zero, 0, logarithm)) * h
+    return switch(is_zero, 1 / sqr(switch(is_zero, power, 1)), usual)
 
 
 boxcox = FloatRow(
