@@ -53,7 +53,7 @@ class Assembled:
     data
         The object file.
     needs
-        The functions that it calls, without those of the C library that compilers assume.
+        The functions that it calls.
     functions
         The functions that it offers.
     libraries
@@ -93,7 +93,7 @@ def assemble(
     if blas == "bundled":
         declared = {name for module in modules for name in module.declared}
         library = bundled(target, [s for s in declared if is_routine(s) and is_bundled(s)])
-        # Their loops have several vectors already: unrolled by LLVM they would be slower.
+        # Their loops have several vectors already: LLVM would unroll them, which makes products slower.
         for function in library.functions:
             function.attributes = "optsize"
         modules.append(library)
@@ -109,13 +109,10 @@ def assemble(
     internal = defined - set(functions)
     machine = target.machine(_LEVEL, for_linkers=True)
     data = constants_after_code(llvm().compile_together(texts, sorted(internal), machine))
-    needs = {names[name] for name in wanted if name != BLAS_THREADS_SYMBOL}
-    return Assembled(
-        data,
-        tuple(sorted(needs | undefined_symbols(data))),
-        tuple(functions),
-        libraries,
-    )
+    # LLVM may have dropped calls, and added some; formats other than ELF are not read here.
+    called = {names[name] for name in wanted if name != BLAS_THREADS_SYMBOL}
+    needs = undefined_symbols(data) if data.startswith(b"\x7fELF") else called
+    return Assembled(data, tuple(sorted(needs)), tuple(functions), libraries)
 
 
 def _merge_equal(modules: Iterable[Module]) -> None:
