@@ -125,11 +125,11 @@ HEAVY = """
     phintys.tensor.diagonals phintys.tensor.linear_algebra phintys.tensor.products
     phintys.tensor.sorting phintys.tensor.statistics
     phintys.passes.batching phintys.passes.blas phintys.passes.choices phintys.passes.factors
-    phintys.passes.fences phintys.passes.gradient phintys.passes.linear_algebra
+    phintys.passes.marks phintys.passes.linear_algebra
     phintys.passes.loop_arguments phintys.passes.loop_batches phintys.passes.loop_merging
     phintys.passes.loop_states phintys.passes.loop_sums phintys.passes.loop_unrolling
     phintys.passes.loop_work phintys.passes.matrices phintys.passes.patterned_matrices
-    phintys.passes.product_order phintys.passes.products
+    phintys.passes.products
     """
 AT_IMPORT = f"""{HEAVY}
     hashlib llvmlite pathlib phintys.backends.native phintys.backends.measurements

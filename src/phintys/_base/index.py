@@ -477,7 +477,7 @@ PATTERNS: dict[str, str] = {
 """Modules -> the classes of Ops for which they have rules of sparsity patterns."""
 
 REWRITERS: dict[str, dict[str, str]] = {
-    "phintys.passes.combining": {
+    "phintys.passes.choices": {
         "combine_choices": "IfElse",
     },
     "phintys.passes.loop_merging": {
@@ -488,6 +488,7 @@ REWRITERS: dict[str, dict[str, str]] = {
 
 RULES: dict[str, dict[str, str]] = {
     "phintys.passes.batching": {
+        "CANONICAL_STACKS": "MatrixOp",
         "CANONICAL_BATCHING": "Blockwise",
     },
     "phintys.passes.blas": {
@@ -496,44 +497,28 @@ RULES: dict[str, dict[str, str]] = {
     "phintys.passes.choices": {
         "CANONICAL_CHOICES": "IfElse",
     },
-    "phintys.passes.dim_shuffle": {
-        "CANONICAL_DIMSHUFFLE": "DimShuffle",
-    },
     "phintys.passes.factors": {
         "EXPAND_FACTORS": "CholeskyAdjoint",
-    },
-    "phintys.passes.fences": {
-        "CANONICAL_FENCES": "Fence",
-    },
-    "phintys.passes.gradient": {
-        "CANONICAL_GRADIENT": "GradientMark",
     },
     "phintys.passes.indexing": {
         "CANONICAL_INDEXING": "Subtensor",
         "KNOWN_PARTS": "Subtensor",
-    },
-    "phintys.passes.joining": {
-        "CANONICAL_JOIN": "Join",
-    },
-    "phintys.passes.least_squares": {
-        "EXPAND_LEAST_SQUARES": "Lstsq Pinv",
     },
     "phintys.passes.linear_algebra": {
         "STABILIZE_LINEAR_ALGEBRA": """
             ARange AllocDiag Assume Cholesky Det ExtractDiag Inv SlogDet Solve
             """,
         "EXPAND_LINEAR_ALGEBRA": "Cholesky Det Inv SlogDet Solve Sylvester",
+        "EXPAND_LEAST_SQUARES": "Lstsq Pinv",
     },
     "phintys.passes.loop_arguments": {
         "LOOP_ARGUMENTS": "Scan",
-    },
-    "phintys.passes.loop_products": {
-        "CANONICAL_LOOPS": "Scan",
     },
     "phintys.passes.loop_states": {
         "LOOP_STATES": "Scan",
     },
     "phintys.passes.loop_sums": {
+        "CANONICAL_LOOPS": "Scan",
         "LOOP_SUMS": "Scan",
     },
     "phintys.passes.loop_unrolling": {
@@ -542,14 +527,15 @@ RULES: dict[str, dict[str, str]] = {
     "phintys.passes.loop_work": {
         "LOOP_WORK": "Scan",
     },
-    "phintys.passes.observing": {
+    "phintys.passes.marks": {
+        "CANONICAL_GRADIENT": "GradientMark",
+        "CANONICAL_SHARDING": "WithSharding",
+        "CANONICAL_FENCES": "Fence",
         "CANONICAL_CHECKS": "CheckAndRaise",
-    },
-    "phintys.passes.product_order": {
-        "STABILIZE_PRODUCTS": "Dot",
     },
     "phintys.passes.products": {
         "CANONICAL_DOT": "BatchedDot Dot",
+        "STABILIZE_PRODUCTS": "Dot",
     },
     "phintys.passes.reduce": {
         "CANONICAL_REDUCE": "Reduce",
@@ -560,10 +546,9 @@ RULES: dict[str, dict[str, str]] = {
         "SPECIALIZE_SCATTERED": "AdvancedIncSubtensor IncSubtensor",
     },
     "phintys.passes.shapes": {
+        "CANONICAL_DIMSHUFFLE": "DimShuffle",
+        "CANONICAL_JOIN": "Join",
         "CANONICAL_SHAPE": "Alloc Reshape SpecifyShape",
-    },
-    "phintys.passes.sharding": {
-        "CANONICAL_SHARDING": "WithSharding",
     },
     "phintys.passes.sparse": {
         "CANONICAL_SPARSE": "CommonPattern ElementsAt MergedPattern Parts",
@@ -574,9 +559,6 @@ RULES: dict[str, dict[str, str]] = {
             LogSoftmax LogSumExp Softmax cosh erf erfc exp exp2 expm1 log log10 log1p log2 log_ndtr
             log_sigmoid ndtr sigmoid softplus
             """,
-    },
-    "phintys.passes.stacks": {
-        "CANONICAL_STACKS": "MatrixOp",
     },
     "phintys.passes.updates": {
         "CANONICAL_UPDATES": "IncSubtensor",

@@ -13,7 +13,7 @@ from phintys import ifelse
 from phintys.control import IfElse
 from phintys.graph import FunctionGraph, generic
 from phintys.graph.verify import verify_graph
-from phintys.passes.combining import combine_choices
+from phintys.passes.choices import combine_choices
 from phintys.rewriting import RewriteTrace
 from tests.counted import Counted
 

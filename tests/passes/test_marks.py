@@ -4,7 +4,7 @@ import pytest
 import phintys.tensor as pt
 from phintys.gradient import disconnected_grad, grad, grad_clip, grad_scale, zero_grad
 from phintys.passes import rewrite_graph
-from phintys.passes.gradient import CANONICAL_GRADIENT, drop_gradient_mark
+from phintys.passes.marks import CANONICAL_GRADIENT, drop_gradient_mark
 
 x = pt.dmatrix("x")
 
