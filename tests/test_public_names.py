@@ -11,7 +11,7 @@ from types import ModuleType
 import pytest
 
 import phintys
-from phintys._base.not_offered import NOT_OFFERED, NOT_OFFERED_MODULES
+from phintys._base.names import NOT_OFFERED, NOT_OFFERED_MODULES
 
 HOMES = {
     "phintys": """

@@ -22,7 +22,7 @@ from phintys import compile, control, graph, passes, rewriting, scalar, tensor
 from phintys._base.config import config
 from phintys._base.errors import PhintysError
 from phintys._base.late import LateModule, late_names
-from phintys._base.not_offered import ModulesElsewhere
+from phintys._base.names import ModulesElsewhere
 from phintys.compile import (
     Function,
     In,

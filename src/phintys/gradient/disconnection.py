@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from phintys._base.errors import DisconnectedInputError
 from phintys.gradient.paths import influence
 from phintys.graph.identity import is_among
-from phintys.graph.placeholders import about_placeholder
+from phintys.graph.inner import about_placeholder
 from phintys.graph.traversal import ancestors, toposort
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from operator import is_
 from typing import TYPE_CHECKING, Any, Literal
 
 from phintys._base.errors import CycleError, InconsistencyError, add_note
-from phintys.graph._order import cycle_error, needed_by, nodes_below
+from phintys.graph._order import Ranks, cycle_error, needed_by, nodes_below
 from phintys.graph.alias_map import (
     AliasMap,
     destroyed_inputs,
@@ -21,7 +21,6 @@ from phintys.graph.alias_map import (
 )
 from phintys.graph.features import Feature
 from phintys.graph.inner import HasInnerGraph, inner_graphs_below
-from phintys.graph.ranks import Ranks
 from phintys.graph.shared_variable import SharedVariable
 from phintys.graph.traversal import io_toposort
 from phintys.graph.variable import Constant

@@ -7,8 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
 from phintys._base.errors import InconsistencyError, MethodNotDefinedError, TypeContractError
-from phintys.graph._ends import Ends, Journal
-from phintys.graph._membership import check_variables
+from phintys.graph._membership import Ends, Journal, check_variables
 from phintys.graph._order import nodes_below
 from phintys.graph.apply import Apply
 from phintys.graph.cloning import clone_get_equiv, fitting, pairs_of

@@ -3,7 +3,7 @@
 Every op here applies to scalar variables, and elementwise to tensors.
 """
 
-from phintys._base.public import public_dir
+from phintys._base.names import public_dir
 from phintys.scalar import table
 from phintys.scalar.casting import (
     CASTS,

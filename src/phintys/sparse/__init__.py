@@ -20,7 +20,7 @@ From the ground up:
 - ``variable``: variables with operators and methods.
 """
 
-from phintys._base.public import public_dir
+from phintys._base.names import public_dir
 from phintys.sparse import linalg
 from phintys.sparse.comparisons import (
     clean,

@@ -12,7 +12,7 @@ from typing import Any
 
 import phintys.tensor as pt
 from phintys._base.errors import ArgumentError, ShapeError, TypeContractError
-from phintys._base.public import public_dir
+from phintys._base.names import public_dir
 from phintys.sparse.determinants import InverseAtEntries, LogDet
 from phintys.sparse.exponentials import expm_multiply
 from phintys.sparse.factors import Factorize

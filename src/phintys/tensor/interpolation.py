@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import ArgumentError, DtypeError, ShapeError
-from phintys._base.public import public_dir
+from phintys._base.names import public_dir
 from phintys.tensor import math
 from phintys.tensor._rules import is_discrete
 from phintys.tensor.convert import as_tensor_variable

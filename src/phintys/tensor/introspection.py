@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from phintys._base.errors import OpContractError
-from phintys._base.public import public_dir
+from phintys._base.names import public_dir
 from phintys.graph.traversal import graph_inputs
 from phintys.graph.variable import Constant, Variable
 from phintys.tensor.creation import Alloc

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from phintys._base.public import public_dir
+from phintys._base.names import public_dir
 
 __all__ = ["e", "euler_gamma", "inf", "nan", "newaxis", "pi"]
 

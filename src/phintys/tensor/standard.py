@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from phintys._base.config import config
-from phintys._base.public import public_dir
+from phintys._base.names import public_dir
 from phintys.tensor import dtypes, math
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.devices import DEVICE, check_device, takes_device

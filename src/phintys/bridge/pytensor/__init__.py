@@ -12,7 +12,7 @@ Examples
 array([1.        , 2.71828183])
 """
 
-from phintys._base.public import public_dir
+from phintys._base.names import public_dir
 from phintys.bridge.pytensor import requirement
 
 requirement.check()

@@ -14,7 +14,7 @@ from phintys.control.loops.scan_op import Scan
 from phintys.gradient.tracing import place_of
 from phintys.graph.cloning import graph_replace
 from phintys.graph.fgraph import FunctionGraph
-from phintys.graph.placeholders import Placeholder, mark_placeholder
+from phintys.graph.inner import Placeholder, mark_placeholder
 from phintys.graph.traversal import toposort
 from phintys.graph.variable import Constant, Variable
 from phintys.tensor.convert import as_tensor_variable

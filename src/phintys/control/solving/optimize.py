@@ -13,7 +13,7 @@ from typing import Any
 
 from phintys import tree
 from phintys._base.errors import ArgumentError
-from phintys._base.public import public_dir
+from phintys._base.names import public_dir
 from phintys.control.solving.algorithms import (
     Algorithm,
     Minimization,

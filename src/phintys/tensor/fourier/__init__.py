@@ -1,6 +1,6 @@
 """Discrete Fourier transforms: their Ops, and the functions of :mod:`phintys.tensor.fft`."""
 
-from phintys._base.public import public_dir
+from phintys._base.names import public_dir
 
 __all__: list[str] = []
 

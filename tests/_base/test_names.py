@@ -1,6 +1,6 @@
 """Guesses at what a wrong name was meant to be."""
 
-from phintys._base.naming import near_misses
+from phintys._base.names import near_misses
 
 
 def test_the_best_guess_comes_first():

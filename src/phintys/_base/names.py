@@ -1,12 +1,39 @@
-"""Names of other libraries that Phintys does not have, and what to write instead."""
+"""Names: similar ones, those of other libraries that Phintys lacks, and those in ``dir``."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from phintys._base.uninterrupted import import_whole
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from importlib.machinery import ModuleSpec
+
+
+def near_misses(name: str, known: Iterable[str], most: int = 1) -> list[str]:
+    """Return the known names that are most similar to an unknown one, best match first.
+
+    Parameters
+    ----------
+    name
+        The unknown name.
+    known
+        All known names.
+    most
+        Maximum number of names to return.
+
+    Examples
+    --------
+    >>> from phintys._base.names import near_misses
+    >>> near_misses("refrence", ["native", "reference"])
+    ['reference']
+    """
+    difflib = import_whole("difflib")
+    return difflib.get_close_matches(name, list(known), n=most)
+
 
 _RANDOM = "Streams are phintys.random.RandomStream"
 _KEYS = (
@@ -143,3 +170,28 @@ class Instead:
     def __get__(self, instance: Any, owner: type) -> NoReturn:
         msg = f"{owner.__name__} has no attribute {self.name!r}. {self.hint}."
         raise AttributeError(msg, name=self.name, obj=instance)
+
+
+def public_dir(module: str, *more: str) -> Callable[[], list[str]]:
+    """Return ``__dir__`` of a module: the names in its ``__all__``, and those of Python's own.
+
+    Parameters
+    ----------
+    module
+        The module's ``__name__``.
+    more
+        Other names that it offers.
+
+    Examples
+    --------
+    >>> import phintys.tensor.linalg
+    >>> "norm" in dir(phintys.tensor.linalg), "np" in dir(phintys.tensor.linalg)
+    (True, False)
+    """
+
+    def all_names() -> list[str]:
+        namespace = vars(sys.modules[module])
+        own = {name for name in namespace if name.startswith("__")} - {"__dir__", "__getattr__"}
+        return sorted({*own, *namespace["__all__"], *more})
+
+    return all_names
