@@ -115,7 +115,7 @@ HEAVY = """
     phintys.compat phintys.contrib phintys.random phintys.graph.from_function
     phintys.testing phintys.backends.reference.vm phintys.backends.reference.thunks
     phintys.compile.debug_mode phintys.compile.debugging phintys.compile.monitor
-    phintys.compile.nan_guard phintys.compile.profile.profile phintys.graph.printing
+    phintys.compile.monitor phintys.compile.profile.profile phintys.graph.printing
     phintys.graph.latex phintys.graph.notebooks phintys.scalar.notation phintys.tensor.notation
     phintys.tensor.printing phintys.control.branches phintys.control.loop_forms
     phintys.control.loops phintys.control.rows.row_loop phintys.gradient.forward

@@ -62,8 +62,7 @@ if TYPE_CHECKING:
     from phintys.backends import jax
     from phintys.backends.native.runtime.support import free_memory
     from phintys.compile.debug_mode import DebugMode
-    from phintys.compile.monitor import MonitorMode
-    from phintys.compile.nan_guard import NanGuardMode
+    from phintys.compile.monitor import MonitorMode, NanGuardMode
     from phintys.compile.profile import Profile, print_profiles
     from phintys.contrib.saving import load, save
     from phintys.control import OpFromGraph, ifelse, scan, until

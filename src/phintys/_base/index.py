@@ -47,8 +47,7 @@ FACADES: dict[str, dict[str, str]] = {
         "phintys.backends.jax": "",
         "phintys.backends.native.runtime.support": "free_memory",
         "phintys.compile.debug_mode": "DebugMode",
-        "phintys.compile.monitor": "MonitorMode",
-        "phintys.compile.nan_guard": "NanGuardMode",
+        "phintys.compile.monitor": "MonitorMode NanGuardMode",
         "phintys.compile.profile": "Profile print_profiles",
         "phintys.contrib": "",
         "phintys.contrib.saving": "load save",
@@ -79,8 +78,7 @@ FACADES: dict[str, dict[str, str]] = {
     },
     "phintys.compile": {
         "phintys.compile.debug_mode": "DebugMode",
-        "phintys.compile.monitor": "MonitorMode",
-        "phintys.compile.nan_guard": "NanGuardMode",
+        "phintys.compile.monitor": "MonitorMode NanGuardMode",
         "phintys.compile.profile": "Profile",
     },
     "phintys.compile.profile": {
@@ -88,15 +86,13 @@ FACADES: dict[str, dict[str, str]] = {
         "phintys.compile.profile.profile": "Profile",
     },
     "phintys.control": {
-        "phintys.control.branches.choices": "branch cond ifelse",
-        "phintys.control.branches.if_else": "IfElse",
+        "phintys.control.branches": "IfElse branch cond ifelse",
         "phintys.control.graph_ops.from_graph": "OpFromGraph",
         "phintys.control.loop_derivatives.memory": "gradient_memory",
-        "phintys.control.loop_forms.checkpointed": "scan_checkpoints",
-        "phintys.control.loop_forms.folds": "filter foldl foldr map reduce",
+        "phintys.control.loop_forms.folds": "filter foldl foldr map reduce scan_checkpoints",
         "phintys.control.loop_forms.functional": "fori_loop loop while_loop",
+        "phintys.control.loop_forms.scan_arguments": "until",
         "phintys.control.loop_forms.scanning": "scan",
-        "phintys.control.loop_forms.step_results": "until",
         "phintys.control.loops.arguments": "LoopArguments",
         "phintys.control.loops.scan_op": "Scan",
         "phintys.control.rows.row_loop": "RowLoop",
@@ -448,23 +444,18 @@ MODES: dict[str, str] = {
     "phintys.backends.jax.modes": "jax",
     "phintys.compile.debug_mode": "DEBUG_MODE DebugMode debug",
     "phintys.compile.mode": "FAST_COMPILE FAST_RUN native reference",
-    "phintys.compile.nan_guard": "NanGuardMode",
+    "phintys.compile.monitor": "NanGuardMode",
 }
 """Modules -> the modes that they register, and other names of these."""
 
 PATTERNS: dict[str, str] = {
     "phintys.control.patterns": "Fence IfElse OpFromGraph Scan",
-    "phintys.gradient.patterns.along_axes": """
-        ArgExtremeAlong CumOp FFT IRFFT LinearRecurrence LogSoftmax LogSumExp PartitionOp RFFT
-        Reduce RunningExtreme SegmentReduce Softmax SortOp
-        """,
-    "phintys.gradient.patterns.elementwise": """
-        Assume CheckAndRaise DisconnectedGrad Elemwise GradientMark Print ScalarFromTensor ScalarOp
-        SpecifyShape TensorFromScalar WithSharding ZeroGrad
-        """,
-    "phintys.gradient.patterns.moving": """
-        AdvancedIncSubtensor AdvancedSubtensor Alloc AllocDiag DimShuffle ExtractDiag IncSubtensor
-        Join MakeVector Reshape Split Subtensor
+    "phintys.gradient.patterns.arrays": """
+        AdvancedIncSubtensor AdvancedSubtensor Alloc AllocDiag ArgExtremeAlong Assume CheckAndRaise
+        CumOp DimShuffle DisconnectedGrad Elemwise ExtractDiag FFT GradientMark IRFFT IncSubtensor
+        Join LinearRecurrence LogSoftmax LogSumExp MakeVector PartitionOp Print RFFT Reduce Reshape
+        RunningExtreme ScalarFromTensor ScalarOp SegmentReduce Softmax SortOp SpecifyShape Split
+        Subtensor TensorFromScalar WithSharding ZeroGrad
         """,
     "phintys.gradient.patterns.multiplying": """
         BatchedDot Blockwise Conv ConvByFilters ConvByImages Convolve Dot MatrixOp

@@ -27,9 +27,8 @@ from phintys.backends.base import (
     SavableProgram,
 )
 from phintys.compile.io import shared_input
-from phintys.compile.linking import link_outputs
 from phintys.compile.locks import locks_of
-from phintys.compile.maker import FunctionMaker
+from phintys.compile.maker import FunctionMaker, link_outputs
 from phintys.compile.profile import as_profile
 from phintys.compile.signature import CallSignature, Parameter
 from phintys.graph.fgraph import FunctionGraph

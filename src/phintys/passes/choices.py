@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import InconsistencyError
 from phintys._base.origin import inherit_origin
-from phintys.control.branches.if_else import IfElse
+from phintys.control.branches import IfElse
 from phintys.graph.choosing import find_guards
 from phintys.graph.variable import Constant
 from phintys.rewriting import GraphRewriter, late_rewriter, late_rules, node_rewriter

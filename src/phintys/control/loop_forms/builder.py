@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 from phintys._base.errors import DtypeError, PhintysError, ShapeError, TypeContractError, add_note
 from phintys._base.origin import current_origin
 from phintys._base.records import record
-from phintys.control.loop_forms.scan_inputs import described
+from phintys.control.loop_forms.scan_arguments import described
 from phintys.control.loops.arguments import Inputs, LoopArguments, StepOutputs
 from phintys.control.loops.scan_op import Scan
 from phintys.gradient.tracing import place_of

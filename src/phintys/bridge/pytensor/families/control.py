@@ -18,7 +18,7 @@ import phintys.tensor as pt
 from phintys.bridge.pytensor.conversion import Conversion, convert_op
 from phintys.bridge.pytensor.families.linear_algebra import BATCHED
 from phintys.bridge.pytensor.types import convert_type
-from phintys.control.branches.if_else import IfElse as OurIfElse
+from phintys.control.branches import IfElse as OurIfElse
 from phintys.graph.variable import Constant
 from phintys.tensor.batching import vectorize_graph
 

@@ -8,7 +8,7 @@ import pytest
 import phintys
 import phintys.tensor as pt
 from phintys.control import RowLoop
-from phintys.control.rows import few_rows
+from phintys.control.rows import row_batches
 from phintys.gradient import DisconnectedInputError, hessian, jacobian
 from phintys.graph import applys_between
 
@@ -96,7 +96,7 @@ def test_more_than_a_few_are_computed_in_a_loop(monkeypatch):
     assert has_loop(jacobian(pt.stack(many), v)), "nine rows"
     assert has_loop(jacobian(pt.stack(many[:2]), v)), "33 columns"
     assert has_loop(jacobian(pt.tanh(x) * x[0], x)), "of arrays"
-    monkeypatch.setattr(few_rows, "_MOST_NODES", 200)
+    monkeypatch.setattr(row_batches, "_MOST_NODES", 200)
     h = x[0] * x[1]
     for _ in range(20):
         h = pt.sin(h) * x[2]

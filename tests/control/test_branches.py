@@ -13,12 +13,7 @@ from hypothesis import strategies as st
 import phintys
 import phintys.tensor as pt
 from phintys import ifelse
-from phintys._base.errors import (
-    ArgumentError,
-    DtypeError,
-    ShapeError,
-    TypeContractError,
-)
+from phintys._base.errors import ArgumentError, DtypeError, ShapeError, TypeContractError
 from phintys.control import IfElse, branch, cond
 from phintys.gradient import verify_grad
 from phintys.graph import FunctionGraph, equal_computations, generic
