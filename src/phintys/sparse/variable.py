@@ -9,7 +9,7 @@ from phintys._base.errors import TypeContractError
 from phintys.graph.shared_variable import SharedVariable
 from phintys.graph.sharing import shared_constructor
 from phintys.graph.variable import Constant, Variable
-from phintys.sparse import comparisons, elementwise, indexing, operations
+from phintys.sparse import elementwise, indexing, operations
 from phintys.sparse.parts import parts
 from phintys.sparse.type import SparseType, sp, type_of
 
@@ -207,16 +207,16 @@ class SparseVariable(Variable):
         _refuse_divisor(self)
 
     def __lt__(self, other: Any) -> Any:
-        return comparisons.lt(self, other)
+        return elementwise.lt(self, other)
 
     def __le__(self, other: Any) -> Any:
-        return comparisons.le(self, other)
+        return elementwise.le(self, other)
 
     def __gt__(self, other: Any) -> Any:
-        return comparisons.gt(self, other)
+        return elementwise.gt(self, other)
 
     def __ge__(self, other: Any) -> Any:
-        return comparisons.ge(self, other)
+        return elementwise.ge(self, other)
 
     def __getitem__(self, index: Any) -> Any:
         return indexing.get_item(self, index)

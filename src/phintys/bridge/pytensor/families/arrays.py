@@ -1,20 +1,25 @@
-"""Ops that make, reshape, join and split arrays."""
-# PyTensor need not be installed.
-# pyright: reportMissingImports=false
+"""Ops that make, reshape, join, split, index, sort and search arrays."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytensor.tensor.extra_ops as extra
 from pytensor.compile.ops import DeepCopyOp, TypeCastingOp, ViewOp
-from pytensor.tensor import basic
+from pytensor.tensor import basic, subtensor
+from pytensor.tensor.extra_ops import SearchsortedOp, Unique
 from pytensor.tensor.reshape import JoinDims, SplitDims
 from pytensor.tensor.shape import Reshape, Shape, Shape_i, SpecifyShape
+from pytensor.tensor.sort import ArgSortOp, SortOp
+from pytensor.tensor.type_other import MakeSlice
 
 import phintys.tensor as pt
 from phintys.bridge.pytensor.conversion import convert_op
 from phintys.sparse.operations import csm_shape, is_sparse
+
+# PyTensor need not be installed.
+# pyright: reportMissingImports=false
 
 
 @convert_op.register(ViewOp)
@@ -120,3 +125,90 @@ def _fill_diagonal_offset(op: Any, node: Any, x: Any, value: Any, offset: Any) -
 @convert_op.register(extra.Bartlett)
 def _bartlett(op: Any, node: Any, length: Any) -> Any:
     return pt.bartlett(length)
+
+
+# PyTensor need not be installed.
+# pyright: reportMissingImports=false
+
+
+def _index(op: Any, given: Sequence[Any]) -> tuple[Any, ...]:
+    """Return the index of a node, from its form in the Op and from the inputs."""
+    rest = iter(given)
+    return tuple(_entry(entry, rest) for entry in op.idx_list)
+
+
+def _entry(entry: Any, rest: Iterator[Any]) -> Any:
+    if not isinstance(entry, slice):
+        return next(rest)
+    bounds = (entry.start, entry.stop, entry.step)
+    return slice(*(None if one is None else next(rest) for one in bounds))
+
+
+@convert_op.register(subtensor.Subtensor)
+@convert_op.register(subtensor.AdvancedSubtensor)
+def _subtensor(op: Any, node: Any, x: Any, *given: Any) -> Any:
+    return x[_index(op, given)]
+
+
+@convert_op.register(subtensor.IncSubtensor)
+@convert_op.register(subtensor.AdvancedIncSubtensor)
+def _inc_subtensor(op: Any, node: Any, x: Any, y: Any, *given: Any) -> Any:
+    part = x[_index(op, given)]
+    if op.set_instead_of_inc:
+        return pt.set_subtensor(part, y)
+    return pt.inc_subtensor(part, y, ignore_duplicates=getattr(op, "ignore_duplicates", False))
+
+
+@convert_op.register(MakeSlice)
+def _make_slice(op: Any, node: Any, *bounds: Any) -> Any:
+    return slice(*bounds)
+
+
+@convert_op.register(basic.Nonzero)
+def _nonzero(op: Any, node: Any, x: Any) -> Any:
+    return list(pt.nonzero(x))
+
+
+@convert_op.register(basic.Choose)
+def _choose(op: Any, node: Any, x: Any, choices: Any) -> Any:
+    return pt.choose(x, choices, mode=op.mode)
+
+
+@convert_op.register(extra.UnravelIndex)
+def _unravel_index(op: Any, node: Any, places: Any, sizes: Any) -> Any:
+    return list(pt.unravel_index(places, sizes, order=op.order))
+
+
+@convert_op.register(extra.RavelMultiIndex)
+def _ravel_multi_index(op: Any, node: Any, *given: Any) -> Any:
+    *places, sizes = given
+    return pt.ravel_multi_index(places, sizes, mode=op.mode, order=op.order)
+
+
+@convert_op.register(basic.PermuteRowElements)
+def _permute(op: Any, node: Any, x: Any, places: Any) -> Any:
+    return pt.permute_row_elements(x, places, inverse=op.inverse)
+
+
+# PyTensor need not be installed.
+# pyright: reportMissingImports=false
+
+
+@convert_op.register(SortOp)
+def _sort(op: Any, node: Any, x: Any) -> Any:
+    return pt.sort(x, axis=op.axis, kind=op.kind)
+
+
+@convert_op.register(ArgSortOp)
+def _argsort(op: Any, node: Any, x: Any) -> Any:
+    return pt.argsort(x, axis=op.axis, kind=op.kind)
+
+
+@convert_op.register(SearchsortedOp)
+def _searchsorted(op: Any, node: Any, x: Any, v: Any, sorter: Any = None) -> Any:
+    return pt.searchsorted(x, v, side=op.side, sorter=sorter)
+
+
+@convert_op.register(Unique)
+def _unique(op: Any, node: Any, x: Any) -> Any:
+    return pt.unique(x, op.return_index, op.return_inverse, op.return_counts, axis=op.axis)
