@@ -6,7 +6,7 @@ import numpy as np
 
 import phintys
 import phintys.tensor as pt
-from phintys.compat.other_types import NoneConst, NoneTypeT, SliceType, make_slice
+from phintys.compat.old_classes import NoneConst, NoneTypeT, SliceType, make_slice
 from phintys.graph import Constant
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import phintys.tensor as pt
-from phintys.compat.helpers import is_same_graph
+from phintys.compat.utilities import is_same_graph
 
 
 @pytest.mark.parametrize("turned", [False, True])
