@@ -12,22 +12,18 @@ BATCHING: dict[str, str] = {
     "phintys.control.batching": "Fence GradientMark IfElse OpFromGraph Scan",
     "phintys.native.calls": "NativeCall",
     "phintys.random.generators.variables": "RandomVariable",
-    "phintys.tensor.batching.blockwise": "Blockwise Op",
-    "phintys.tensor.batching.elementwise": """
-        ArgExtremeAlong ArgSortOp Argmax Argmin CumOp DimShuffle Elemwise LinearRecurrence
-        LogSoftmax LogSumExp Reduce RunningArgExtreme RunningExtreme ScalarFromTensor ScalarOp
-        Softmax SortOp TensorFromScalar
+    "phintys.tensor.batching.arrays": """
+        Alloc AllocDiag ArgExtremeAlong ArgSortOp Argmax Argmin Assume BatchedDot Breakpoint
+        CheckAndRaise CumOp DimShuffle Dot Elemwise ExtractDiag Join LinearRecurrence LogSoftmax
+        LogSumExp MakeVector MatrixOp Print Reduce Reshape RunningArgExtreme RunningExtreme
+        ScalarFromTensor ScalarOp Shape ShapeI Softmax SortOp SpecifyShape Split TensorFromScalar
+        WithSharding
         """,
-    "phintys.tensor.batching.fourier": "FFT IRFFT RFFT",
-    "phintys.tensor.batching.images": "Conv ConvByFilters ConvByImages MaxPool",
+    "phintys.tensor.batching.blockwise": "Blockwise Op",
     "phintys.tensor.batching.indexing": """
         AdvancedIncSubtensor AdvancedSubtensor IncSubtensor Subtensor
         """,
-    "phintys.tensor.batching.products": "BatchedDot Dot MatrixOp",
-    "phintys.tensor.batching.shapes": """
-        Alloc AllocDiag Assume Breakpoint CheckAndRaise ExtractDiag Join MakeVector Print Reshape
-        Shape ShapeI SpecifyShape Split WithSharding
-        """,
+    "phintys.tensor.batching.signal": "Conv ConvByFilters ConvByImages FFT IRFFT MaxPool RFFT",
     "phintys.tensor.batching.uneven": "EvenRows",
     "phintys.tensor.partitioning": "ArgPartitionOp PartitionOp",
 }
@@ -133,7 +129,7 @@ FACADES: dict[str, dict[str, str]] = {
         "phintys.tensor.activations": "log_softmax relu softmax",
         "phintys.tensor.applying": "apply_along_axis apply_over_axes",
         "phintys.tensor.batching": "Blockwise vectorize vectorize_graph",
-        "phintys.tensor.bits": "packbits unpackbits",
+        "phintys.tensor.bits": "float_power frexp isneginf isposinf modf packbits unpackbits",
         "phintys.tensor.broadcasting": """
             broadcast_arrays broadcast_shape broadcast_shapes broadcast_sizes broadcast_to
             """,
@@ -156,22 +152,21 @@ FACADES: dict[str, dict[str, str]] = {
             DimShuffle dimshuffle expand_dims matrix_transpose moveaxis shape_padaxis shape_padleft
             shape_padright squeeze swapaxes transpose
             """,
-        "phintys.tensor.dtype_names": """
-            bool bool_ cdouble complex128 complex64 complexfloating csingle double float16 float32
-            float64 floating inexact int16 int32 int64 int8 int_ integer number signedinteger single
+        "phintys.tensor.dtypes": """
+            bool bool_ can_cast cdouble complex128 complex64 complexfloating csingle double finfo
+            float16 float32 float64 floating iinfo inexact int16 int32 int64 int8 int_ integer
+            isdtype issubdtype min_scalar_type number promote_types result_type signedinteger single
             uint uint16 uint32 uint64 uint8 unsignedinteger
             """,
-        "phintys.tensor.dtypes": """
-            can_cast finfo iinfo isdtype issubdtype min_scalar_type promote_types result_type
+        "phintys.tensor.extremes": """
+            ArgExtremeAlong Argmax Argmin RunningArgExtreme RunningExtreme argmax argmin cummax
+            cummin max_and_argmax
             """,
-        "phintys.tensor.extremes": "ArgExtremeAlong Argmax Argmin argmax argmin max_and_argmax",
         "phintys.tensor.fft": "",
-        "phintys.tensor.floating_parts": "float_power frexp isneginf isposinf modf",
         "phintys.tensor.indexing": """
             AdvancedIncSubtensor AdvancedSubtensor IncSubtensor Subtensor inc_subtensor
             set_subtensor take
             """,
-        "phintys.tensor.indexing.along_axis": "put_along_axis take_along_axis",
         "phintys.tensor.indexing.choosing": """
             argwhere choose compress extract fill_diagonal fill_diagonal_offset piecewise place put
             ravel_multi_index select unravel_index
@@ -180,20 +175,22 @@ FACADES: dict[str, dict[str, str]] = {
             c_ diag_indices diag_indices_from index_exp indices ix_ mask_indices meshgrid mgrid
             ogrid r_ s_ tril_indices tril_indices_from triu_indices triu_indices_from
             """,
+        "phintys.tensor.indexing.setting": "put_along_axis take_along_axis",
         "phintys.tensor.inplace": "",
         "phintys.tensor.interpolation": "interp",
-        "phintys.tensor.introspection": "get_underlying_scalar_constant_value",
+        "phintys.tensor.introspection": """
+            common_type get_underlying_scalar_constant_value iscomplex iscomplexobj isreal isrealobj
+            isscalar ndim
+            """,
         "phintys.tensor.joining": """
             Join Split array_split concatenate hstack join split stack stacklists vstack
             """,
-        "phintys.tensor.kinds": "common_type iscomplex iscomplexobj isreal isrealobj isscalar ndim",
         "phintys.tensor.linalg": "",
         "phintys.tensor.linear_algebra.assumptions": "assume",
         "phintys.tensor.linear_algebra.vectors": "cross matvec vecdot vecmat",
-        "phintys.tensor.make_vectors": "MakeVector make_vector",
-        "phintys.tensor.manipulation.axes": "dsplit hsplit rollaxis vsplit",
         "phintys.tensor.manipulation.dimensions": """
-            atleast_1d atleast_2d atleast_3d atleast_Nd join_dims ravel split_dims
+            atleast_1d atleast_2d atleast_3d atleast_Nd dsplit hsplit join_dims ravel rollaxis
+            split_dims vsplit
             """,
         "phintys.tensor.manipulation.editing": "delete insert resize trim_zeros",
         "phintys.tensor.manipulation.flipping": "flip fliplr flipud rot90",
@@ -201,7 +198,6 @@ FACADES: dict[str, dict[str, str]] = {
         "phintys.tensor.manipulation.stacking": """
             append block column_stack concat_with_broadcast dstack pack unpack unstack
             """,
-        "phintys.tensor.mathematical_constants": "e euler_gamma inf nan newaxis pi",
         "phintys.tensor.nonzeros": "Nonzero flatnonzero nonzero nonzero_values where",
         "phintys.tensor.observing": "Assert Breakpoint CheckAndRaise Print assert_op",
         "phintys.tensor.ordering": """
@@ -217,9 +213,9 @@ FACADES: dict[str, dict[str, str]] = {
         "phintys.tensor.ranges": "ARange arange linspace",
         "phintys.tensor.reduce": "Reduce all allclose amax amin any max min prod ptp sum",
         "phintys.tensor.reshaping": "Reshape flatten reshape",
-        "phintys.tensor.running_extremes": "RunningArgExtreme RunningExtreme cummax cummin",
         "phintys.tensor.scalar_bridge": """
-            ScalarFromTensor TensorFromScalar scalar_from_tensor tensor_from_scalar
+            MakeVector ScalarFromTensor TensorFromScalar make_vector scalar_from_tensor
+            tensor_from_scalar
             """,
         "phintys.tensor.searching": "SearchSorted digitize searchsorted",
         "phintys.tensor.segments": "SegmentReduce segment_max segment_min segment_prod segment_sum",
@@ -242,7 +238,7 @@ FACADES: dict[str, dict[str, str]] = {
         "phintys.tensor.special": "",
         "phintys.tensor.standard": """
             NamespaceInfo __array_namespace_info__ around array asarray ascontiguousarray astype
-            concat copy from_dlpack permute_dims
+            concat copy e euler_gamma from_dlpack inf nan newaxis permute_dims pi
             """,
         "phintys.tensor.statistics.counting": """
             array_equal array_equiv bincount count_nonzero histogram histogram_bin_edges
@@ -277,11 +273,9 @@ FACADES: dict[str, dict[str, str]] = {
     },
     "phintys.tensor.linalg": {
         "phintys.tensor.linear_algebra.banded": "solve_banded solveh_banded",
-        "phintys.tensor.linear_algebra.cholesky": "cho_factor cho_solve cholesky",
-        "phintys.tensor.linear_algebra.cholesky_update": "cholesky_update",
+        "phintys.tensor.linear_algebra.cholesky": "cho_factor cho_solve cholesky cholesky_update",
         "phintys.tensor.linear_algebra.determinants": "det slogdet",
-        "phintys.tensor.linear_algebra.eigen": "eigh eigvalsh",
-        "phintys.tensor.linear_algebra.general_eigen": "eig eigvals",
+        "phintys.tensor.linear_algebra.eigen": "eig eigh eigvals eigvalsh",
         "phintys.tensor.linear_algebra.least_squares": "lstsq pinv",
         "phintys.tensor.linear_algebra.lu": "lu lu_factor lu_solve pivot_to_permutation",
         "phintys.tensor.linear_algebra.matrix_equations": """
@@ -293,10 +287,9 @@ FACADES: dict[str, dict[str, str]] = {
         "phintys.tensor.linear_algebra.patterned": "block_diag circulant hankel toeplitz",
         "phintys.tensor.linear_algebra.powers": "expm matrix_dot matrix_power multi_dot",
         "phintys.tensor.linear_algebra.qr": "qr",
-        "phintys.tensor.linear_algebra.schur": "ordqz qz schur",
+        "phintys.tensor.linear_algebra.schur": "ordqz qz schur solve_sylvester",
         "phintys.tensor.linear_algebra.singular_values": "matrix_rank svd svdvals",
         "phintys.tensor.linear_algebra.solving": "inv matrix_inverse solve",
-        "phintys.tensor.linear_algebra.sylvester": "solve_sylvester",
         "phintys.tensor.linear_algebra.tensors": "tensorinv tensorsolve",
         "phintys.tensor.linear_algebra.toeplitz_systems": "solve_toeplitz",
         "phintys.tensor.linear_algebra.triangular": "solve_triangular",

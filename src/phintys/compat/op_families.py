@@ -20,10 +20,9 @@ from phintys.tensor.linear_algebra import (
     cholesky,
     determinants,
     eigen,
-    general_eigen,
     least_squares,
     powers,
-    qr_op,
+    qr,
     singular_values,
     solving,
     triangular,
@@ -129,14 +128,14 @@ def _svd(full_matrices: Any = True, compute_uv: Any = True) -> Any:
 
 Cholesky = stands_for("Cholesky", cholesky.Cholesky, _cholesky)
 Det = stands_for("Det", determinants.Det, _det)
-Eig = stands_for("Eig", general_eigen.Eig, _eig)
+Eig = stands_for("Eig", eigen.Eig, _eig)
 Eigh = stands_for("Eigh", eigen.Eigh, _eigh)
 Eigvalsh = stands_for("Eigvalsh", eigen.Eigh, _eigvalsh)
 Expm = stands_for("Expm", powers.Expm, _expm)
 MatrixInverse = stands_for("MatrixInverse", solving.Inv, _inverse)
 MatrixPinv = stands_for("MatrixPinv", least_squares.Pinv, _pinv)
-QRFull = stands_for("QRFull", qr_op.QR, _qr)
-QRIncomplete = stands_for("QRIncomplete", qr_op.QR, _qr)
+QRFull = stands_for("QRFull", qr.QR, _qr)
+QRIncomplete = stands_for("QRIncomplete", qr.QR, _qr)
 SVD = stands_for("SVD", singular_values.SVD, _svd)
 Solve = stands_for("Solve", solving.Solve, _solve)
 SolveTriangular = stands_for("SolveTriangular", triangular.SolveTriangular, _solve_triangular)

@@ -26,8 +26,8 @@ from phintys.tensor.linear_algebra.assumptions import Assume
 from phintys.tensor.linear_algebra.cholesky import Cholesky
 from phintys.tensor.linear_algebra.determinants import Det, SlogDet
 from phintys.tensor.linear_algebra.least_squares import Lstsq, Pinv
+from phintys.tensor.linear_algebra.schur import Sylvester
 from phintys.tensor.linear_algebra.solving import Inv, Solve
-from phintys.tensor.linear_algebra.sylvester import Sylvester
 from phintys.tensor.linear_algebra.triangular import SolveTriangular
 from phintys.tensor.products import BatchedDot, Dot
 from phintys.tensor.ranges import ARange

@@ -20,8 +20,8 @@ from phintys.tensor.dim_shuffle import DimShuffle
 from phintys.tensor.elemwise import Elemwise
 from phintys.tensor.joining import Join
 from phintys.tensor.known import known_sizes
-from phintys.tensor.make_vectors import MakeVector
 from phintys.tensor.reshaping import Reshape
+from phintys.tensor.scalar_bridge import MakeVector
 from phintys.tensor.shapes import Shape, SpecifyShape, shape_tuple
 from phintys.tensor.sizes import fold
 

@@ -31,8 +31,8 @@ from phintys.tensor.elemwise import elemwise
 from phintys.tensor.indexing.basic import Subtensor
 from phintys.tensor.indexing.template import is_full
 from phintys.tensor.indexing.update import AdvancedIncSubtensor, IncSubtensor
-from phintys.tensor.make_vectors import MakeVector
 from phintys.tensor.math import cast
+from phintys.tensor.scalar_bridge import MakeVector
 from phintys.tensor.variable import TensorConstant
 
 if TYPE_CHECKING:

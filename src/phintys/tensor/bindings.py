@@ -105,4 +105,4 @@ convert.register_conversion(ScalarVariable, convert_scalar)
 convert.register_conversion(ScalarConstant, convert_scalar)
 
 pprint.late.append(LateModule("phintys.tensor.printing"))
-NOTATIONS.append(LateModule("phintys.tensor.notation"))
+NOTATIONS.append(LateModule("phintys.tensor.printing"))

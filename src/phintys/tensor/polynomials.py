@@ -15,7 +15,7 @@ from phintys.tensor.diagonals import eye
 from phintys.tensor.dim_shuffle import expand_dims
 from phintys.tensor.indexing import set_subtensor
 from phintys.tensor.joining import concatenate, stack
-from phintys.tensor.linear_algebra.general_eigen import eigvals
+from phintys.tensor.linear_algebra.eigen import eigvals
 from phintys.tensor.linear_algebra.least_squares import lstsq
 from phintys.tensor.ranges import arange
 from phintys.tensor.reduce import sum

@@ -27,8 +27,8 @@ from phintys.tensor.elemwise import elemwise
 from phintys.tensor.indexing import IncSubtensor, Subtensor
 from phintys.tensor.joining import stack
 from phintys.tensor.linear_algebra.matrix_op import MatrixOp
-from phintys.tensor.make_vectors import MakeVector
 from phintys.tensor.products import BatchedDot, Dot
+from phintys.tensor.scalar_bridge import MakeVector
 from phintys.tensor.shapes import sizes_of
 
 if TYPE_CHECKING:

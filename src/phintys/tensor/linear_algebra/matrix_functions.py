@@ -20,7 +20,7 @@ from phintys.tensor.linear_algebra.matrix_op import (
     adjoint,
     as_matrices,
 )
-from phintys.tensor.linear_algebra.sylvester import solve_sylvester
+from phintys.tensor.linear_algebra.schur import solve_sylvester
 from phintys.tensor.shapes import sizes_of
 
 if TYPE_CHECKING:

@@ -45,7 +45,7 @@ from phintys.control.solving.algorithms import (
 )
 from phintys.control.solving.implicit import ImplicitSolution
 from phintys.graph.fgraph import FunctionGraph
-from phintys.tensor.linear_algebra.sylvester import QuasiTriangularSylvester
+from phintys.tensor.linear_algebra.schur import QuasiTriangularSylvester
 from phintys.tensor.linear_algebra.tridiagonal import TridiagonalLU
 
 # PyTensor need not be installed.

@@ -1,4 +1,4 @@
-"""Batches of convolutions and pooling: further images, filters, channels or groups."""
+"""Batches of convolutions, pooling and Fourier transforms."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from phintys.tensor.batching.rules import batches
 from phintys.tensor.dim_shuffle import dimshuffle
+from phintys.tensor.fourier import FFT, IRFFT, RFFT
 from phintys.tensor.images.convolutions import (
     FILTERS,
     IMAGES,
@@ -24,6 +25,16 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from phintys.tensor.batching.engine import Batch
+
+
+@batches(FFT, RFFT, IRFFT)
+def batch_transform(node: Any, batch: Batch) -> list[Any] | None:
+    """Transform the same axes, which come after those of the batch."""
+    x, *points = batch.inputs
+    if any(batch.ranks[1:]):
+        return None
+    return [node.op.after(batch.ndim)(x, *points)]
+
 
 _SHARED = {
     frozenset((IMAGES, RESULT)): {IMAGES: 0, RESULT: 0},
