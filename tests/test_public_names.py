@@ -116,7 +116,7 @@ HEAVY = """
     phintys.testing phintys.backends.reference.vm phintys.backends.reference.thunks
     phintys.compile.debug_mode phintys.compile.debugging phintys.compile.monitor
     phintys.compile.monitor phintys.compile.profile.profile phintys.graph.printing
-    phintys.graph.latex phintys.graph.notebooks phintys.scalar.printing phintys.tensor.printing
+    phintys.graph.latex phintys.graph.notebooks phintys.scalar.printing
     phintys.tensor.printing phintys.control.branches phintys.control.loop_forms
     phintys.control.loops phintys.control.rows.row_loop phintys.gradient.forward
     phintys.gradient.reverse phintys.gradient.verify phintys.scalar.formula_derivatives

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from phintys._base.late import LateModule
 from phintys.graph.pretty import (
-    NOTATIONS,
     PRECEDENCE,
     OperatorPrinter,
     PatternPrinter,
@@ -22,40 +20,11 @@ from phintys.scalar import (
     special,
     trigonometric,
 )
-from phintys.scalar.op import ScalarOp
+from phintys.scalar.op import ScalarOp, operator_printer
 from phintys.scalar.table import SCALAR_OPS
 
 if TYPE_CHECKING:
     from phintys.graph.pretty import PrettyPrinter
-
-
-def operator_printer(op: ScalarOp) -> Printer | None:
-    """Return a printer that writes a scalar op as its symbol, ``None`` if it has no symbol.
-
-    Parameters
-    ----------
-    op
-        A scalar op; the printer also serves the tensor op that applies it elementwise.
-
-    Examples
-    --------
-    >>> from phintys.graph.pretty import pprint
-    >>> from phintys.scalar import float64
-    >>> x, y = float64("x"), float64("y")
-    >>> pprint(-(x + y) * 2)
-    '-(x + y) * 2.0'
-    """
-    if op.symbol is None:
-        return None
-    return OperatorPrinter(op.symbol, op.precedence, op.associativity)
-
-
-for _row in SCALAR_OPS.values():
-    _printer = operator_printer(_row)
-    if _printer is not None:
-        pprint.assign(_row, _printer)
-
-NOTATIONS.append(LateModule("phintys.scalar.printing"))
 
 
 FRACTION = PRECEDENCE["unary"] + 0.5
@@ -126,3 +95,9 @@ def assign_notations(printer: PrettyPrinter) -> None:
     """
     for op, notation in NOTATION.items():
         printer.assign(op, notation)
+
+
+for _row in SCALAR_OPS.values():
+    _printer = operator_printer(_row)
+    if _printer is not None:
+        pprint.assign(_row, _printer)

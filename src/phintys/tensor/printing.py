@@ -26,7 +26,8 @@ from phintys.graph.pretty import (
 from phintys.graph.variable import Constant, require_owner
 from phintys.scalar import arithmetic, selection
 from phintys.scalar.casting import Cast
-from phintys.scalar.printing import NOTATION, POWER, operator_printer
+from phintys.scalar.op import operator_printer
+from phintys.scalar.printing import NOTATION, POWER
 from phintys.tensor.creation import Alloc
 from phintys.tensor.cumulative import CumOp
 from phintys.tensor.diagonals import ExtractDiag
