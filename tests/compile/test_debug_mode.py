@@ -9,7 +9,7 @@ from hypothesis import given
 import phintys.tensor as pt
 from phintys._base.errors import BadRewrite, BadViewMap, ConfigError, DebugModeError, ShapeError
 from phintys.compile import DebugMode, In, function, shared
-from phintys.compile.debugging.rewrite_checks import Replacements
+from phintys.compile.debugging.replacements import Replacements
 from phintys.graph import Apply, FunctionGraph, Op
 from phintys.graph.aliasing import DestroyHandler
 from phintys.passes import PIPELINES

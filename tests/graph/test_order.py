@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from phintys._base.errors import InconsistencyError
 from phintys.graph import Apply, FunctionGraph, Op, Type, aliasing
-from phintys.graph._order import Ranks
 from phintys.graph.aliasing import DestroyHandler, check_aliasing
+from phintys.graph.order import Ranks
 from tests.budget import budget
 
 ANYTHING = Type()

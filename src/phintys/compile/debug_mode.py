@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from phintys._base.errors import StochasticOrder
 from phintys.compile.debugging.options import DebugOptions, offers
 from phintys.compile.debugging.program import DebugBackend
-from phintys.compile.debugging.rewrite_checks import Replacement, Replacements, steps_differ
+from phintys.compile.debugging.replacements import Replacement, Replacements
+from phintys.compile.debugging.rewrite_checks import steps_differ
 from phintys.compile.mode import Mode, register_mode
 from phintys.graph.aliasing import DestroyHandler
 from phintys.graph.fgraph import FunctionGraph

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from phintys._base.errors import InconsistencyError, MissingInputError, TypeContractError
-from phintys.graph._order import nodes_below
 from phintys.graph.apply import Apply
 from phintys.graph.inner import about_placeholder
+from phintys.graph.order import nodes_below
 from phintys.graph.shared_variable import SharedVariable
 from phintys.graph.variable import Constant, Variable
 

@@ -12,7 +12,8 @@ from phintys.backends.reference.thunks import has_default_thunk
 from phintys.backends.reference.vm import VM
 from phintys.compile.debugging.node_checks import check_node, fault, run_checked
 from phintys.compile.debugging.options import DebugOptions
-from phintys.compile.debugging.rewrite_checks import Replacements, RewriteChecks
+from phintys.compile.debugging.replacements import Replacements
+from phintys.compile.debugging.rewrite_checks import RewriteChecks
 from phintys.compile.debugging.rounding import rounding_explains, spread
 from phintys.compile.debugging.running import chosen_inputs, native_whole, needed_nodes
 from phintys.compile.debugging.values import agree, describe_difference, duplicate

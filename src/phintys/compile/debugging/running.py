@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from phintys.backends.inner import InnerPrograms
     from phintys.backends.native.runtime.function import NativeProgram
-    from phintys.compile.debugging.rewrite_checks import Replacement
+    from phintys.compile.debugging.replacements import Replacement
     from phintys.graph.apply import Apply
     from phintys.graph.op import ComputeMap, StorageMap
     from phintys.graph.variable import Variable
