@@ -146,7 +146,7 @@ FACADES: dict[str, dict[str, str]] = {
             AllocDiag ExtractDiag diag diagonal eye identity identity_like trace tri tril triu
             """,
         "phintys.tensor.differences": """
-            cumulative_prod cumulative_sum ediff1d gradient trapezoid unwrap
+            cumulative_prod cumulative_sum ediff1d gradient interp trapezoid unwrap
             """,
         "phintys.tensor.dim_shuffle": """
             DimShuffle dimshuffle expand_dims matrix_transpose moveaxis shape_padaxis shape_padleft
@@ -177,7 +177,6 @@ FACADES: dict[str, dict[str, str]] = {
             """,
         "phintys.tensor.indexing.setting": "put_along_axis take_along_axis",
         "phintys.tensor.inplace": "",
-        "phintys.tensor.interpolation": "interp",
         "phintys.tensor.introspection": """
             common_type get_underlying_scalar_constant_value iscomplex iscomplexobj isreal isrealobj
             isscalar ndim
@@ -284,13 +283,14 @@ FACADES: dict[str, dict[str, str]] = {
             """,
         "phintys.tensor.linear_algebra.matrix_functions": "logm sqrtm",
         "phintys.tensor.linear_algebra.norms": "cond matrix_norm norm vector_norm",
-        "phintys.tensor.linear_algebra.patterned": "block_diag circulant hankel toeplitz",
+        "phintys.tensor.linear_algebra.patterned": """
+            block_diag circulant hankel tensorinv tensorsolve toeplitz
+            """,
         "phintys.tensor.linear_algebra.powers": "expm matrix_dot matrix_power multi_dot",
         "phintys.tensor.linear_algebra.qr": "qr",
         "phintys.tensor.linear_algebra.schur": "ordqz qz schur solve_sylvester",
         "phintys.tensor.linear_algebra.singular_values": "matrix_rank svd svdvals",
         "phintys.tensor.linear_algebra.solving": "inv matrix_inverse solve",
-        "phintys.tensor.linear_algebra.tensors": "tensorinv tensorsolve",
         "phintys.tensor.linear_algebra.toeplitz_systems": "solve_toeplitz",
         "phintys.tensor.linear_algebra.triangular": "solve_triangular",
         "phintys.tensor.linear_algebra.tridiagonal": "tridiagonal_lu_factor tridiagonal_lu_solve",
@@ -525,10 +525,6 @@ RULES: dict[str, dict[str, str]] = {
         "CANONICAL_REDUCE": "Reduce",
         "STABILIZE_REDUCE": "Reduce",
     },
-    "phintys.passes.scattered": {
-        "CANONICAL_SCATTERED": "AdvancedIncSubtensor IncSubtensor",
-        "SPECIALIZE_SCATTERED": "AdvancedIncSubtensor IncSubtensor",
-    },
     "phintys.passes.shapes": {
         "CANONICAL_DIMSHUFFLE": "DimShuffle",
         "CANONICAL_JOIN": "Join",
@@ -547,6 +543,8 @@ RULES: dict[str, dict[str, str]] = {
     "phintys.passes.updates": {
         "CANONICAL_UPDATES": "IncSubtensor",
         "SPECIALIZE_UPDATES": "AdvancedIncSubtensor IncSubtensor",
+        "CANONICAL_SCATTERED": "AdvancedIncSubtensor IncSubtensor",
+        "SPECIALIZE_SCATTERED": "AdvancedIncSubtensor IncSubtensor",
     },
 }
 """Modules -> their tuples of rules -> the Ops that these need."""

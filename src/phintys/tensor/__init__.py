@@ -138,7 +138,6 @@ if TYPE_CHECKING:
     from phintys.tensor.indexing.choosing import *
     from phintys.tensor.indexing.grids import *
     from phintys.tensor.indexing.setting import *
-    from phintys.tensor.interpolation import *
     from phintys.tensor.introspection import *
     from phintys.tensor.joining import (
         Join,

@@ -36,13 +36,19 @@ if TYPE_CHECKING:
     )
     from phintys.tensor.linear_algebra.matrix_functions import logm, sqrtm
     from phintys.tensor.linear_algebra.norms import cond, matrix_norm, norm, vector_norm
-    from phintys.tensor.linear_algebra.patterned import block_diag, circulant, hankel, toeplitz
+    from phintys.tensor.linear_algebra.patterned import (
+        block_diag,
+        circulant,
+        hankel,
+        tensorinv,
+        tensorsolve,
+        toeplitz,
+    )
     from phintys.tensor.linear_algebra.powers import expm, matrix_dot, matrix_power, multi_dot
     from phintys.tensor.linear_algebra.qr import qr
     from phintys.tensor.linear_algebra.schur import ordqz, qz, schur, solve_sylvester
     from phintys.tensor.linear_algebra.singular_values import matrix_rank, svd, svdvals
     from phintys.tensor.linear_algebra.solving import inv, matrix_inverse, solve
-    from phintys.tensor.linear_algebra.tensors import tensorinv, tensorsolve
     from phintys.tensor.linear_algebra.toeplitz_systems import solve_toeplitz
     from phintys.tensor.linear_algebra.triangular import solve_triangular
     from phintys.tensor.linear_algebra.tridiagonal import (

@@ -36,14 +36,14 @@ import phintys.tensor.linalg as ours
 from phintys.bridge.pytensor.callback import PyTensorOp
 from phintys.bridge.pytensor.conversion import convert_op, converted_graph
 from phintys.bridge.pytensor.types import convert_type
-from phintys.control.solving.algorithms import (
+from phintys.control.solving.implicit import (
     Algorithm,
+    ImplicitSolution,
     Minimization,
     RootSearch,
     ScalarMinimization,
     ScalarRootSearch,
 )
-from phintys.control.solving.implicit import ImplicitSolution
 from phintys.graph.fgraph import FunctionGraph
 from phintys.tensor.linear_algebra.schur import QuasiTriangularSylvester
 from phintys.tensor.linear_algebra.tridiagonal import TridiagonalLU

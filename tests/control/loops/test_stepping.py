@@ -5,7 +5,7 @@ import pytest
 import phintys
 import phintys.tensor as pt
 from phintys._base.errors import ArgumentError, ShapeError
-from phintys.control.loops.step_counts import StepCount
+from phintys.control.loops.stepping import StepCount
 
 
 @pytest.mark.parametrize("mode", ["native", "reference", "debug"])
