@@ -14,13 +14,14 @@ from phintys._base.errors import IndexingError, PhintysError, ShapeError
 from phintys.passes._facts import is_size_of
 from phintys.tensor.blas import Gemm
 from phintys.tensor.cumulative import CumOp, LinearRecurrence
-from phintys.tensor.extremes import Argmax, Argmin, RunningArgExtreme, RunningExtreme
+from phintys.tensor.extremes import Argmax, Argmin
 from phintys.tensor.images.convolutions import Conv
 from phintys.tensor.indexing import ARRAY, SCALAR, AdvancedSubtensor, Mask, Subtensor
 from phintys.tensor.indexing.basic import IndexingOp
 from phintys.tensor.linear_algebra.banded import SolveBanded
 from phintys.tensor.linear_algebra.cholesky import Cholesky
 from phintys.tensor.reduce import Reduce
+from phintys.tensor.running_extremes import RunningArgExtreme, RunningExtreme
 from phintys.tensor.shape_rules import ShapedOp, SizeSources, StaticShapes
 from phintys.tensor.softmaxes import LogSoftmax, LogSumExp, Softmax, SoftmaxOrZero
 from phintys.tensor.sorting import ArgSortOp, SortOp

@@ -152,16 +152,15 @@ FACADES: dict[str, dict[str, str]] = {
             DimShuffle dimshuffle expand_dims matrix_transpose moveaxis shape_padaxis shape_padleft
             shape_padright squeeze swapaxes transpose
             """,
-        "phintys.tensor.dtypes": """
-            bool bool_ can_cast cdouble complex128 complex64 complexfloating csingle double finfo
-            float16 float32 float64 floating iinfo inexact int16 int32 int64 int8 int_ integer
-            isdtype issubdtype min_scalar_type number promote_types result_type signedinteger single
+        "phintys.tensor.dtype_names": """
+            bool bool_ cdouble complex128 complex64 complexfloating csingle double float16 float32
+            float64 floating inexact int16 int32 int64 int8 int_ integer number signedinteger single
             uint uint16 uint32 uint64 uint8 unsignedinteger
             """,
-        "phintys.tensor.extremes": """
-            ArgExtremeAlong Argmax Argmin RunningArgExtreme RunningExtreme argmax argmin cummax
-            cummin max_and_argmax
+        "phintys.tensor.dtypes": """
+            can_cast finfo iinfo isdtype issubdtype min_scalar_type promote_types result_type
             """,
+        "phintys.tensor.extremes": "ArgExtremeAlong Argmax Argmin argmax argmin max_and_argmax",
         "phintys.tensor.fft": "",
         "phintys.tensor.indexing": """
             AdvancedIncSubtensor AdvancedSubtensor IncSubtensor Subtensor inc_subtensor
@@ -212,6 +211,7 @@ FACADES: dict[str, dict[str, str]] = {
         "phintys.tensor.ranges": "ARange arange linspace",
         "phintys.tensor.reduce": "Reduce all allclose amax amin any max min prod ptp sum",
         "phintys.tensor.reshaping": "Reshape flatten reshape",
+        "phintys.tensor.running_extremes": "RunningArgExtreme RunningExtreme cummax cummin",
         "phintys.tensor.scalar_bridge": """
             MakeVector ScalarFromTensor TensorFromScalar make_vector scalar_from_tensor
             tensor_from_scalar

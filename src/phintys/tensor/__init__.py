@@ -116,8 +116,8 @@ if TYPE_CHECKING:
         swapaxes,
         transpose,
     )
+    from phintys.tensor.dtype_names import *
     from phintys.tensor.dtypes import *
-    from phintys.tensor.extremes import *
     from phintys.tensor.extremes import (
         ArgExtremeAlong,
         Argmax,
@@ -218,6 +218,7 @@ if TYPE_CHECKING:
         flatten,
         reshape,
     )
+    from phintys.tensor.running_extremes import *
     from phintys.tensor.scalar_bridge import (
         MakeVector,
         ScalarFromTensor,

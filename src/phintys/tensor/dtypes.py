@@ -1,7 +1,4 @@
-"""Dtypes by name, and what is known of them, without arrays.
-
-Abstract ones, for :func:`~phintys.tensor.issubdtype`, are NumPy's classes.
-"""
+"""Dtypes and what is known of them, without arrays: the functions of NumPy and the array API."""
 
 from __future__ import annotations
 
@@ -16,71 +13,15 @@ from phintys.tensor.synonyms import also_named
 from phintys.tensor.type import DTYPES, TensorType, normalize_dtype, promote
 
 __all__ = [
-    "bool",
-    "bool_",
     "can_cast",
-    "cdouble",
-    "complex64",
-    "complex128",
-    "complexfloating",
-    "csingle",
-    "double",
     "finfo",
-    "float16",
-    "float32",
-    "float64",
-    "floating",
     "iinfo",
-    "inexact",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "int_",
-    "integer",
     "isdtype",
     "issubdtype",
     "min_scalar_type",
-    "number",
     "promote_types",
     "result_type",
-    "signedinteger",
-    "single",
-    "uint",
-    "uint8",
-    "uint16",
-    "uint32",
-    "uint64",
-    "unsignedinteger",
 ]
-
-
-bool_ = bool = "bool"
-int8 = "int8"
-int16 = "int16"
-int32 = "int32"
-int64 = "int64"
-uint8 = "uint8"
-uint16 = "uint16"
-uint32 = "uint32"
-uint64 = "uint64"
-float16 = "float16"
-float32 = "float32"
-float64 = "float64"
-complex64 = "complex64"
-complex128 = "complex128"
-
-single, double = float32, float64
-csingle, cdouble = complex64, complex128
-int_, uint = int64, uint64
-
-integer, signedinteger, unsignedinteger = np.integer, np.signedinteger, np.unsignedinteger
-inexact, floating, complexfloating = np.inexact, np.floating, np.complexfloating
-number = np.number
-
-
-__dir__ = public_dir(__name__)
-
 
 _KINDS = {
     "bool": "b",
@@ -332,3 +273,6 @@ def issubdtype(dtype: Any, parent: Any) -> bool:
     """
     abstract = isinstance(parent, type) and issubclass(parent, np.generic)
     return bool(np.issubdtype(_numpy_dtype(dtype), parent if abstract else _numpy_dtype(parent)))
+
+
+__dir__ = public_dir(__name__)

@@ -26,7 +26,7 @@ from phintys.tensor.cumulative import CumOp, LinearRecurrence
 from phintys.tensor.diagonals import AllocDiag, ExtractDiag
 from phintys.tensor.dim_shuffle import DimShuffle
 from phintys.tensor.elemwise import Elemwise
-from phintys.tensor.extremes import ArgExtremeAlong, RunningExtreme
+from phintys.tensor.extremes import ArgExtremeAlong
 from phintys.tensor.fourier import FFT, IRFFT, RFFT
 from phintys.tensor.indexing.advanced import AdvancedSubtensor
 from phintys.tensor.indexing.basic import Subtensor
@@ -37,6 +37,7 @@ from phintys.tensor.observing import CheckAndRaise, Print
 from phintys.tensor.partitioning import PartitionOp
 from phintys.tensor.reduce import Reduce
 from phintys.tensor.reshaping import Reshape
+from phintys.tensor.running_extremes import RunningExtreme
 from phintys.tensor.scalar_bridge import MakeVector, ScalarFromTensor, TensorFromScalar
 from phintys.tensor.segments import SegmentReduce
 from phintys.tensor.shapes import SpecifyShape

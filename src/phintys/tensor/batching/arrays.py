@@ -11,13 +11,7 @@ from phintys.tensor.cumulative import CumOp, LinearRecurrence
 from phintys.tensor.diagonals import AllocDiag, ExtractDiag
 from phintys.tensor.dim_shuffle import DimShuffle, dimshuffle, matrix_transpose, shape_padright
 from phintys.tensor.elemwise import Elemwise
-from phintys.tensor.extremes import (
-    ArgExtremeAlong,
-    Argmax,
-    Argmin,
-    RunningArgExtreme,
-    RunningExtreme,
-)
+from phintys.tensor.extremes import ArgExtremeAlong, Argmax, Argmin
 from phintys.tensor.joining import Join, Split
 from phintys.tensor.linear_algebra.assumptions import Assume
 from phintys.tensor.linear_algebra.matrix_op import MatrixOp
@@ -26,6 +20,7 @@ from phintys.tensor.observing import Breakpoint, CheckAndRaise, Print
 from phintys.tensor.products import BatchedDot, Dot, matmul
 from phintys.tensor.reduce import Reduce, sum
 from phintys.tensor.reshaping import Reshape, reshape
+from phintys.tensor.running_extremes import RunningArgExtreme, RunningExtreme
 from phintys.tensor.scalar_bridge import MakeVector, ScalarFromTensor, TensorFromScalar
 from phintys.tensor.shapes import Shape, ShapeI, SpecifyShape, shape_i, sizes_of
 from phintys.tensor.sharding import WithSharding

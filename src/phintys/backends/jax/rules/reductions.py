@@ -16,9 +16,10 @@ from phintys.backends.jax.tracing import (
     is_known,
 )
 from phintys.tensor.cumulative import CumOp, LinearRecurrence
-from phintys.tensor.extremes import ArgExtremeAlong, RunningArgExtreme, RunningExtreme, _ArgExtreme
+from phintys.tensor.extremes import ArgExtremeAlong, _ArgExtreme
 from phintys.tensor.partitioning import ArgPartitionOp, PartitionOp
 from phintys.tensor.reduce import Reduce
+from phintys.tensor.running_extremes import RunningArgExtreme, RunningExtreme
 from phintys.tensor.searching import SearchSorted
 from phintys.tensor.segments import SegmentReduce
 from phintys.tensor.softmaxes import LogSoftmax, LogSumExp, Softmax, SoftmaxOrZero

@@ -19,7 +19,7 @@ from phintys.backends.native.lower.lowering import Loops, Lowering
 from phintys.backends.native.lower.view import View
 from phintys.graph.apply import Apply
 from phintys.tensor.cumulative import CumOp, LinearRecurrence
-from phintys.tensor.extremes import RunningArgExtreme, RunningExtreme
+from phintys.tensor.running_extremes import RunningArgExtreme, RunningExtreme
 
 if TYPE_CHECKING:
     from phintys.backends.native.sizes import Size
