@@ -9,7 +9,7 @@ from pathlib import Path
 
 import phintys
 import phintys.tensor as pt
-from phintys._base.not_offered import NOT_OFFERED_MODULES
+from phintys._base.names import NOT_OFFERED_MODULES
 
 PROJECT = Path(__file__).resolve().parent.parent
 ROOTS = {"phintys": phintys, "pt": pt}

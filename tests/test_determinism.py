@@ -57,7 +57,7 @@ def test_dice_have_seeds():
 ORDERED = {
     "passes/inplace.py": "readers",
     "gradient/spectral.py": "own",
-    "control/loop_forms/scan_inputs.py": "unknown",
+    "control/loop_forms/scan_arguments.py": "unknown",
 }
 
 

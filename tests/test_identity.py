@@ -21,7 +21,7 @@ from phintys.passes.pipelines import all_rules, rewrite_graph
 from phintys.scalar.variable import ScalarVariable
 from phintys.tensor.elemwise import elemwise
 from phintys.tensor.variable import TensorMethods
-from phintys.testing.loops import make_loop
+from phintys.testing.random_loops import make_loop
 
 
 class ComparedError(Exception):

@@ -88,7 +88,7 @@ MUTUAL = (
         "graph.apply graph.fgraph graph.op graph.type graph.variable",
     ),
     # What variables and nodes are walked, pickled and moved with.
-    ("graph._order graph.pickling graph.transfer", "graph.apply graph.variable"),
+    ("graph.order graph.pickling graph.transfer", "graph.apply graph.variable"),
     # What a graph is observed, checked and run with.
     ("graph.compiler graph.features graph.inner graph.verify", "graph.fgraph"),
     # A type makes its variables, which have it as their type.

@@ -12,7 +12,7 @@ from types import FunctionType, ModuleType
 import pytest
 
 import phintys
-from phintys._base.not_offered import NOT_OFFERED, NOT_OFFERED_MODULES
+from phintys._base.names import NOT_OFFERED, NOT_OFFERED_MODULES
 
 HOMES = {
     "phintys": """
@@ -130,8 +130,8 @@ HEAVY = """
     phintys.compat phintys.contrib phintys.random phintys.graph.from_function
     phintys.testing phintys.backends.reference.vm phintys.backends.reference.thunks
     phintys.compile.debug_mode phintys.compile.debugging phintys.compile.monitor
-    phintys.compile.nan_guard phintys.compile.profile.profile phintys.graph.printing
-    phintys.graph.latex phintys.graph.notebooks phintys.scalar.notation phintys.tensor.notation
+    phintys.compile.monitor phintys.compile.profile.profile phintys.graph.printing
+    phintys.graph.latex phintys.graph.notebooks phintys.scalar.printing
     phintys.tensor.printing phintys.control.branches phintys.control.loop_forms
     phintys.control.loops phintys.control.rows.row_loop phintys.gradient.forward
     phintys.gradient.reverse phintys.gradient.verify phintys.scalar.formula_derivatives
@@ -140,11 +140,11 @@ HEAVY = """
     phintys.tensor.diagonals phintys.tensor.linear_algebra phintys.tensor.products
     phintys.tensor.sorting phintys.tensor.statistics
     phintys.passes.batching phintys.passes.blas phintys.passes.choices phintys.passes.factors
-    phintys.passes.fences phintys.passes.gradient phintys.passes.linear_algebra
+    phintys.passes.marks phintys.passes.linear_algebra
     phintys.passes.loop_arguments phintys.passes.loop_batches phintys.passes.loop_merging
     phintys.passes.loop_states phintys.passes.loop_sums phintys.passes.loop_unrolling
     phintys.passes.loop_work phintys.passes.matrices phintys.passes.patterned_matrices
-    phintys.passes.product_order phintys.passes.products
+    phintys.passes.products
     """
 AT_IMPORT = f"""{HEAVY}
     hashlib llvmlite pathlib phintys.backends.native phintys.backends.measurements

@@ -12,8 +12,8 @@ from collections import defaultdict
 from pathlib import Path
 
 from phintys.bridge.pytensor import convert_op
+from phintys.bridge.pytensor.families.elementwise import SCALARS
 from phintys.bridge.pytensor.families.linear_algebra import BATCHED
-from phintys.bridge.pytensor.families.scalars import SCALARS
 
 __all__ = ["HEADING", "PAGE", "families", "page"]
 

@@ -22,7 +22,7 @@ from phintys import compile, control, graph, passes, rewriting, scalar, tensor
 from phintys._base.config import config
 from phintys._base.errors import PhintysError
 from phintys._base.late import LateModule, late_names
-from phintys._base.not_offered import ModulesElsewhere
+from phintys._base.names import ModulesElsewhere
 from phintys.compile import (
     Function,
     In,
@@ -62,8 +62,7 @@ if TYPE_CHECKING:
     from phintys.backends import jax
     from phintys.backends.native.runtime.support import free_memory
     from phintys.compile.debug_mode import DebugMode
-    from phintys.compile.monitor import MonitorMode
-    from phintys.compile.nan_guard import NanGuardMode
+    from phintys.compile.monitor import MonitorMode, NanGuardMode
     from phintys.compile.profile import Profile, print_profiles
     from phintys.contrib.saving import load, save
     from phintys.control import OpFromGraph, ifelse, scan, until

@@ -14,8 +14,8 @@ import numpy as np
 
 from phintys import tensor as pt
 from phintys._base.errors import ArgumentError
+from phintys._base.names import public_dir
 from phintys._base.nested_containers import form_of, forms_of, matched, rebuilt, walk
-from phintys._base.public import public_dir
 from phintys.graph.variable import Variable
 
 __all__ = ["flatten", "leaves", "leaves_with_paths", "map", "ravel"]

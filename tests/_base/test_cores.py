@@ -2,8 +2,7 @@
 
 import os
 
-from phintys._base.config import config
-from phintys._base.cores import thread_limit, usable_cores
+from phintys._base.config import config, thread_limit, usable_cores
 
 
 def test_the_limit_is_the_configured_one_or_the_number_of_cores():

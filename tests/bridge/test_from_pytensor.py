@@ -16,7 +16,8 @@ from pytensor.graph import Apply, Op
 
 import phintys
 from phintys.bridge import pytensor as bridge
-from phintys.bridge.pytensor import callbacks, convert_op, from_pytensor, requirement
+from phintys.bridge import requirement
+from phintys.bridge.pytensor import callbacks, convert_op, from_pytensor
 
 MODULES = [
     found.name for found in pkgutil.walk_packages(bridge.__path__, "phintys.bridge.pytensor.")
@@ -167,11 +168,11 @@ def test_what_is_not_of_pytensor_is_an_error():
 def test_missing_and_old_packages_are_named(monkeypatch):
     monkeypatch.setattr(requirement, "version", lambda package: "2.38.0")
     with pytest.raises(ImportError, match=r"needs PyTensor 3.3 or newer, found 2.38.0.*install"):
-        requirement.check()
+        requirement.check("pytensor")
 
     def missing(package):
         raise requirement.PackageNotFoundError(package)
 
     monkeypatch.setattr(requirement, "version", missing)
     with pytest.raises(ModuleNotFoundError, match=r"needs PyTensor 3.3 or newer, none found"):
-        requirement.check()
+        requirement.check("pytensor")

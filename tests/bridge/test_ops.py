@@ -16,7 +16,7 @@ from pytensor.tensor.signal.conv import Convolve1d
 
 import phintys
 from phintys.bridge.pytensor import callbacks, from_pytensor
-from phintys.bridge.pytensor.families.scalars import SCALARS
+from phintys.bridge.pytensor.families.elementwise import SCALARS
 
 PYTHON = pytensor.compile.Mode(linker="py", optimizer=None)
 RNG = np.random.default_rng(7)

@@ -21,7 +21,8 @@ from pymc.initial_point import make_initial_point_fn  # noqa: E402
 
 import phintys.bridge.pymc as bridge  # noqa: E402
 import phintys.tensor  # noqa: E402
-from phintys.bridge.pymc import requirement, sampling  # noqa: E402
+from phintys.bridge import requirement  # noqa: E402
+from phintys.bridge.pymc import sampling  # noqa: E402
 from phintys.bridge.pytensor import to_pytensor  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
@@ -218,14 +219,14 @@ def test_models_have_no_callbacks_whichever_bridge_is_imported(imported, python_
 def test_missing_and_old_packages_are_named(monkeypatch):
     monkeypatch.setattr(requirement, "version", lambda package: "5.9.1")
     with pytest.raises(ImportError, match=r"needs PyMC 6.0 or newer, found 5.9.1.*pip install"):
-        requirement.check()
+        requirement.check("pymc")
 
     def missing(package):
         raise requirement.PackageNotFoundError(package)
 
     monkeypatch.setattr(requirement, "version", missing)
     with pytest.raises(ModuleNotFoundError, match=r"needs nutpie 0.16 or newer, none found"):
-        requirement.check_nutpie()
+        requirement.check("nutpie")
 
 
 @pytest.mark.parametrize("interface", ["native", "python"])

@@ -5,7 +5,7 @@ import pytest
 
 import phintys
 from phintys._base.errors import ArgumentError, ShapeError
-from phintys.compat.fourier import irfft, rfft
+from phintys.compat.linear_algebra import irfft, rfft
 
 X = np.random.default_rng(0).normal(size=(2, 3, 5))
 

@@ -9,8 +9,8 @@ import pytest
 
 import phintys.scalar as ps
 from phintys.compat import install, uninstall
-from phintys.compat.draw_classes import CLASSES as DRAWS
-from phintys.compat.scalar_classes import CLASSES as SCALARS
+from phintys.compat.draws import CLASSES as DRAWS
+from phintys.compat.old_classes import CLASSES as SCALARS
 
 
 @pytest.fixture
@@ -103,7 +103,7 @@ def _row_of_ones(x):
 
 @pytest.mark.parametrize("name", SCALARS)
 def test_a_class_tells_the_scalar_function(name):
-    old = getattr(import_module("phintys.compat.scalar_classes"), name)
+    old = getattr(import_module("phintys.compat.old_classes"), name)
     core = getattr(ps, SCALARS[name])
     assert isinstance(core, old)
     assert old() is core

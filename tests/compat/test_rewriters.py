@@ -14,7 +14,7 @@ import phintys.tensor as pt
 from phintys.compat import install, rewriters, uninstall
 from phintys.compat.adapters import DimShuffle
 from phintys.compat.features import ReplaceValidate
-from phintys.compat.reductions import Max, Sum
+from phintys.compat.op_families import Max, Sum
 from phintys.compat.rewriters import LocalOptimizer, TopoOptimizer, local_optimizer
 from phintys.compat.tensors import Unique
 from phintys.graph import FunctionGraph

@@ -9,7 +9,7 @@ import phintys
 import phintys.tensor as pt
 from phintys._base.errors import ArgumentError, TypeContractError
 from phintys.compat import typed_list as lists
-from phintys.compat.other_types import SliceType
+from phintys.compat.old_classes import SliceType
 
 VALUES = [np.arange(3.0), np.arange(2.0), np.arange(3.0)]
 

@@ -17,7 +17,7 @@ from phintys.backends.native.lower.graph import lower_program
 from phintys.backends.native.writer.programs import emit_program
 from phintys.control import OpFromGraph, scan
 from phintys.control.fences import Fence
-from phintys.control.graph_ops.checkpoint import Checkpoint
+from phintys.control.graph_ops.custom import Checkpoint
 from phintys.gradient import checkpoint, custom_gradient, jacobian, verify_grad
 from phintys.graph import FunctionGraph, equal_computations, generic
 from tests.counted import Counted

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 import phintys.tensor as pt
-from phintys.passes import dim_shuffle as rules
-from phintys.passes.dim_shuffle import CANONICAL_DIMSHUFFLE
+from phintys.passes import shapes as rules
+from phintys.passes.shapes import CANONICAL_DIMSHUFFLE
 from phintys.tensor.dim_shuffle import DimShuffle
 
 x = pt.dmatrix("x")

@@ -5,7 +5,7 @@ import phintys.tensor as pt
 from phintys.passes import indexing as rules
 from phintys.passes.indexing import CANONICAL_INDEXING
 from phintys.tensor.indexing.basic import Subtensor
-from phintys.tensor.make_vectors import make_vector
+from phintys.tensor.scalar_bridge import make_vector
 from phintys.tensor.shapes import shape, shape_i
 
 x = pt.dmatrix("x")

@@ -12,7 +12,7 @@ from phintys.graph.verify import verify_graph
 from phintys.passes import infer_shapes, rewrite_graph, shape_inference
 from phintys.rewriting import RewriteTrace
 from phintys.tensor.elemwise import elemwise
-from phintys.tensor.make_vectors import MakeVector
+from phintys.tensor.scalar_bridge import MakeVector
 from phintys.tensor.shapes import Shape, ShapeI, shape, shape_i
 from phintys.tensor.type import TensorType
 

@@ -202,7 +202,7 @@ def _chain(length):
 
 
 def test_the_order_is_right_on_long_chains_and_the_work_near_linear(monkeypatch):
-    from phintys.graph.ranks import Ranks
+    from phintys.graph.order import Ranks
 
     steps = [0]
     whole = Ranks._raise

@@ -16,8 +16,7 @@ from phintys.control import Scan
 from phintys.graph import Apply, FunctionGraph, Op
 from phintys.graph.traversal import explicit_graph_inputs
 from phintys.passes import PIPELINES
-from phintys.testing.loops import make_loop
-from phintys.testing.random_loops import random_loops
+from phintys.testing.random_loops import make_loop, random_loops
 
 PLAIN = Mode("reference")
 FULL = Mode("reference", PIPELINES["full"])

@@ -13,7 +13,7 @@ from phintys.control import Scan
 from phintys.graph import FunctionGraph
 from phintys.graph.traversal import explicit_graph_inputs
 from phintys.passes import PIPELINES
-from phintys.testing.loops import make_loop
+from phintys.testing.random_loops import make_loop
 
 FULL = Mode("reference", PIPELINES["full"])
 x, y = pt.dvectors("x", "y")

@@ -21,7 +21,7 @@ from phintys.passes.merging import merge
 from phintys.passes.pipelines import all_rules, keeps_extremes, keeps_zeros
 from phintys.rewriting import RewriteTrace, Worklist
 from phintys.tensor.elemwise import elemwise
-from phintys.testing.loops import make_loop
+from phintys.testing.random_loops import make_loop
 
 DTYPES = ("float64", "float32", "int8", "uint8", "complex128", "bool")
 SHAPES = {

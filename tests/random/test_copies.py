@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from phintys.random.generators import copies
-from phintys.random.generators.copies import (
+from phintys.random.generators import numpy_generators
+from phintys.random.generators.numpy_generators import (
     copied,
     copied_with_address,
     equal_states,
@@ -82,9 +82,9 @@ def test_threads_never_have_the_same_copy():
 
 
 def test_the_number_of_kept_copies_is_limited():
-    for seed in range(copies._MOST_SEEDS + 5):
+    for seed in range(numpy_generators._MOST_SEEDS + 5):
         copied(made("SFC64", seed))
-    assert len(copies._twins) <= copies._MOST_SEEDS
+    assert len(numpy_generators._twins) <= numpy_generators._MOST_SEEDS
 
 
 def test_addresses_are_those_of_the_copies():

@@ -5,7 +5,7 @@ import scipy.fft
 from hypothesis import strategies as st
 
 import phintys.tensor as pt
-from phintys.tensor.fourier.ops import FFT, IRFFT, RFFT
+from phintys.tensor.fourier import FFT, IRFFT, RFFT
 from phintys.testing import Example, OpRecord, Tolerance
 
 TRANSFORMED = Tolerance("sums are taken in another order", ulps=64, normwise=True)

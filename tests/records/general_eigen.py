@@ -5,7 +5,7 @@ import scipy.linalg
 from hypothesis import strategies as st
 
 import phintys.tensor as pt
-from phintys.tensor.linear_algebra.general_eigen import Eig, Eigvals
+from phintys.tensor.linear_algebra.eigen import Eig, Eigvals
 from phintys.testing import Example, OpRecord, Tolerance
 
 SOLVED = Tolerance("factors are computed in another order", ulps=4096, normwise=True)
@@ -48,7 +48,7 @@ RECORDS = [
         ops=(Eig,),
         broadcasts=True,
         tolerance=SOLVED,
-        second=False,  # in tests/tensor/linear_algebra/test_general_eigen.py
+        second=False,  # in tests/tensor/linear_algebra/test_eigen.py
     ),
     OpRecord(
         name="eigvals",

@@ -7,14 +7,13 @@ from hypothesis import strategies as st
 import phintys.tensor as pt
 from phintys.tensor.linear_algebra.assumptions import Assume
 from phintys.tensor.linear_algebra.banded import SolveBanded
-from phintys.tensor.linear_algebra.cholesky import Cholesky
-from phintys.tensor.linear_algebra.cholesky_adjoint import CholeskyAdjoint, CholeskyInverse
+from phintys.tensor.linear_algebra.cholesky import Cholesky, CholeskyAdjoint, CholeskyInverse
 from phintys.tensor.linear_algebra.determinants import Det, SlogDet
 from phintys.tensor.linear_algebra.eigen import Eigh
 from phintys.tensor.linear_algebra.least_squares import Lstsq, Pinv
 from phintys.tensor.linear_algebra.lu import LUFactor, PermuteRows, PivotToPermutation
 from phintys.tensor.linear_algebra.powers import Expm, ExpmDerivative
-from phintys.tensor.linear_algebra.qr_op import QR
+from phintys.tensor.linear_algebra.qr import QR
 from phintys.tensor.linear_algebra.singular_values import SVD
 from phintys.tensor.linear_algebra.solving import Inv, Solve
 from phintys.tensor.linear_algebra.triangular import SolveTriangular

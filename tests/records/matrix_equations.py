@@ -9,7 +9,7 @@ from phintys.tensor.linear_algebra.matrix_equations import (
     ContinuousRiccati,
     DiscreteRiccati,
 )
-from phintys.tensor.linear_algebra.sylvester import QuasiTriangularSylvester, Sylvester
+from phintys.tensor.linear_algebra.schur import QuasiTriangularSylvester, Sylvester
 from phintys.testing import Example, OpRecord, Tolerance
 
 SOLVED = Tolerance("factors are computed in another order", ulps=2**15, normwise=True)

@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 import phintys.tensor as pt
 from phintys.tensor.linear_algebra.banded import SolveBanded
-from phintys.tensor.linear_algebra.cholesky_update import CholeskyUpdate
+from phintys.tensor.linear_algebra.cholesky import CholeskyUpdate
 from phintys.tensor.linear_algebra.matrix_functions import Logm, Sqrtm
-from phintys.tensor.linear_algebra.pivoted_qr import PackedQR, PivotedQR
+from phintys.tensor.linear_algebra.qr import PackedQR, PivotedQR
 from phintys.tensor.linear_algebra.schur import QZ, Schur
 from phintys.tensor.linear_algebra.toeplitz_systems import SolveToeplitz
 from phintys.testing import Example, OpRecord, Tolerance

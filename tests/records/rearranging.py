@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 import phintys.tensor as pt
-from phintys.compile.ops import DeepCopy, deep_copy
+from phintys.compile.ownership import DeepCopy, deep_copy
 from phintys.tensor.size_check import SizeCheck
 from phintys.tensor.type import TensorType
 from phintys.testing import Argument, Example, OpRecord

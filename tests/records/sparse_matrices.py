@@ -7,7 +7,14 @@ from hypothesis import strategies as st
 import phintys.tensor as pt
 from phintys import sparse
 from phintys.sparse import linalg
-from phintys.sparse.determinants import InverseAtEntries, LogDet, LowerFactor, SelectedInverse
+from phintys.sparse.determinants import (
+    InverseAtEntries,
+    LogDet,
+    LowerFactor,
+    RootFactor,
+    RootFactorGradient,
+    SelectedInverse,
+)
 from phintys.sparse.factors import Factorize
 from phintys.sparse.indexing import EntryPlaces
 from phintys.sparse.parts import ElementsAt, FromParts, Parts, PlacesIn
@@ -18,7 +25,6 @@ from phintys.sparse.patterns import (
     MergedPattern,
     ProductPattern,
 )
-from phintys.sparse.preconditioning import PreconditionedIteration
 from phintys.sparse.products import (
     FirstAtEntries,
     ProductAtEntries,
@@ -28,8 +34,12 @@ from phintys.sparse.products import (
     ProductOfRows,
     SecondAtEntries,
 )
-from phintys.sparse.roots import RootFactor, RootFactorGradient
-from phintys.sparse.solving import SolveByFactors, SolveByIteration, SolveTriangularMatrix
+from phintys.sparse.solving import (
+    PreconditionedIteration,
+    SolveByFactors,
+    SolveByIteration,
+    SolveTriangularMatrix,
+)
 from phintys.testing import EXACT, Example, OpRecord, Tolerance
 
 SUMS = Tolerance("sums may be taken in another order", ulps=64, normwise=True)

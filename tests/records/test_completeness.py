@@ -10,7 +10,7 @@ import pytest
 import phintys.tensor as pt
 from phintys.graph import Op
 from phintys.scalar import SCALAR_OPS, Composite, ScalarOp
-from phintys.tensor import constructors, dtypes, kinds, linalg, signal, special
+from phintys.tensor import constructors, dtypes, introspection, linalg, signal, special
 
 ROOMS = ("phintys.tensor", "phintys.gradient", "phintys.compile", "phintys.sparse")
 
@@ -18,7 +18,7 @@ ROOMS = ("phintys.tensor", "phintys.gradient", "phintys.compile", "phintys.spars
 NO_FUNCTIONS = {
     *constructors.__all__,
     *dtypes.__all__,
-    *kinds.__all__,
+    *introspection.__all__,
     "__array_namespace_info__",
     "as_tensor_variable",
     "broadcast_shapes",  # of shapes, not of tensors

@@ -202,7 +202,7 @@ def test_late_parts_are_found_by_name():
 
 
 def test_late_rules_are_pickled():
-    late = LateRules(LateModule("phintys.passes.joining"), "CANONICAL_JOIN", needs="Join")
+    late = LateRules(LateModule("phintys.passes.shapes"), "CANONICAL_JOIN", needs="Join")
     driver = pickle.loads(pickle.dumps(Worklist([late], name="one")))
     assert names(driver) == ["join_of_one", "merge_joins", "drop_empty_parts"]
 

@@ -1,9 +1,14 @@
+"""Scalar functions in LaTeX."""
+
 import re
 
 import pytest
 
 import phintys.scalar as ps
+from phintys.graph.latex import latex
 from phintys.graph.pretty import pprint
+from phintys.scalar import float64
+from phintys.scalar.printing import NOTATION
 
 NAMES = ["x", "y", "z"]
 
@@ -55,3 +60,12 @@ def test_symbols_are_pythons():
         if row.symbol is not None:
             assert row.nin in {-1, 1, 2}
             compile(f"x {row.symbol} y" if row.nin != 1 else f"{row.symbol}x", "symbol", "eval")
+
+
+@pytest.mark.parametrize("op", NOTATION, ids=str)
+def test_each_argument_is_shown(op):
+    letters = ["p", "q", "r"][: op.nin]
+    text = latex(op(*map(float64, letters)))
+    assert sorted(re.findall(r"(?<![a-zA-Z\\])[pqr](?![a-zA-Z])", text)) == letters
+    assert text.count("{") == text.count("}")
+    assert text.count(r"\left") == text.count(r"\right")

@@ -14,7 +14,7 @@ from phintys._base.uninterrupted import run_whole
 from phintys.backends.native.lower import sorting as lowering_of_sorting
 from phintys.gradient import grad
 from phintys.tensor import partitioning, sorting
-from phintys.tensor._long_orders import LONG
+from phintys.tensor.sorting import LONG
 
 CASES = {"sort": (pt.sort, np.sort), "argsort": (pt.argsort, np.argsort)}
 KINDS = (None, "quicksort", "mergesort", "heapsort", "stable")

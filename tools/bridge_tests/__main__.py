@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -12,8 +11,8 @@ from pathlib import Path
 from tools.bridge_tests.fetch import unpacked
 from tools.bridge_tests.report import Outcome, compare, read_notes, table
 from tools.bridge_tests.selection import SOURCES, Source
+from tools.tests_of_others import PROJECT, run_pytest
 
-PROJECT = Path(__file__).resolve().parents[2]
 FOLDER = PROJECT / "build" / "bridge-tests"
 MODES = ("FAST_COMPILE", "PHINTYS")
 """PyTensor's mode that compiles in the least time, and ours."""
@@ -78,31 +77,18 @@ def _outcome(source: Source, module: str, options: argparse.Namespace) -> Outcom
 
 def _run(home: Path, tests: list[str], mode: str, notes: Path, seconds: int) -> None:
     """Run a module, or some tests of one, with one mode, in a process of its own."""
-    notes.parent.mkdir(parents=True, exist_ok=True)
-    notes.unlink(missing_ok=True)
-    command = [sys.executable, "-m", "pytest", "-q", "--tb=line", "-W", "ignore"]
-    command += ["-p", "tools.bridge_tests.plugin", "-p", "no:cacheprovider"]
-    command += ["-c", os.devnull, "--rootdir", str(home), *tests]
-    environment = os.environ | {
-        "BRIDGE_TESTS_MODE": mode,
-        "BRIDGE_TESTS_NOTES": str(notes),
-        "PHINTYS_FLAGS": "num_threads=1",
-        "PYTENSOR_FLAGS": "cxx=",
-        "PYTHONPATH": os.pathsep.join(map(str, (PROJECT / "src", PROJECT, home))),
-    }
-    with notes.with_suffix(".txt").open("w") as stream:
-        try:
-            subprocess.run(  # noqa: S603 - pytest, on what was unpacked
-                command,
-                cwd=home,
-                env=environment,
-                timeout=seconds,
-                stdout=stream,
-                stderr=subprocess.STDOUT,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            sys.stderr.write(f"{tests[0]}, {mode}: not done after {seconds} s\n")
+    run_pytest(
+        home,
+        ["--tb=line", *tests],
+        plugin="tools.bridge_tests.plugin",
+        notes=notes,
+        environment={
+            "BRIDGE_TESTS_MODE": mode,
+            "BRIDGE_TESTS_NOTES": str(notes),
+            "PYTENSOR_FLAGS": "cxx=",
+        },
+        seconds=seconds,
+    )
 
 
 if __name__ == "__main__":

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import shutil
-import subprocess
-import sys
 from typing import TYPE_CHECKING
+
+from tools.tests_of_others import downloaded
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,7 +20,8 @@ def unpacked(source: Source, folder: Path) -> Path:
     target = folder / source.label
     if target.exists():
         return target
-    archive = _downloaded(source, folder / "downloads")
+    file = folder / "downloads" / source.file
+    archive = downloaded(source.package, source.version, source.sha256, file)
     whole = folder / "unpacked"
     shutil.rmtree(whole, ignore_errors=True)
     shutil.unpack_archive(archive, whole, "zip" if archive.suffix == ".whl" else None)
@@ -30,20 +30,3 @@ def unpacked(source: Source, folder: Path) -> Path:
     (inside / "tests").rename(target / "tests")
     shutil.rmtree(whole)
     return target
-
-
-def _downloaded(source: Source, folder: Path) -> Path:
-    """Download a distribution with pip; check what came."""
-    archive = folder / source.file
-    if not archive.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        kind = "--only-binary" if archive.suffix == ".whl" else "--no-binary"
-        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
-        command += ["--disable-pip-version-check", kind, source.package]
-        command += ["--dest", str(folder), f"{source.package}=={source.version}"]
-        subprocess.run(command, check=True)  # noqa: S603 - pip, with the names above
-    found = hashlib.sha256(archive.read_bytes()).hexdigest()
-    if found != source.sha256:
-        msg = f"{archive} is not the file that was chosen: its SHA-256 is {found}."
-        raise ValueError(msg)
-    return archive

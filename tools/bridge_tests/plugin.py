@@ -10,21 +10,18 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import pytensor
 import pytest
 
 import phintys.bridge.pytensor  # noqa: F401 - registers the mode
 from tools.bridge_tests.gaps import Gaps, give_old_names
+from tools.tests_of_others import limited_time
 
 if TYPE_CHECKING:
     from collections.abc import Generator
-
-SECONDS = 60
-"""That one test may take."""
 
 _NOTES = Path(os.environ["BRIDGE_TESTS_NOTES"])
 pytensor.config.mode = os.environ["BRIDGE_TESTS_MODE"]
@@ -42,21 +39,11 @@ def pytest_collection_finish() -> None:
     _gaps.close()
 
 
-def _too_long(*_: Any) -> NoReturn:
-    msg = f"The test took more than {SECONDS} s."
-    raise TimeoutError(msg)
-
-
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: Any) -> Generator[None, Any, Any]:
     """Bound the time of each test."""
-    before = signal.signal(signal.SIGALRM, _too_long)
-    signal.alarm(SECONDS)
-    try:
+    with limited_time():
         return (yield)
-    finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -6,6 +6,8 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tools.tests_of_others import markdown_table
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
@@ -62,12 +64,10 @@ def compare(module: str, theirs: dict[str, Any], ours: dict[str, Any]) -> Outcom
 def table(outcomes: Iterable[Outcome]) -> str:
     """Return the counts as a table in Markdown, with their sums."""
     heads = ["module", "passed", "failed", "fail in PyTensor too", "pass in Phintys alone"]
-    rows: list[list[str]] = []
-    sums = [0] * 4
-    for one in outcomes:
-        numbers = [one.passed, len(one.failures), one.outdated - one.gained, one.gained]
-        sums = [a + b for a, b in zip(sums, numbers, strict=True)]
-        rows.append([one.module, *map(str, numbers)])
-    rows.append(["**all**", *map(str, sums)])
-    lines = [heads, ["---", *["--:"] * 4], *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return markdown_table(
+        heads,
+        (
+            (one.module, (one.passed, len(one.failures), one.outdated - one.gained, one.gained))
+            for one in outcomes
+        ),
+    )

@@ -38,7 +38,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from phintys._base.public import public_dir
+from phintys._base.names import public_dir
 from tools.fuzz.case import Case
 from tools.fuzz.checking import Disagreement, check
 from tools.fuzz.kinds import ALIASING, GENERAL, KINDS, Kind

@@ -28,11 +28,10 @@ from phintys.tensor.elemwise import Elemwise
 from phintys.tensor.indexing import AdvancedSubtensor, Subtensor
 from phintys.tensor.joining import Join, Split
 from phintys.tensor.linear_algebra.matrix_op import MatrixOp
-from phintys.tensor.make_vectors import MakeVector
 from phintys.tensor.products import BatchedDot, Dot
 from phintys.tensor.reduce import Reduce
 from phintys.tensor.reshaping import Reshape
-from phintys.tensor.scalar_bridge import ScalarFromTensor, TensorFromScalar
+from phintys.tensor.scalar_bridge import MakeVector, ScalarFromTensor, TensorFromScalar
 from phintys.tensor.shapes import SpecifyShape
 from phintys.tensor.sorting import SortOp
 from phintys.testing._trial import run_node, value_of

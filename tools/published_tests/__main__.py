@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -12,8 +11,8 @@ from pathlib import Path
 from tools.published_tests.fetch import unpacked_tests
 from tools.published_tests.report import CLASSES, Outcome, read_notes, table
 from tools.published_tests.selection import RELEASES, TODAY, Release
+from tools.tests_of_others import PROJECT, run_pytest
 
-PROJECT = Path(__file__).resolve().parents[2]
 FOLDER = PROJECT / "build" / "published-tests"
 
 
@@ -75,35 +74,21 @@ def _run(release: Release, module: str, options: argparse.Namespace) -> Outcome:
     notes = options.notes.resolve() / f"{label.replace('/', '-')}.jsonl"
     if options.report:
         return read_notes(label, notes)
-    notes.parent.mkdir(parents=True, exist_ok=True)
-    notes.unlink(missing_ok=True)
-    command = [sys.executable, "-m", "pytest", "-q", "--tb=no", "-W", "ignore"]
-    command += ["--continue-on-collection-errors"]
-    command += ["-p", "tools.published_tests.plugin", "-p", "no:cacheprovider"]
-    command += ["-c", os.devnull, "--rootdir", str(home), f"tests/{module}"]
-    command += ["-k", options.only] if options.only else []
-    environment = os.environ | {
-        "PUBLISHED_TESTS_PACKAGE": release.package,
-        "PUBLISHED_TESTS_NOTES": str(notes),
-        "PHINTYS_FLAGS": "num_threads=1",
-        "PYTHONPATH": os.pathsep.join(map(str, (options.source.resolve(), PROJECT, home))),
-    }
+    environment = {"PUBLISHED_TESTS_PACKAGE": release.package, "PUBLISHED_TESTS_NOTES": str(notes)}
     if options.notation:
         environment["PUBLISHED_TESTS_NOTATION"] = "1"
-    output = notes.with_suffix(".txt")
-    with output.open("w") as stream:
-        try:
-            subprocess.run(  # noqa: S603 - pytest, on what was unpacked
-                command,
-                cwd=home,
-                env=environment,
-                timeout=options.seconds,
-                stdout=stream,
-                stderr=subprocess.STDOUT,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            sys.stderr.write(f"{label}: not done after {options.seconds} s\n")
+    run_pytest(
+        home,
+        [
+            *("--tb=no", "--continue-on-collection-errors", f"tests/{module}"),
+            *(("-k", options.only) if options.only else ()),
+        ],
+        plugin="tools.published_tests.plugin",
+        notes=notes,
+        environment=environment,
+        seconds=options.seconds,
+        source=options.source,
+    )
     return read_notes(label, notes)
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import shutil
 import subprocess
-import sys
 import tarfile
 from typing import TYPE_CHECKING
+
+from tools.tests_of_others import downloaded
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,7 +33,8 @@ def unpacked_tests(release: Release, folder: Path, repository: Path | None = Non
     if (target / "complete").exists():
         return target
     if repository is None:
-        archive = _downloaded(release, folder / "downloads")
+        file = folder / "downloads" / f"{release.package}-{release.version}.tar.gz"
+        archive = downloaded(release.package, release.version, release.sha256, file)
     else:
         archive = _archived(release, folder / "downloads", repository)
     shutil.rmtree(target, ignore_errors=True)
@@ -46,23 +47,6 @@ def unpacked_tests(release: Release, folder: Path, repository: Path | None = Non
                 tar.extract(member, target, filter="data")
     (target / "complete").touch()
     return target
-
-
-def _downloaded(release: Release, folder: Path) -> Path:
-    """Download a release with pip; check what came."""
-    wanted = f"{release.package}-{release.version}.tar.gz"
-    archive = folder / wanted
-    if not archive.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
-        command += ["--disable-pip-version-check", "--no-binary", release.package]
-        command += ["--dest", str(folder), f"{release.package}=={release.version}"]
-        subprocess.run(command, check=True)  # noqa: S603 - pip, with the names above
-    found = hashlib.sha256(archive.read_bytes()).hexdigest()
-    if found != release.sha256:
-        msg = f"{archive} is not the file that was chosen: its SHA-256 is {found}."
-        raise ValueError(msg)
-    return archive
 
 
 def _archived(release: Release, folder: Path, repository: Path) -> Path:

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import sys
 import traceback
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -23,12 +22,10 @@ from phintys.compat import install
 from phintys.compat.printed import print_as
 from tools.published_tests import stand_ins, unittest_tools
 from tools.published_tests.selection import LEFT_OUT
+from tools.tests_of_others import limited_time
 
 if TYPE_CHECKING:
     from collections.abc import Generator
-
-SECONDS = 60
-"""Of the processor that one test may take: a busy machine does not fail a test."""
 
 _NOTES = Path(os.environ["PUBLISHED_TESTS_NOTES"])
 _SOURCE = str(Path(phintys.__file__).parent)
@@ -87,21 +84,11 @@ def pytest_collectreport(report: Any) -> None:
         _note(test=report.nodeid, outcome="failed", error=error, where="import")
 
 
-def _too_long(*_: Any) -> NoReturn:
-    msg = f"The test took more than {SECONDS} s of the processor."
-    raise TimeoutError(msg)
-
-
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: Any) -> Generator[None, Any, Any]:
     """Bound the time of each test."""
-    before = signal.signal(signal.SIGPROF, _too_long)
-    signal.setitimer(signal.ITIMER_PROF, SECONDS)
-    try:
+    with limited_time():
         return (yield)
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        signal.signal(signal.SIGPROF, before)
 
 
 @pytest.hookimpl(wrapper=True)

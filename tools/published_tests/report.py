@@ -15,6 +15,7 @@ from tools.published_tests.selection import (
     LATER,
     LEFT_OUT,
 )
+from tools.tests_of_others import markdown_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -106,19 +107,9 @@ def read_notes(module: str, notes: Path) -> Outcome:
 def table(outcomes: Iterable[Outcome]) -> str:
     """Return the counts as a table in Markdown, with their sums."""
     heads = ["module", "passed", "failed", *CLASSES, "skipped", "not run"]
-    rows: list[list[str]] = []
-    sums = [0] * (len(heads) - 1)
-    for outcome in outcomes:
-        kinds = outcome.kinds
-        numbers = [
-            outcome.passed,
-            len(outcome.failures),
-            *(kinds[kind] for kind in CLASSES),
-            outcome.skipped,
-            outcome.not_run,
-        ]
-        sums = [a + b for a, b in zip(sums, numbers, strict=True)]
-        rows.append([outcome.module, *map(str, numbers)])
-    rows.append(["**all**", *map(str, sums)])
-    lines = [heads, ["---", *["--:"] * (len(heads) - 1)], *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return markdown_table(heads, ((one.module, _numbers(one)) for one in outcomes))
+
+
+def _numbers(outcome: Outcome) -> list[int]:
+    kinds = [outcome.kinds[kind] for kind in CLASSES]
+    return [outcome.passed, len(outcome.failures), *kinds, outcome.skipped, outcome.not_run]

@@ -4,9 +4,6 @@ The class :class:`Config` is the table: each entry is an option with its default
 and its documentation. Use its instance :data:`config`.
 """
 
-# Option and Config use each other's private attributes:
-# pyright: reportPrivateUsage=false
-
 from __future__ import annotations
 
 import os
@@ -16,7 +13,11 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Generic, TextIO, TypeVar, overload
 
 from phintys._base.errors import ConfigError
-from phintys._base.naming import near_misses
+from phintys._base.names import near_misses
+
+# Option and Config use each other's private attributes:
+# pyright: reportPrivateUsage=false
+
 
 ENVIRONMENT_VARIABLE = "PHINTYS_FLAGS"
 
@@ -410,3 +411,15 @@ def _parse_flags(flags: str) -> dict[str, bool | int | str]:
 
 
 config = Config(os.environ.get(ENVIRONMENT_VARIABLE, ""))
+
+
+def usable_cores() -> int:
+    """Return the number of cores that the process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def thread_limit() -> int:
+    """Return the current limit on the threads of a call."""
+    return config.num_threads or usable_cores()

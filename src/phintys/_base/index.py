@@ -12,22 +12,18 @@ BATCHING: dict[str, str] = {
     "phintys.control.batching": "Fence GradientMark IfElse OpFromGraph Scan",
     "phintys.native.calls": "NativeCall",
     "phintys.random.generators.variables": "RandomVariable",
-    "phintys.tensor.batching.blockwise": "Blockwise Op",
-    "phintys.tensor.batching.elementwise": """
-        ArgExtremeAlong ArgSortOp Argmax Argmin CumOp DimShuffle Elemwise LinearRecurrence
-        LogSoftmax LogSumExp Reduce RunningArgExtreme RunningExtreme ScalarFromTensor ScalarOp
-        Softmax SortOp TensorFromScalar
+    "phintys.tensor.batching.arrays": """
+        Alloc AllocDiag ArgExtremeAlong ArgSortOp Argmax Argmin Assume BatchedDot Breakpoint
+        CheckAndRaise CumOp DimShuffle Dot Elemwise ExtractDiag Join LinearRecurrence LogSoftmax
+        LogSumExp MakeVector MatrixOp Print Reduce Reshape RunningArgExtreme RunningExtreme
+        ScalarFromTensor ScalarOp Shape ShapeI Softmax SortOp SpecifyShape Split TensorFromScalar
+        WithSharding
         """,
-    "phintys.tensor.batching.fourier": "FFT IRFFT RFFT",
-    "phintys.tensor.batching.images": "Conv ConvByFilters ConvByImages MaxPool",
+    "phintys.tensor.batching.blockwise": "Blockwise Op",
     "phintys.tensor.batching.indexing": """
         AdvancedIncSubtensor AdvancedSubtensor IncSubtensor Subtensor
         """,
-    "phintys.tensor.batching.products": "BatchedDot Dot MatrixOp",
-    "phintys.tensor.batching.shapes": """
-        Alloc AllocDiag Assume Breakpoint CheckAndRaise ExtractDiag Join MakeVector Print Reshape
-        Shape ShapeI SpecifyShape Split WithSharding
-        """,
+    "phintys.tensor.batching.signal": "Conv ConvByFilters ConvByImages FFT IRFFT MaxPool RFFT",
     "phintys.tensor.batching.uneven": "EvenRows",
     "phintys.tensor.partitioning": "ArgPartitionOp PartitionOp",
 }
@@ -47,8 +43,7 @@ FACADES: dict[str, dict[str, str]] = {
         "phintys.backends.jax": "",
         "phintys.backends.native.runtime.support": "free_memory",
         "phintys.compile.debug_mode": "DebugMode",
-        "phintys.compile.monitor": "MonitorMode",
-        "phintys.compile.nan_guard": "NanGuardMode",
+        "phintys.compile.monitor": "MonitorMode NanGuardMode",
         "phintys.compile.profile": "Profile print_profiles",
         "phintys.contrib": "",
         "phintys.contrib.saving": "load save",
@@ -79,8 +74,7 @@ FACADES: dict[str, dict[str, str]] = {
     },
     "phintys.compile": {
         "phintys.compile.debug_mode": "DebugMode",
-        "phintys.compile.monitor": "MonitorMode",
-        "phintys.compile.nan_guard": "NanGuardMode",
+        "phintys.compile.monitor": "MonitorMode NanGuardMode",
         "phintys.compile.profile": "Profile",
     },
     "phintys.compile.profile": {
@@ -88,15 +82,13 @@ FACADES: dict[str, dict[str, str]] = {
         "phintys.compile.profile.profile": "Profile",
     },
     "phintys.control": {
-        "phintys.control.branches.choices": "branch cond ifelse",
-        "phintys.control.branches.if_else": "IfElse",
+        "phintys.control.branches": "IfElse branch cond ifelse",
         "phintys.control.graph_ops.from_graph": "OpFromGraph",
         "phintys.control.loop_derivatives.memory": "gradient_memory",
-        "phintys.control.loop_forms.checkpointed": "scan_checkpoints",
-        "phintys.control.loop_forms.folds": "filter foldl foldr map reduce",
+        "phintys.control.loop_forms.folds": "filter foldl foldr map reduce scan_checkpoints",
         "phintys.control.loop_forms.functional": "fori_loop loop while_loop",
+        "phintys.control.loop_forms.scan_arguments": "until",
         "phintys.control.loop_forms.scanning": "scan",
-        "phintys.control.loop_forms.step_results": "until",
         "phintys.control.loops.arguments": "LoopArguments",
         "phintys.control.loops.scan_op": "Scan",
         "phintys.control.rows.row_loop": "RowLoop",
@@ -137,7 +129,7 @@ FACADES: dict[str, dict[str, str]] = {
         "phintys.tensor.activations": "log_softmax relu softmax",
         "phintys.tensor.applying": "apply_along_axis apply_over_axes",
         "phintys.tensor.batching": "Blockwise vectorize vectorize_graph",
-        "phintys.tensor.bits": "packbits unpackbits",
+        "phintys.tensor.bits": "float_power frexp isneginf isposinf modf packbits unpackbits",
         "phintys.tensor.broadcasting": """
             broadcast_arrays broadcast_shape broadcast_shapes broadcast_sizes broadcast_to
             """,
@@ -154,7 +146,7 @@ FACADES: dict[str, dict[str, str]] = {
             AllocDiag ExtractDiag diag diagonal eye identity identity_like trace tri tril triu
             """,
         "phintys.tensor.differences": """
-            cumulative_prod cumulative_sum ediff1d gradient trapezoid unwrap
+            cumulative_prod cumulative_sum ediff1d gradient interp trapezoid unwrap
             """,
         "phintys.tensor.dim_shuffle": """
             DimShuffle dimshuffle expand_dims matrix_transpose moveaxis shape_padaxis shape_padleft
@@ -170,12 +162,10 @@ FACADES: dict[str, dict[str, str]] = {
             """,
         "phintys.tensor.extremes": "ArgExtremeAlong Argmax Argmin argmax argmin max_and_argmax",
         "phintys.tensor.fft": "",
-        "phintys.tensor.floating_parts": "float_power frexp isneginf isposinf modf",
         "phintys.tensor.indexing": """
             AdvancedIncSubtensor AdvancedSubtensor IncSubtensor Subtensor inc_subtensor
             set_subtensor take
             """,
-        "phintys.tensor.indexing.along_axis": "put_along_axis take_along_axis",
         "phintys.tensor.indexing.choosing": """
             argwhere choose compress extract fill_diagonal fill_diagonal_offset piecewise place put
             ravel_multi_index select unravel_index
@@ -184,20 +174,21 @@ FACADES: dict[str, dict[str, str]] = {
             c_ diag_indices diag_indices_from index_exp indices ix_ mask_indices meshgrid mgrid
             ogrid r_ s_ tril_indices tril_indices_from triu_indices triu_indices_from
             """,
+        "phintys.tensor.indexing.setting": "put_along_axis take_along_axis",
         "phintys.tensor.inplace": "",
-        "phintys.tensor.interpolation": "interp",
-        "phintys.tensor.introspection": "get_underlying_scalar_constant_value",
+        "phintys.tensor.introspection": """
+            common_type get_underlying_scalar_constant_value iscomplex iscomplexobj isreal isrealobj
+            isscalar ndim
+            """,
         "phintys.tensor.joining": """
             Join Split array_split concatenate hstack join split stack stacklists vstack
             """,
-        "phintys.tensor.kinds": "common_type iscomplex iscomplexobj isreal isrealobj isscalar ndim",
         "phintys.tensor.linalg": "",
         "phintys.tensor.linear_algebra.assumptions": "assume",
         "phintys.tensor.linear_algebra.vectors": "cross matvec vecdot vecmat",
-        "phintys.tensor.make_vectors": "MakeVector make_vector",
-        "phintys.tensor.manipulation.axes": "dsplit hsplit rollaxis vsplit",
         "phintys.tensor.manipulation.dimensions": """
-            atleast_1d atleast_2d atleast_3d atleast_Nd join_dims ravel split_dims
+            atleast_1d atleast_2d atleast_3d atleast_Nd dsplit hsplit join_dims ravel rollaxis
+            split_dims vsplit
             """,
         "phintys.tensor.manipulation.editing": "delete insert resize trim_zeros",
         "phintys.tensor.manipulation.flipping": "flip fliplr flipud rot90",
@@ -205,7 +196,6 @@ FACADES: dict[str, dict[str, str]] = {
         "phintys.tensor.manipulation.stacking": """
             append block column_stack concat_with_broadcast dstack pack unpack unstack
             """,
-        "phintys.tensor.mathematical_constants": "e euler_gamma inf nan newaxis pi",
         "phintys.tensor.nonzeros": "Nonzero flatnonzero nonzero nonzero_values where",
         "phintys.tensor.observing": "Assert Breakpoint CheckAndRaise Print assert_op",
         "phintys.tensor.ordering": """
@@ -223,7 +213,8 @@ FACADES: dict[str, dict[str, str]] = {
         "phintys.tensor.reshaping": "Reshape flatten reshape",
         "phintys.tensor.running_extremes": "RunningArgExtreme RunningExtreme cummax cummin",
         "phintys.tensor.scalar_bridge": """
-            ScalarFromTensor TensorFromScalar scalar_from_tensor tensor_from_scalar
+            MakeVector ScalarFromTensor TensorFromScalar make_vector scalar_from_tensor
+            tensor_from_scalar
             """,
         "phintys.tensor.searching": "SearchSorted digitize searchsorted",
         "phintys.tensor.segments": "SegmentReduce segment_max segment_min segment_prod segment_sum",
@@ -246,7 +237,7 @@ FACADES: dict[str, dict[str, str]] = {
         "phintys.tensor.special": "",
         "phintys.tensor.standard": """
             NamespaceInfo __array_namespace_info__ around array asarray ascontiguousarray astype
-            concat copy from_dlpack permute_dims
+            concat copy e euler_gamma from_dlpack inf nan newaxis permute_dims pi
             """,
         "phintys.tensor.statistics.counting": """
             array_equal array_equiv bincount count_nonzero histogram histogram_bin_edges
@@ -281,11 +272,9 @@ FACADES: dict[str, dict[str, str]] = {
     },
     "phintys.tensor.linalg": {
         "phintys.tensor.linear_algebra.banded": "solve_banded solveh_banded",
-        "phintys.tensor.linear_algebra.cholesky": "cho_factor cho_solve cholesky",
-        "phintys.tensor.linear_algebra.cholesky_update": "cholesky_update",
+        "phintys.tensor.linear_algebra.cholesky": "cho_factor cho_solve cholesky cholesky_update",
         "phintys.tensor.linear_algebra.determinants": "det slogdet",
-        "phintys.tensor.linear_algebra.eigen": "eigh eigvalsh",
-        "phintys.tensor.linear_algebra.general_eigen": "eig eigvals",
+        "phintys.tensor.linear_algebra.eigen": "eig eigh eigvals eigvalsh",
         "phintys.tensor.linear_algebra.least_squares": "lstsq pinv",
         "phintys.tensor.linear_algebra.lu": "lu lu_factor lu_solve pivot_to_permutation",
         "phintys.tensor.linear_algebra.matrix_equations": """
@@ -294,14 +283,14 @@ FACADES: dict[str, dict[str, str]] = {
             """,
         "phintys.tensor.linear_algebra.matrix_functions": "logm sqrtm",
         "phintys.tensor.linear_algebra.norms": "cond matrix_norm norm vector_norm",
-        "phintys.tensor.linear_algebra.patterned": "block_diag circulant hankel toeplitz",
+        "phintys.tensor.linear_algebra.patterned": """
+            block_diag circulant hankel tensorinv tensorsolve toeplitz
+            """,
         "phintys.tensor.linear_algebra.powers": "expm matrix_dot matrix_power multi_dot",
         "phintys.tensor.linear_algebra.qr": "qr",
-        "phintys.tensor.linear_algebra.schur": "ordqz qz schur",
+        "phintys.tensor.linear_algebra.schur": "ordqz qz schur solve_sylvester",
         "phintys.tensor.linear_algebra.singular_values": "matrix_rank svd svdvals",
         "phintys.tensor.linear_algebra.solving": "inv matrix_inverse solve",
-        "phintys.tensor.linear_algebra.sylvester": "solve_sylvester",
-        "phintys.tensor.linear_algebra.tensors": "tensorinv tensorsolve",
         "phintys.tensor.linear_algebra.toeplitz_systems": "solve_toeplitz",
         "phintys.tensor.linear_algebra.triangular": "solve_triangular",
         "phintys.tensor.linear_algebra.tridiagonal": "tridiagonal_lu_factor tridiagonal_lu_solve",
@@ -448,23 +437,18 @@ MODES: dict[str, str] = {
     "phintys.backends.jax.modes": "jax",
     "phintys.compile.debug_mode": "DEBUG_MODE DebugMode debug",
     "phintys.compile.mode": "FAST_COMPILE FAST_RUN native reference",
-    "phintys.compile.nan_guard": "NanGuardMode",
+    "phintys.compile.monitor": "NanGuardMode",
 }
 """Modules -> the modes that they register, and other names of these."""
 
 PATTERNS: dict[str, str] = {
     "phintys.control.patterns": "Fence IfElse OpFromGraph Scan",
-    "phintys.gradient.patterns.along_axes": """
-        ArgExtremeAlong CumOp FFT IRFFT LinearRecurrence LogSoftmax LogSumExp PartitionOp RFFT
-        Reduce RunningExtreme SegmentReduce Softmax SortOp
-        """,
-    "phintys.gradient.patterns.elementwise": """
-        Assume CheckAndRaise DisconnectedGrad Elemwise GradientMark Print ScalarFromTensor ScalarOp
-        SpecifyShape TensorFromScalar WithSharding ZeroGrad
-        """,
-    "phintys.gradient.patterns.moving": """
-        AdvancedIncSubtensor AdvancedSubtensor Alloc AllocDiag DimShuffle ExtractDiag IncSubtensor
-        Join MakeVector Reshape Split Subtensor
+    "phintys.gradient.patterns.arrays": """
+        AdvancedIncSubtensor AdvancedSubtensor Alloc AllocDiag ArgExtremeAlong Assume CheckAndRaise
+        CumOp DimShuffle DisconnectedGrad Elemwise ExtractDiag FFT GradientMark IRFFT IncSubtensor
+        Join LinearRecurrence LogSoftmax LogSumExp MakeVector PartitionOp Print RFFT Reduce Reshape
+        RunningExtreme ScalarFromTensor ScalarOp SegmentReduce Softmax SortOp SpecifyShape Split
+        Subtensor TensorFromScalar WithSharding ZeroGrad
         """,
     "phintys.gradient.patterns.multiplying": """
         BatchedDot Blockwise Conv ConvByFilters ConvByImages Convolve Dot MatrixOp
@@ -477,7 +461,7 @@ PATTERNS: dict[str, str] = {
 """Modules -> the classes of Ops for which they have rules of sparsity patterns."""
 
 REWRITERS: dict[str, dict[str, str]] = {
-    "phintys.passes.combining": {
+    "phintys.passes.choices": {
         "combine_choices": "IfElse",
     },
     "phintys.passes.loop_merging": {
@@ -488,6 +472,7 @@ REWRITERS: dict[str, dict[str, str]] = {
 
 RULES: dict[str, dict[str, str]] = {
     "phintys.passes.batching": {
+        "CANONICAL_STACKS": "MatrixOp",
         "CANONICAL_BATCHING": "Blockwise",
     },
     "phintys.passes.blas": {
@@ -496,44 +481,28 @@ RULES: dict[str, dict[str, str]] = {
     "phintys.passes.choices": {
         "CANONICAL_CHOICES": "IfElse",
     },
-    "phintys.passes.dim_shuffle": {
-        "CANONICAL_DIMSHUFFLE": "DimShuffle",
-    },
     "phintys.passes.factors": {
         "EXPAND_FACTORS": "CholeskyAdjoint",
-    },
-    "phintys.passes.fences": {
-        "CANONICAL_FENCES": "Fence",
-    },
-    "phintys.passes.gradient": {
-        "CANONICAL_GRADIENT": "GradientMark",
     },
     "phintys.passes.indexing": {
         "CANONICAL_INDEXING": "Subtensor",
         "KNOWN_PARTS": "Subtensor",
-    },
-    "phintys.passes.joining": {
-        "CANONICAL_JOIN": "Join",
-    },
-    "phintys.passes.least_squares": {
-        "EXPAND_LEAST_SQUARES": "Lstsq Pinv",
     },
     "phintys.passes.linear_algebra": {
         "STABILIZE_LINEAR_ALGEBRA": """
             ARange AllocDiag Assume Cholesky Det ExtractDiag Inv SlogDet Solve
             """,
         "EXPAND_LINEAR_ALGEBRA": "Cholesky Det Inv SlogDet Solve Sylvester",
+        "EXPAND_LEAST_SQUARES": "Lstsq Pinv",
     },
     "phintys.passes.loop_arguments": {
         "LOOP_ARGUMENTS": "Scan",
-    },
-    "phintys.passes.loop_products": {
-        "CANONICAL_LOOPS": "Scan",
     },
     "phintys.passes.loop_states": {
         "LOOP_STATES": "Scan",
     },
     "phintys.passes.loop_sums": {
+        "CANONICAL_LOOPS": "Scan",
         "LOOP_SUMS": "Scan",
     },
     "phintys.passes.loop_unrolling": {
@@ -542,28 +511,24 @@ RULES: dict[str, dict[str, str]] = {
     "phintys.passes.loop_work": {
         "LOOP_WORK": "Scan",
     },
-    "phintys.passes.observing": {
+    "phintys.passes.marks": {
+        "CANONICAL_GRADIENT": "GradientMark",
+        "CANONICAL_SHARDING": "WithSharding",
+        "CANONICAL_FENCES": "Fence",
         "CANONICAL_CHECKS": "CheckAndRaise",
-    },
-    "phintys.passes.product_order": {
-        "STABILIZE_PRODUCTS": "Dot",
     },
     "phintys.passes.products": {
         "CANONICAL_DOT": "BatchedDot Dot",
+        "STABILIZE_PRODUCTS": "Dot",
     },
     "phintys.passes.reduce": {
         "CANONICAL_REDUCE": "Reduce",
         "STABILIZE_REDUCE": "Reduce",
     },
-    "phintys.passes.scattered": {
-        "CANONICAL_SCATTERED": "AdvancedIncSubtensor IncSubtensor",
-        "SPECIALIZE_SCATTERED": "AdvancedIncSubtensor IncSubtensor",
-    },
     "phintys.passes.shapes": {
+        "CANONICAL_DIMSHUFFLE": "DimShuffle",
+        "CANONICAL_JOIN": "Join",
         "CANONICAL_SHAPE": "Alloc Reshape SpecifyShape",
-    },
-    "phintys.passes.sharding": {
-        "CANONICAL_SHARDING": "WithSharding",
     },
     "phintys.passes.sparse": {
         "CANONICAL_SPARSE": "CommonPattern ElementsAt MergedPattern Parts",
@@ -575,12 +540,11 @@ RULES: dict[str, dict[str, str]] = {
             log_sigmoid ndtr sigmoid softplus
             """,
     },
-    "phintys.passes.stacks": {
-        "CANONICAL_STACKS": "MatrixOp",
-    },
     "phintys.passes.updates": {
         "CANONICAL_UPDATES": "IncSubtensor",
         "SPECIALIZE_UPDATES": "AdvancedIncSubtensor IncSubtensor",
+        "CANONICAL_SCATTERED": "AdvancedIncSubtensor IncSubtensor",
+        "SPECIALIZE_SCATTERED": "AdvancedIncSubtensor IncSubtensor",
     },
 }
 """Modules -> their tuples of rules -> the Ops that these need."""

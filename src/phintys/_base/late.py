@@ -21,9 +21,7 @@ from types import ModuleType
 from typing import Any
 
 from phintys._base.index import FACADES
-from phintys._base.naming import near_misses
-from phintys._base.not_offered import NOT_OFFERED, NOT_OFFERED_BY
-from phintys._base.public import public_dir
+from phintys._base.names import NOT_OFFERED, NOT_OFFERED_BY, near_misses, public_dir
 from phintys._base.uninterrupted import import_whole
 
 _HOMES = (

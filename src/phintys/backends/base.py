@@ -16,7 +16,7 @@ import numpy as np
 from phintys._base import index
 from phintys._base.errors import ConfigError
 from phintys._base.late import Homes
-from phintys._base.naming import near_misses
+from phintys._base.names import near_misses
 from phintys._base.records import record
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """Bridges to other libraries, each of which is optional: nothing else in Phintys imports them."""
 
-from phintys._base.public import public_dir
+from phintys._base.names import public_dir
 
 __all__: list[str] = []
 

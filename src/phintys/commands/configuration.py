@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from phintys._base.config import OPTIONS, config
-from phintys._base.naming import near_misses
+from phintys._base.names import near_misses
 
 
 def run(name: str | None) -> int:

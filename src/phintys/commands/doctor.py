@@ -13,7 +13,7 @@ import numpy as np
 import scipy
 
 import phintys.tensor as pt
-from phintys._base.cores import thread_limit, usable_cores
+from phintys._base.config import thread_limit, usable_cores
 from phintys.backends.jax.requirement import library
 from phintys.backends.native.assembler.system import has_pool
 from phintys.backends.native.assembler.target import Target

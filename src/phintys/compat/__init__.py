@@ -14,7 +14,7 @@ Examples
 From the command line: ``python -m phintys.compat SCRIPT [ARGUMENTS]``.
 """
 
-from phintys._base.public import public_dir
+from phintys._base.names import public_dir
 from phintys.compat.finder import install, uninstall
 from phintys.compat.names import PACKAGES
 

@@ -19,7 +19,7 @@ def _at(module: str, names: str) -> dict[str, str]:
 
 
 _SCALARS = _at(
-    "phintys.compat.scalar_classes",
+    "phintys.compat.old_classes",
     "AND Abs Add ArcCos ArcCosh ArcSin ArcSinh ArcTan ArcTan2 ArcTanh BetaInc BetaIncInv Ceil Clip "
     "Complex Conj Cos Cosh Deg2Rad EQ Erf Erfc Erfcinv Erfcx Erfinv Exp Exp2 Expm1 Floor GE GT "
     "Gamma GammaInc GammaIncC GammaIncCInv GammaIncInv GammaLn Hyp2F1 I0 I1 Identity Imag IntDiv "
@@ -34,7 +34,7 @@ _SCALARS = _at(
 }
 
 _DRAWS = _at(
-    "phintys.compat.draw_classes",
+    "phintys.compat.draws",
     "BernoulliRV BetaBinomialRV BetaRV BinomialRV CategoricalRV CauchyRV ChiSquareRV DirichletRV "
     "ExponentialRV FRV GammaRV GenGammaRV GeometricRV GumbelRV HalfCauchyRV HalfNormalRV "
     "HyperGeometricRV IntegersRV InvGammaRV LaplaceRV LogNormalRV LogisticRV MultinomialRV "
@@ -64,13 +64,13 @@ _PRODUCTS = _at("phintys.compat.neural", "sparse_block_dot") | {
     "images2neibs": "phintys.compat.patches:images2neibs",
 }
 
-_SCALAR_SIGMOIDS = _at("phintys.compat.scalar_classes", "ScalarSigmoid ScalarSoftplus") | {
+_SCALAR_SIGMOIDS = _at("phintys.compat.old_classes", "ScalarSigmoid ScalarSoftplus") | {
     "scalar_sigmoid": "phintys.scalar:sigmoid",
     "scalar_softplus": "phintys.scalar:softplus",
 }
 
 _TENSORS = {
-    **_at("phintys.compat.other_types", "NoneConst make_slice none_type_t slicetype"),
+    **_at("phintys.compat.old_classes", "NoneConst make_slice none_type_t slicetype"),
     **_at(
         _CLASSES,
         "AdvancedIncSubtensor1 Bartlett BroadcastTo Choose CpuContiguous CumprodOp CumsumOp DiffOp "
@@ -335,8 +335,8 @@ _LINALG = [
 ]
 
 _OTHER_TYPES = {
-    **_at("phintys.compat.other_types", "NoneConst NoneTypeT SliceConstant SliceType none_type_t"),
-    **_at("phintys.compat.other_types", "as_symbolic_None make_slice slicetype"),
+    **_at("phintys.compat.old_classes", "NoneConst NoneTypeT SliceConstant SliceType none_type_t"),
+    **_at("phintys.compat.old_classes", "as_symbolic_None make_slice slicetype"),
 }
 
 _PATCHES = "phintys.compat.patches"

@@ -1,4 +1,4 @@
-"""The old ``config``: the options of Phintys, and those that only the old packages had.
+"""The old ``config``, and options from ``THEANO_FLAGS``, ``AESARA_FLAGS``, ``PYTENSOR_FLAGS``.
 
 The latter are accepted and stored, so that programs that set them run. ``optimizer``, ``linker``
 and ``mode``, a name or a mode, select the mode in which functions are compiled, and
@@ -8,12 +8,16 @@ since they concern features that Phintys does not have (C compilers, devices).
 
 from __future__ import annotations
 
+import os
+import warnings
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from phintys._base.config import OPTIONS
 from phintys._base.config import config as core
+from phintys._base.errors import ConfigError, add_note
+from phintys.compat.exceptions import ConfigWarning
 from phintys.compile.mode import Mode
 
 if TYPE_CHECKING:
@@ -26,7 +30,66 @@ __all__ = [
     "OldConfig",
     "change_flags",
     "config",
+    "set_flags",
 ]
+
+
+def set_flags(package: str) -> None:
+    """Set the options that the environment variable of an old package names.
+
+    Parameters
+    ----------
+    package
+        ``"theano"``, ``"aesara"`` or ``"pytensor"``.
+
+    Raises
+    ------
+    ConfigError
+        An option does not allow the value.
+
+    Warns
+    -----
+    ConfigWarning
+        There is no such option.
+    """
+    variable = f"{package.upper()}_FLAGS"
+    for entry in os.environ.get(variable, "").split(","):
+        name, equals, text = (part.strip() for part in entry.partition("="))
+        if not name:
+            continue
+        if not equals:
+            msg = f"{variable}: an entry is name=value, got {entry!r}."
+            raise ConfigError(msg)
+        _set(variable, name.replace(".", "__"), text)
+
+
+def _set(variable: str, name: str, text: str) -> None:
+    if name == "mode" and text == "Mode":
+        return  # the mode that linker and optimizer select
+    is_own = name in OLD_OPTIONS or name.startswith("warn__")
+    if is_own or (name == "mode" and text in OTHER_MODES):
+        setattr(config, name, _value(OLD_OPTIONS.get(name, text), text))
+    elif name in OPTIONS:
+        try:
+            value: Any = OPTIONS[name].parse(text)
+        except ConfigError as error:
+            add_note(error, f"The value comes from {variable}.")
+            raise
+        setattr(config, name, value)
+    else:
+        msg = f"{variable}: there is no option {name.replace('__', '.')!r}; it has no effect."
+        warnings.warn(msg, ConfigWarning, stacklevel=2)
+
+
+def _value(default: Any, text: str) -> Any:
+    """Return the value in a text for an option that only the old packages had."""
+    if isinstance(default, bool):
+        return text.lower() in {"true", "1", "yes"}
+    try:
+        return type(default)(text) if isinstance(default, int | float) else text
+    except ValueError:
+        return text
+
 
 OTHER_MODES = {
     **dict.fromkeys(("C", "CVM", "C_VM", "JAX", "MLX", "NUMBA", "PYTORCH"), "native"),

@@ -24,10 +24,10 @@ from phintys.tensor.indexing.basic import Subtensor
 from phintys.tensor.indexing.template import SCALAR, Slice
 from phintys.tensor.indexing.update import IncSubtensor
 from phintys.tensor.joining import Join
-from phintys.tensor.make_vectors import MakeVector
 from phintys.tensor.products import Dot
 from phintys.tensor.ranges import ARange
 from phintys.tensor.reduce import Reduce
+from phintys.tensor.scalar_bridge import MakeVector
 from phintys.tensor.shapes import SpecifyShape
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import ConfigError
-from phintys.compat.flags import set_flags
+from phintys.compat.configuration import set_flags
 from phintys.compat.methods import borrow_methods, return_methods
 from phintys.compat.names import CALLED, MISSING, MISSING_NAMES, PACKAGES, Source
 from phintys.compat.refusals import reason_by_kind

@@ -16,16 +16,16 @@ import numpy as np
 import phintys.tensor as pt
 from phintys.compat import (
     adapters,
-    derivatives,
     elementwise,
     exceptions,
+    from_graph,
     registered,
     scalars,
     test_values,
     walks,
 )
 from phintys.compat.rewriters import clients
-from phintys.compat.sparse_results import evaluated
+from phintys.compat.sparse import evaluated
 from phintys.compat.texts import as_string
 from phintys.compile import Function
 from phintys.graph import FunctionGraph, Op, Variable
@@ -190,7 +190,7 @@ _PLACES: list[tuple[type, dict[str, Any]]] = [
             "get_test_value": test_values.get_test_value,
         },
     ),
-    (Op, {"__call__": test_values.call, **derivatives.METHODS}),
+    (Op, {"__call__": test_values.call, **from_graph.METHODS}),
     (FunctionGraph, {"__str__": _formulas, "toposort": _toposort}),
     (Function, {"outputs": property(_outputs)}),
     (Container, {"data": property(_data, _set_data)}),

@@ -14,7 +14,7 @@ from phintys.compat.configuration import OLD_OPTIONS, OTHER_MODES, config
 from phintys.compat.databases import RewriteDatabaseQuery
 from phintys.compat.old_classes import StandsFor
 from phintys.compat.registered import known_names, passes_of, tags_of, with_registered
-from phintys.compile.nan_guard import NanGuard
+from phintys.compile.monitor import NanGuard
 from phintys.graph import debugprint
 from phintys.passes import PIPELINES
 from phintys.rewriting import GraphRewriter, Pass, Pipeline

@@ -27,14 +27,12 @@ _PLURALS = "phintys.compat.several_variables"
 _MODES = "phintys.compat.modes"
 _REWRITERS = "phintys.compat.rewriters"
 _LOOPS = "phintys.compat.control"
-_AS_OP = "phintys.compat.from_function"
+_AS_OP = "phintys.compat.from_graph"
 _MATRICES = "phintys.compat.linear_algebra"
-_FOURIER = "phintys.compat.fourier"
 _STREAMS = "phintys.compat.random_streams"
-_REDUCTIONS = "phintys.compat.reductions"
-_REBUILDING = "phintys.compat.rebuilding"
+_REDUCTIONS = "phintys.compat.op_families"
 _IMAGES = "phintys.compat.images"
-_HELPERS = "phintys.compat.helpers"
+_HELPERS = "phintys.compat.utilities"
 _ORDERS = "phintys.compat.argument_orders"
 _NEURAL = "phintys.compat.neural"
 _NORMALIZATION = "phintys.compat.normalization"
@@ -46,7 +44,7 @@ def _here(module: str, names: str) -> dict[str, str]:
 
 
 _BATCHES: dict[str, str] = {
-    **_here("phintys.compat.batching", "Blockwise _vectorize_node vectorize_graph"),
+    **_here("phintys.compat.control", "Blockwise _vectorize_node vectorize_graph"),
     "graph_replace": "phintys.graph:graph_replace",
 }
 
@@ -77,7 +75,7 @@ _ERRORS: dict[str, str] = {
 
 _RANDOM: list[Source] = [
     _here(
-        "phintys.compat.draw_classes",
+        "phintys.compat.draws",
         "bernoulli beta betabinom binomial categorical cauchy chisquare dirichlet exponential f "
         "gamma gengamma geometric gumbel halfcauchy halfnormal hypergeometric integers invgamma "
         "laplace logistic lognormal multinomial multivariate_normal nbinom normal pareto "
@@ -88,6 +86,12 @@ _RANDOM: list[Source] = [
     "phintys.random",
 ]
 
+_DRAW_SHAPES = _here(
+    "phintys.compat.draws",
+    "broadcast_params compute_batch_shape explicit_expand_dims normalize_size_param "
+    "params_broadcast_shapes supp_shape_from_ref_param_shape",
+)
+
 _DECOMPOSITIONS: dict[str, str] = {
     **_here(
         _MATRICES,
@@ -95,7 +99,7 @@ _DECOMPOSITIONS: dict[str, str] = {
         "solve_lower_triangular solve_triangular solve_upper_triangular svd",
     ),
     **_here(
-        "phintys.compat.matrix_ops",
+        "phintys.compat.op_families",
         "Cholesky Det Eig Eigh Eigvalsh Expm Kron MatrixInverse MatrixPinv QRFull QRIncomplete "
         "SVD Solve SolveTriangular lstsq",
     ),
@@ -168,7 +172,7 @@ _COMPILE: list[Source] = [
         **_FROM_GRAPH,
         **_OPTDB,
         **_here(_CALLS, "Param function pfunc"),
-        **_here(_REBUILDING, "rebuild_collect_shared"),
+        **_here(_CALLS, "rebuild_collect_shared"),
         **_here(_DEBUGGING, "ProfileStats function_dump"),
         **_here(_MODES, "DebugMode MonitorMode NanGuardMode"),
         **_here(_MODES, "FAST_COMPILE FAST_RUN Mode get_default_mode get_mode predefined_modes"),
@@ -176,11 +180,11 @@ _COMPILE: list[Source] = [
         **_WRAP,
         **_here("phintys.tensor", "Shape shape shape_i specify_shape"),
         "SpecifyShape": "phintys.compat.op_classes:SpecifyShape",
-        "DeepCopyOp": "phintys.compile.ops:DeepCopy",
-        **_here("phintys.compat.derivatives", "ViewOp view_op"),
+        "DeepCopyOp": "phintys.compile.ownership:DeepCopy",
+        **_here("phintys.compat.from_graph", "ViewOp view_op"),
         "Rebroadcast": f"{_OLD}:Rebroadcast",
         "Shape_i": "phintys.tensor:ShapeI",
-        "deep_copy_op": "phintys.compile.ops:deep_copy",
+        "deep_copy_op": "phintys.compile.ownership:deep_copy",
         "generic": "phintys.graph:generic",
         "shared_constructor": "phintys.graph.sharing:shared_constructor",
         "UnusedInputError": "phintys._base.errors:UnusedInputError",
@@ -231,7 +235,7 @@ _PRINTING: list[Source] = [
         "debugprint": f"{_DEBUGGING}:debugprint",
         "pp": "phintys.compat.printed:pprint",
         "pprint": "phintys.compat.printed:pprint",
-        "pydotprint": "phintys.compat.pictures:pydotprint",
+        "pydotprint": "phintys.compat.debugging:pydotprint",
         "get_node_by_id": f"{_DEBUGGING}:get_node_by_id",
         "PPrinter": "phintys.compat.printed:OldPrettyPrinter",
         **_here(
@@ -245,7 +249,7 @@ _PRINTING: list[Source] = [
     }
 ]
 
-_PICTURES: list[Source] = [{"d3viz": "phintys.compat.pictures:d3viz"}]
+_PICTURES: list[Source] = [{"d3viz": "phintys.compat.debugging:d3viz"}]
 
 _FLOATING: dict[str, str] = {
     **{name: f"{_ELEMENTWISE}:{name}" for name in FLOATING},
@@ -312,7 +316,7 @@ _TENSOR: list[Source] = [
         ),
         **_here(_TENSORS, "AdvancedSubtensor1 advanced_subtensor1"),
         **_here(
-            "phintys.compat.index_ops",
+            "phintys.compat.op_families",
             "AdvancedIncSubtensor AdvancedSubtensor IncSubtensor Subtensor",
         ),
         **_here(_TENSORS, "Unique ravel_multi_index unravel_index"),
@@ -439,7 +443,7 @@ _SHARED_BY_BOTH: dict[str, list[Source]] = {
     "tensor.blas": _BLAS,
     "tensor.elemwise": _TENSOR,
     "tensor.extra_ops": _TENSOR,
-    "tensor.fft": [_here(_FOURIER, "irfft rfft")],
+    "tensor.fft": [_here(_MATRICES, "irfft rfft")],
     "tensor.inplace": [
         {
             "abs__inplace": "phintys.tensor.inplace:abs_inplace",
@@ -682,7 +686,7 @@ _NEWER: dict[str, list[Source]] = {
     "tensor.random.basic": _RANDOM,
     "tensor.random.op": _RANDOM,
     "tensor.random.type": _RANDOM,
-    "tensor.random.utils": ["phintys.compat.draw_shapes", *_RANDOM],
+    "tensor.random.utils": [_DRAW_SHAPES, *_RANDOM],
     "tensor.random.var": _RANDOM,
     "tensor.random.variable": _RANDOM,
     "tensor.shape": _TENSOR,
@@ -718,7 +722,7 @@ _PYTENSOR: dict[str, list[Source]] = {
     **dict.fromkeys(("tensor.blas.batched", "tensor.blas.gemm"), _BLAS),
     "compile.rebuild": [
         _ERRORS,
-        _here(_REBUILDING, "rebuild_collect_shared"),
+        _here(_CALLS, "rebuild_collect_shared"),
     ],
     **dict.fromkeys(("assumptions", "assumptions.core", "assumptions.specify"), _FACTS),
     "conditional": [_CHOICES],

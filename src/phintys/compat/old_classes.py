@@ -1,13 +1,36 @@
-"""Old classes whose instances are those of a class of Phintys, and modules that are tables."""
+"""Old classes whose instances are those of a class of Phintys.
+
+Here the functions are rows of one table, so that a class stands for one row or more. Constructors
+return that row, with another rule for the dtype if one is given.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import phintys.scalar as ps
+from phintys._base.errors import ArgumentError
+from phintys.graph import Constant, generic
+from phintys.graph.type import Generic
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-__all__ = ["StandsFor", "core_classes", "looked_up_in", "stands_for"]
+__all__ = [
+    "CLASSES",
+    "NoneConst",
+    "NoneTypeT",
+    "SliceConstant",
+    "SliceType",
+    "StandsFor",
+    "as_symbolic_None",
+    "core_classes",
+    "looked_up_in",
+    "make_slice",
+    "none_type_t",
+    "slicetype",
+    "stands_for",
+]
 
 
 def looked_up_in(table: Mapping[str, Any], module: str) -> Callable[[str], Any]:
@@ -82,3 +105,98 @@ def stands_for(
 
     given = {"core": core, "__new__": construct, "__doc__": make.__doc__}
     return StandsFor(name, (), {**given, "__module__": make.__module__, **members})
+
+
+NoneConst = Constant(generic, None, name="NoneConst")
+none_type_t = generic
+
+
+class _OfNone(type):
+    def __instancecheck__(cls, instance: object) -> bool:
+        return instance is generic
+
+
+class NoneTypeT(metaclass=_OfNone):
+    """The type of :data:`NoneConst`."""
+
+    def __new__(cls) -> Any:
+        """Return the one type."""
+        return generic
+
+
+class SliceType(Generic):
+    """The type of slices, which no variable has here: an index holds its slices."""
+
+
+class SliceConstant:
+    """A slice as a constant, which no variable is here."""
+
+
+def as_symbolic_None(x: None = None, **options: Any) -> Any:
+    """Return :data:`NoneConst`."""
+    return NoneConst
+
+
+slicetype = SliceType()
+
+
+def make_slice(slc: Any, stop: Any = None, step: Any = None) -> slice:
+    """Return a slice, to index variables with: one that is given, or from ``slc`` to ``stop``."""
+    return slc if isinstance(slc, slice) else slice(slc, stop, step)
+
+
+CLASSES = {
+    "AND": "and_", "Abs": "abs", "Add": "add", "ArcCos": "arccos", "ArcCosh": "arccosh",
+    "ArcSin": "arcsin", "ArcSinh": "arcsinh", "ArcTan": "arctan", "ArcTan2": "arctan2",
+    "ArcTanh": "arctanh", "BetaInc": "betainc", "BetaIncInv": "betaincinv", "Ceil": "ceil",
+    "Clip": "clip", "Complex": "complex", "Conj": "conj", "Cos": "cos", "Cosh": "cosh",
+    "Deg2Rad": "deg2rad", "EQ": "eq", "Erf": "erf", "Erfc": "erfc", "Erfcinv": "erfcinv",
+    "Erfcx": "erfcx", "Erfinv": "erfinv", "Exp": "exp", "Exp2": "exp2", "Expm1": "expm1",
+    "Floor": "floor", "GE": "ge", "GT": "gt", "Gamma": "gamma", "GammaInc": "gammainc",
+    "GammaIncC": "gammaincc", "GammaIncCInv": "gammainccinv", "GammaIncInv": "gammaincinv",
+    "GammaLn": "gammaln", "Hyp2F1": "hyp2f1", "I0": "i0", "I1": "i1", "Identity": "identity",
+    "Imag": "imag", "IntDiv": "int_div", "Invert": "invert", "IsInf": "isinf", "IsNan": "isnan",
+    "Ive": "ive", "J0": "j0", "J1": "j1", "Jv": "jv", "Kve": "kve", "LE": "le", "LT": "lt",
+    "Log": "log", "Log10": "log10", "Log1mexp": "log1mexp", "Log1p": "log1p", "Log2": "log2",
+    "LogAddExp": "logaddexp", "Maximum": "maximum", "Minimum": "minimum", "Mod": "mod",
+    "Mul": "mul", "NEQ": "ne", "NdtriExp": "ndtri_exp", "Neg": "neg", "OR": "or_",
+    "Owens_t": "owens_t", "PolyGamma": "polygamma", "Pow": "pow", "Psi": "digamma",
+    "Rad2Deg": "rad2deg", "Real": "real", "Reciprocal": "reciprocal", "Inv": "reciprocal",
+    "RoundHalfAwayFromZero": "round_half_away", "RoundHalfToEven": "rint",
+    "ScalarMaximum": "maximum", "ScalarMinimum": "minimum", "ScalarSigmoid": "sigmoid",
+    "ScalarSoftplus": "softplus", "Second": "second", "Sgn": "sign", "Sigmoid": "sigmoid",
+    "Sign": "sign", "Sin": "sin", "Sinh": "sinh", "Softplus": "softplus", "Sqr": "sqr",
+    "Sqrt": "sqrt", "Sub": "sub", "Switch": "switch", "Tan": "tan", "Tanh": "tanh",
+    "TriGamma": "trigamma", "TrueDiv": "true_div", "Trunc": "trunc", "XLog1PY": "xlog1py",
+    "XLogX": "xlogx", "XLogY": "xlogy", "XOR": "xor",
+}  # fmt: skip
+"""The class in the old packages -> the function in :mod:`phintys.scalar`."""
+
+
+class _OfOneFunction(type):
+    """A class of which one scalar function is the only instance."""
+
+    core: Any
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, ps.ScalarOp) and bool(instance == cls.core)
+
+    def __call__(cls, output_types_preference: Any = None, name: str | None = None) -> Any:
+        """Return the scalar function."""
+        if output_types_preference is not None:
+            msg = (
+                f"{cls.__name__}: the dtype of a function follows from its operands. Write "
+                f"scalar.cast({cls.core}(x), dtype), or cast the result of the tensor function."
+            )
+            raise ArgumentError(msg)
+        return cls.core
+
+
+def __getattr__(name: str) -> Any:
+    if name not in CLASSES:
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
+    core = getattr(ps, CLASSES[name])
+    found = _OfOneFunction(name, (), {"core": core, "__doc__": core.doc, "__module__": __name__})
+    globals()[name] = found
+    return found

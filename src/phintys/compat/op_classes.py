@@ -16,7 +16,7 @@ from phintys.compat.adapters import matrix_dot
 from phintys.compat.old_classes import stands_for
 from phintys.scalar import casting
 from phintys.scalar.casting import CASTS
-from phintys.tensor.fourier.ops import IRFFT, RFFT
+from phintys.tensor.fourier import IRFFT, RFFT
 from phintys.tensor.images.convolutions import Conv, ConvByFilters, ConvByImages
 from phintys.tensor.images.pooling import MaxPool, pooled_size
 from phintys.tensor.linear_algebra import least_squares, lu, schur

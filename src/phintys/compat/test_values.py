@@ -19,7 +19,7 @@ from phintys._base.errors import PhintysError, add_note
 from phintys._base.origin import current_origin, is_inheriting
 from phintys.compat.configuration import ASKED_FOR_TEST_VALUES, config
 from phintys.graph import Constant, Op, SharedVariable, Variable
-from phintys.graph.placeholders import about_placeholder
+from phintys.graph.inner import about_placeholder
 from phintys.graph.traversal import ancestors, walk
 from phintys.scalar import ScalarType
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import subprocess
+import sys
 import traceback
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,14 +15,22 @@ import phintys.tensor as pt
 from phintys._base.errors import ArgumentError, OpContractError
 from phintys.compat.tensors import get_scalar_constant_value
 from phintys.compat.walks import variables
-from phintys.graph import Apply, Variable, ancestors
-from phintys.graph.traversal import applys_between
+from phintys.graph import (
+    Apply,
+    Variable,
+    ancestors,
+    applys_between,
+    clone_replace,
+    equal_computations,
+)
 from phintys.tensor.known import known_int
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
 __all__ = [
+    "LOCAL_BITWIDTH",
+    "PYTHON_INT_BITWIDTH",
     "MetaObject",
     "MetaType",
     "Node",
@@ -29,7 +39,9 @@ __all__ = [
     "ValidatingScratchpad",
     "add_tag_trace",
     "apply_across_args",
+    "apply_depends_on",
     "as_index_variable",
+    "as_symbolic",
     "call_subprocess_Popen",
     "check_and_normalize_axes",
     "complex_types",
@@ -45,11 +57,16 @@ __all__ = [
     "hash_from_ndarray",
     "int_types",
     "is_in_ancestors",
+    "is_same_graph",
+    "largest",
+    "list_of_nodes",
+    "may_share_memory",
     "op_as_string",
     "output_subprocess_Popen",
     "remove",
     "shape_of_variables",
     "simple_extract_stack",
+    "smallest",
     "sparse_grad",
     "subprocess_Popen",
     "to_return_values",
@@ -65,6 +82,72 @@ __all__ = [
     "values_eq_approx_remove_nan",
     "variables_and_orphans",
 ]
+
+
+LOCAL_BITWIDTH = sys.maxsize.bit_length() + 1
+"""How many bits an address has."""
+
+PYTHON_INT_BITWIDTH = np.dtype(int).itemsize * 8
+"""How many bits the integers have that NumPy makes of Python's."""
+
+
+def as_symbolic(x: Any, name: str | None = None, **options: Any) -> Any:
+    """Return a variable for a value; a variable of any Type is returned as it is."""
+    return x if isinstance(x, Variable) else pt.as_tensor_variable(x, name=name, **options)
+
+
+def is_same_graph(
+    var1: Variable, var2: Variable, givens: Mapping[Variable, Variable] | None = None
+) -> bool:
+    """Return whether two variables are the same expression, with ``givens`` replaced in both.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> from phintys.compat.utilities import is_same_graph
+    >>> x, y = pt.dvector("x"), pt.dvector("y")
+    >>> is_same_graph(x * 2, y * 2), is_same_graph(x * 2, y * 2, givens={y: x})
+    (False, True)
+    """
+    one, other = clone_replace([var1, var2], dict(givens or {}))
+    return equal_computations([one], [other])
+
+
+def largest(*operands: Any) -> Any:
+    """Return the elementwise maximum of any number of operands."""
+    return reduce(pt.maximum, operands)
+
+
+def smallest(*operands: Any) -> Any:
+    """Return the elementwise minimum of any number of operands."""
+    return reduce(pt.minimum, operands)
+
+
+def may_share_memory(a: Any, b: Any, raise_other_type: bool = True) -> bool:
+    """Return whether the memory of two arrays may overlap.
+
+    Raises
+    ------
+    TypeError
+        One is not an array, and ``raise_other_type``.
+    """
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        return pt.TensorType.may_share_memory(a, b)
+    if raise_other_type:
+        msg = f"may_share_memory takes arrays, got {type(a).__name__} and {type(b).__name__}."
+        raise TypeError(msg)
+    return False
+
+
+def list_of_nodes(inputs: Iterable[Variable], outputs: Iterable[Variable]) -> list[Apply]:
+    """Return the nodes that compute ``outputs`` from ``inputs``."""
+    return list(applys_between(list(inputs), list(outputs)))
+
+
+def apply_depends_on(apply: Apply, depends_on: Apply | Collection[Apply]) -> bool:
+    """Return whether a node is computed from one of others, or is one."""
+    wanted = {depends_on} if isinstance(depends_on, Apply) else set(depends_on)
+    return not wanted.isdisjoint(applys_between([], apply.outputs))
 
 
 # ---- lists ---------------------------------------------------------------------------------------

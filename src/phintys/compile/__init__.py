@@ -9,7 +9,7 @@ from phintys.compile.executor import Function
 from phintys.compile.io import In, Out
 from phintys.compile.maker import FunctionMaker
 from phintys.compile.mode import Mode, get_mode, mode_names, register_mode
-from phintys.compile.ops import DeepCopy, deep_copy
+from phintys.compile.ownership import DeepCopy, deep_copy
 from phintys.compile.profile import print_profiles, profiles
 from phintys.compile.rebuild import rebuild_collect_shared
 from phintys.graph.shared_variable import SharedVariable
@@ -17,8 +17,7 @@ from phintys.tensor.shared_variable import shared
 
 if TYPE_CHECKING:
     from phintys.compile.debug_mode import DebugMode
-    from phintys.compile.monitor import MonitorMode
-    from phintys.compile.nan_guard import NanGuardMode
+    from phintys.compile.monitor import MonitorMode, NanGuardMode
     from phintys.compile.profile import Profile
 else:
     __getattr__, __dir__ = late_names(__name__)

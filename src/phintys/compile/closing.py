@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from phintys._base.config import config
 from phintys._base.errors import ArgumentError, MissingInputError, UnusedInputError
 from phintys.graph.aliasing import overwrites
-from phintys.graph.placeholders import about_placeholder
+from phintys.graph.inner import about_placeholder
 from phintys.graph.sources import variables_used
 from phintys.graph.traversal import ancestors
 

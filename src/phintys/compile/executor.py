@@ -28,9 +28,8 @@ from phintys.backends.base import (
 )
 from phintys.compile.arguments import checked_name
 from phintys.compile.io import shared_input
-from phintys.compile.linking import link_outputs
 from phintys.compile.locks import locks_of
-from phintys.compile.maker import FunctionMaker
+from phintys.compile.maker import FunctionMaker, link_outputs
 from phintys.compile.nested import NestedCall
 from phintys.compile.profile import as_profile
 from phintys.compile.rebuild import as_pairs

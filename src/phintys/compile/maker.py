@@ -1,20 +1,37 @@
-"""FunctionMaker: everything that a compiled function was made from."""
+"""FunctionMaker: everything that a compiled function was made from, and linking."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from phintys._base.origin import UNKNOWN
 from phintys._base.records import record
+from phintys.graph.fgraph import FunctionGraph
 
 if TYPE_CHECKING:
     from phintys._base.origin import Origin
+    from phintys.backends.base import LinkedProgram
+    from phintys.backends.measurements import Profiler
     from phintys.compile.io import In, Out
     from phintys.compile.mode import Mode
     from phintys.compile.nested import Nests
     from phintys.compile.profile import Profile
-    from phintys.graph.fgraph import FunctionGraph
     from phintys.rewriting import RewriteTrace
+
+
+def link_outputs(
+    fgraph: FunctionGraph, chosen: Sequence[int], mode: Mode, profiler: Profiler | None
+) -> LinkedProgram:
+    """Return a program that computes some of a graph's outputs."""
+    outputs = [fgraph.outputs[index] for index in chosen]
+    updated = {
+        place: fgraph.update_mapping[index]
+        for place, index in enumerate(chosen)
+        if index in fgraph.update_mapping
+    }
+    part = FunctionGraph(fgraph.inputs, outputs, clone=True, update_mapping=updated)
+    return mode.backend.link(part, profiler=profiler)
 
 
 @record(frozen=True, eq=False)

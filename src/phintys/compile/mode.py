@@ -9,7 +9,7 @@ from phintys._base import index
 from phintys._base.config import config
 from phintys._base.errors import ConfigError
 from phintys._base.late import Homes
-from phintys._base.naming import near_misses
+from phintys._base.names import near_misses
 from phintys._base.uninterrupted import is_imported_again
 from phintys.backends.base import check_backend, get_backend
 from phintys.passes import PIPELINES

@@ -1,31 +1,55 @@
-"""Memory ownership: explicit copies, so that no value is shared or overwritten without permission.
+"""Memory ownership: explicit copies, so that no value is shared or overwritten by surprise.
 
 A result belongs to the caller. It must not share memory with an argument, a shared value, a
 constant, or another result, unless both sides are marked ``borrow``. The new value of a shared
 variable must not share memory with anything outside the function except arguments marked
 ``borrow``. Arguments, shared values and constants are not written to, except for arguments marked
 ``mutable``. Where the graph would break one of these rules, a
-:class:`~phintys.compile.ops.DeepCopy` is inserted, so that backends need not know them.
+:class:`~phintys.compile.ownership.DeepCopy` is inserted, so that backends need not know them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from phintys._base.origin import inherit_origin
-from phintys.compile.ops import deep_copy
+from phintys.backends.base import copy_value
 from phintys.graph.alias_map import AliasMap, check_maps, destroyed_inputs
 from phintys.graph.aliasing import DestroyHandler, overwrites
+from phintys.graph.apply import Apply
 from phintys.graph.fgraph import FunctionGraph
 from phintys.graph.inner import HasInnerGraph, require_calls
 from phintys.graph.variable import Constant
+from phintys.tensor.shape_rules import KeepsShape
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection
 
     from phintys.compile.io import In
-    from phintys.graph.apply import Apply
     from phintys.graph.variable import Variable
+
+
+class DeepCopy(KeepsShape):
+    """y = x, as a copy in new memory.
+
+    The compiler inserts it where an output would share memory with an input, a shared value, a
+    constant or another output, and for inputs that would be overwritten.
+    """
+
+    __props__ = ()
+    is_copy = True
+
+    def make_node(self, x: Variable) -> Apply:
+        return Apply(self, [x], [x.type()])
+
+    def perform(
+        self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[list[Any]]
+    ) -> None:
+        output_storage[0][0] = copy_value(inputs[0])
+
+
+deep_copy = DeepCopy()
 
 
 def guard_memory(fgraph: FunctionGraph, inputs: Sequence[In]) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from phintys._base.errors import ArgumentError, add_note, shown
-from phintys._base.naming import near_misses
+from phintys._base.names import near_misses
 from phintys._base.nested_containers import form_of, is_nest, walk
 from phintys.backends.reference.values import value_test
 from phintys.graph.variable import Variable

@@ -12,7 +12,7 @@ Examples
 (5.0, True)
 """
 
-from phintys._base.public import public_dir
+from phintys._base.names import public_dir
 from phintys.contrib.optimisers import (
     Updates,
     adagrad,

@@ -14,7 +14,7 @@ import numpy as np
 
 import phintys.tensor as pt
 from phintys._base.errors import ArgumentError
-from phintys._base.public import public_dir
+from phintys._base.names import public_dir
 from phintys.gradient import grad
 from phintys.graph.shared_variable import SharedVariable
 from phintys.graph.variable import Variable

@@ -10,8 +10,8 @@ from uuid import uuid4
 import numpy as np
 
 from phintys._base.errors import ArgumentError
+from phintys._base.names import public_dir
 from phintys._base.nested_containers import rebuilt, walk
-from phintys._base.public import public_dir
 from phintys.graph.shared_variable import SharedVariable
 from phintys.graph.variable import Variable
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import phintys.tensor as pt
 from phintys._base.errors import ArgumentError
-from phintys._base.public import public_dir
+from phintys._base.names import public_dir
 
 __all__ = ["cosine_decay", "exponential_decay", "piecewise", "warmup"]
 

@@ -7,21 +7,19 @@ from phintys.gradient.graph_ops import GraphOps, set_graph_ops
 
 if TYPE_CHECKING:
     from phintys import tensor
-    from phintys.control.branches.choices import branch, cond, ifelse
-    from phintys.control.branches.if_else import IfElse
-    from phintys.control.graph_ops import checkpoint as _checkpoint
+    from phintys.control.branches import IfElse, branch, cond, ifelse
+    from phintys.control.graph_ops import custom as _checkpoint
     from phintys.control.graph_ops import custom as _custom
     from phintys.control.graph_ops.from_graph import OpFromGraph
     from phintys.control.loop_derivatives.memory import gradient_memory
-    from phintys.control.loop_forms.checkpointed import scan_checkpoints
     from phintys.control.loop_forms.ctc import ctc_loss  # noqa: F401 - phintys.tensor shows it
-    from phintys.control.loop_forms.folds import filter, foldl, foldr, map, reduce
+    from phintys.control.loop_forms.folds import filter, foldl, foldr, map, reduce, scan_checkpoints
     from phintys.control.loop_forms.functional import fori_loop, loop, while_loop
+    from phintys.control.loop_forms.scan_arguments import until
     from phintys.control.loop_forms.scanning import scan
-    from phintys.control.loop_forms.step_results import until
     from phintys.control.loops.arguments import LoopArguments
     from phintys.control.loops.scan_op import Scan
-    from phintys.control.rows import few_rows as _few_rows
+    from phintys.control.rows import row_batches as _few_rows
     from phintys.control.rows import row_batches as _row_batches
     from phintys.control.rows import row_loop as _row_loop
     from phintys.control.rows.row_loop import RowLoop
@@ -30,9 +28,9 @@ if TYPE_CHECKING:
     # The package is below it: for `make index`.
     tensor.__all__ += ["ctc_loss", "optimize"]
 else:
-    _checkpoint = LateModule("phintys.control.graph_ops.checkpoint")
+    _checkpoint = LateModule("phintys.control.graph_ops.custom")
     _custom = LateModule("phintys.control.graph_ops.custom")
-    _few_rows = LateModule("phintys.control.rows.few_rows")
+    _few_rows = LateModule("phintys.control.rows.row_batches")
     _row_batches = LateModule("phintys.control.rows.row_batches")
     _row_loop = LateModule("phintys.control.rows.row_loop")
     __getattr__, __dir__ = late_names(__name__)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from phintys.control.branches.if_else import IfElse
+from phintys.control.branches import IfElse
 from phintys.control.fences import Fence
 from phintys.control.graph_ops.from_graph import OpFromGraph
 from phintys.control.graph_ops.inner_shapes import shapes_of_outputs

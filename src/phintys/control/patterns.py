@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from phintys.control.branches.if_else import IfElse
+from phintys.control.branches import IfElse
 from phintys.control.fences import Fence
 from phintys.control.graph_ops.from_graph import OpFromGraph
 from phintys.control.loops.scan_op import Scan
 from phintys.gradient.arithmetic import is_discrete
-from phintys.gradient.patterns.facts import Facts
 from phintys.gradient.patterns.index_sets import (
     gathered,
     identity,
@@ -21,7 +20,7 @@ from phintys.gradient.patterns.index_sets import (
     taken,
     union,
 )
-from phintys.gradient.patterns.rules import pattern_of
+from phintys.gradient.patterns.rules import Facts, pattern_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import ArgumentError
 from phintys._base.nested_containers import rebuilt
-from phintys.gradient.custom_rules import Rules
-from phintys.gradient.functions_with_rules import FunctionWithRules
+from phintys.gradient.custom_rules import FunctionWithRules, Rules
 from phintys.gradient.graph_ops import graph_ops
 from phintys.gradient.tracing import (
     captured_by,

@@ -1,4 +1,4 @@
-"""The derivatives of one call of a function that has a gradient of its own."""
+"""Functions with rules of their derivatives, and the derivatives of one call of such a function."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from phintys._base.errors import GradientError, add_note
+from phintys._base.errors import ArgumentError, GradientError, add_note
 from phintys._base.nested_containers import matched, rebuilt, walk
 from phintys.gradient.arithmetic import fit_dtype, is_complex, is_discrete, misfit_of, zero_like
 from phintys.gradient.marks import disconnected_grad
@@ -20,8 +20,57 @@ from phintys.tensor.convert import as_tensor_variable
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from phintys.gradient.functions_with_rules import FunctionWithRules
     from phintys.gradient.tracing import CallArguments
+
+
+class FunctionWithRules:
+    """A function of variables, and the rules that define its derivatives.
+
+    Parameters
+    ----------
+    fun
+        The function.
+    name
+        Its name, for messages, printing and profiles.
+    nondiff
+        The positions of the arguments that have no gradient, in order.
+
+    Attributes
+    ----------
+    fwd, bwd
+        The two halves of the reverse derivative, ``None`` unless it is defined by them.
+    jvp
+        The forward derivative, ``None`` unless it is defined.
+    """
+
+    fwd: Callable[..., Any] | None = None
+    bwd: Callable[..., Any] | None = None
+    jvp: Callable[..., Any] | None = None
+
+    def __init__(self, fun: Callable[..., Any], name: str, nondiff: tuple[int, ...]) -> None:
+        self.fun = fun
+        self.name = name
+        self.nondiff = nondiff
+
+    def merged(self, fixed: Sequence[Any], others: Sequence[Any]) -> list[Any]:
+        """Return all arguments in order."""
+        total = len(fixed) + len(others)
+        given, rest = iter(fixed), iter(others)
+        return [next(given) if at in self.nondiff else next(rest) for at in range(total)]
+
+    def split(self, result: Any) -> tuple[Any, Callable[..., Any]]:
+        """Return the value and the gradient function that the function has returned."""
+        if isinstance(result, tuple) and len(cast("tuple[Any, ...]", result)) == 2:
+            value, pullback = cast("tuple[Any, Any]", result)
+            if callable(pullback) and not isinstance(pullback, Variable):
+                return value, pullback
+        msg = (
+            f"{self.name} has no gradient of its own: it must return a pair of its value and a "
+            f"function that maps gradients for the value to gradients for its arguments, or have "
+            f"rules, which {self.name}.defvjp(fwd, bwd) or {self.name}.defjvp(jvp) define before "
+            f"it is called. It returned {result!r}.{place_of(self.fun)}"
+        )
+        raise ArgumentError(msg)
 
 
 class Rules:

@@ -17,7 +17,7 @@ from phintys.gradient.arguments import (
     variables_in,
 )
 from phintys.gradient.arithmetic import is_complex, is_discrete, one_like, zero_like
-from phintys.gradient.disconnection import explain_disconnection
+from phintys.gradient.paths import explain_disconnection
 from phintys.gradient.pullback import pull_back
 from phintys.graph.null_type import DisconnectedType, NullType, disconnected_type
 from phintys.graph.sources import note_sources

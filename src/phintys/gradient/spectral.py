@@ -34,9 +34,14 @@ from phintys.tensor.diagonals import AllocDiag, diagonal
 from phintys.tensor.dim_shuffle import DimShuffle, expand_dims, squeeze
 from phintys.tensor.elemwise import Elemwise, elemwise
 from phintys.tensor.linear_algebra.eigen import Eigh
+from phintys.tensor.linear_algebra.matrix_functions import (
+    Flow,
+    Spectrum,
+    hermitian_slope,
+    singular_slope,
+)
 from phintys.tensor.linear_algebra.matrix_op import adjoint
 from phintys.tensor.linear_algebra.singular_values import SVD
-from phintys.tensor.linear_algebra.spectral import Flow, Spectrum, hermitian_slope, singular_slope
 from phintys.tensor.products import BatchedDot, Dot, matmul
 from phintys.tensor.reduce import Reduce
 from phintys.tensor.shapes import sizes_of

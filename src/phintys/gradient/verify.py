@@ -9,9 +9,8 @@ import numpy as np
 
 from phintys._base.caches import kept_property
 from phintys._base.errors import GradientError
-from phintys.gradient.comparison import GradientComparison
 from phintys.gradient.forward import Rop
-from phintys.gradient.numeric import numeric_grad, step_for, tolerance_for
+from phintys.gradient.numeric import GradientComparison, numeric_grad, step_for, tolerance_for
 from phintys.gradient.reverse import Lop
 from phintys.graph.compiler import compile_graph
 from phintys.graph.variable import Variable

@@ -17,8 +17,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from phintys._base.errors import BadDestroyMap, BadViewMap
-from phintys.graph._order import nodes_below
 from phintys.graph.inner import HasInnerGraph
+from phintys.graph.order import nodes_below
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -11,7 +11,6 @@ from operator import is_
 from typing import TYPE_CHECKING, Any, Literal
 
 from phintys._base.errors import CycleError, InconsistencyError, add_note
-from phintys.graph._order import cycle_error, needed_by, nodes_below
 from phintys.graph.alias_map import (
     AliasMap,
     destroyed_inputs,
@@ -21,7 +20,7 @@ from phintys.graph.alias_map import (
 )
 from phintys.graph.features import Feature
 from phintys.graph.inner import HasInnerGraph, inner_graphs_below
-from phintys.graph.ranks import Ranks
+from phintys.graph.order import Ranks, cycle_error, needed_by, nodes_below
 from phintys.graph.shared_variable import SharedVariable
 from phintys.graph.traversal import io_toposort
 from phintys.graph.variable import Constant

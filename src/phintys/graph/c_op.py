@@ -12,6 +12,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from phintys._base.errors import MethodNotDefinedError, OpContractError
 from phintys.graph.op import Op
 
@@ -19,6 +21,28 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from phintys.graph.apply import Apply
+
+
+_BY_DTYPE = {
+    name: (f"npy_{name}", f"NPY_{name.upper()}")
+    for name in (
+        *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+        *("float16", "float32", "float64", "complex64", "complex128"),
+    )
+}
+_BY_DTYPE["float16"] = ("npy_half", "NPY_HALF")
+
+
+def c_names(dtype: Any) -> tuple[str, str]:
+    """Return the name of a dtype in C, and of its number.
+
+    Examples
+    --------
+    >>> from phintys.graph.c_op import c_names
+    >>> c_names("float64")
+    ('npy_float64', 'NPY_FLOAT64')
+    """
+    return _BY_DTYPE[np.dtype(dtype).name]
 
 
 class COp(Op):

@@ -14,8 +14,8 @@ from phintys._base.errors import (
     shown,
 )
 from phintys._base.origin import inherit_origin
-from phintys.graph._order import nodes_below
 from phintys.graph.inner import HasInnerGraph
+from phintys.graph.order import nodes_below
 from phintys.graph.variable import Variable
 
 if TYPE_CHECKING:

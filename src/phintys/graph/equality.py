@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from phintys._base.errors import TypeContractError
-from phintys.graph._order import nodes_below
+from phintys.graph.order import nodes_below
 from phintys.graph.variable import Constant, Variable
 
 if TYPE_CHECKING:

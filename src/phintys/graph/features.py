@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from phintys._base.errors import MethodNotDefinedError, PhintysError
-from phintys._base.public import public_dir
+from phintys._base.names import public_dir
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -7,12 +7,11 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
 from phintys._base.errors import InconsistencyError, MethodNotDefinedError, TypeContractError
-from phintys.graph._ends import Ends, Journal
-from phintys.graph._membership import check_variables
-from phintys.graph._order import nodes_below
+from phintys.graph._membership import Ends, Journal, check_variables
 from phintys.graph.apply import Apply
 from phintys.graph.cloning import clone_get_equiv, fitting, pairs_of
 from phintys.graph.features import AlreadyThere, Feature
+from phintys.graph.order import nodes_below
 from phintys.graph.traversal import explicit_graph_inputs
 from phintys.graph.variable import Variable, printing
 from phintys.graph.verify import verify_graph

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from phintys.graph.pretty import NOTATIONS, PRECEDENCE, PrettyPrinter, Printer, Template, pprint
+from phintys.graph.pretty import PRECEDENCE, PrettyPrinter, Printer, Template, pprint
 from phintys.graph.variable import Constant
 
 if TYPE_CHECKING:
@@ -191,5 +191,5 @@ class _Escaped(Printer):
 latex = LatexPrinter()
 """The printer that notebooks use; rooms above assign printers for what has a notation."""
 
-for _module in NOTATIONS:
+for _module in pprint.late:
     _module.assign_notations(latex)

@@ -6,8 +6,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from phintys._base.errors import MethodNotDefinedError, OpContractError
-from phintys.graph._props import missing_prop, props_eq, values_getter
 from phintys.graph.apply import Apply
+from phintys.graph.identity import missing_prop, props_eq, values_getter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

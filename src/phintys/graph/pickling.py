@@ -23,7 +23,7 @@ import threading
 import weakref
 from typing import TYPE_CHECKING, Any
 
-from phintys.graph._order import nodes_below
+from phintys.graph.order import nodes_below
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -243,7 +243,8 @@ class PrettyPrinter:
     ----------
     late
         Modules that assign printers when they are imported. That is when an expression is first
-        written, or a printer is assigned by another module.
+        written, or a printer is assigned by another module. When one is first written in LaTeX,
+        their functions ``assign_notations(printer)`` are called.
 
     Examples
     --------
@@ -410,7 +411,3 @@ def _count() -> Iterator[int]:
 
 pprint = PrettyPrinter()
 """The printer that all use; rooms above assign printers for their Ops to it."""
-
-NOTATIONS: list[LateModule] = []
-"""Modules of rooms above with a function ``assign_notations(printer)``, called when expressions are
-first written in LaTeX."""

@@ -10,7 +10,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import ArgumentError
-from phintys._base.naming import near_misses
+from phintys._base.names import near_misses
 from phintys._base.records import record
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from collections import deque
 from typing import TYPE_CHECKING, TypeVar
 
 from phintys._base.errors import CycleError
-from phintys.graph._order import nodes_below
+from phintys.graph.order import nodes_below
 from phintys.graph.shared_variable import SharedVariable
 from phintys.graph.variable import Constant, Variable
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from phintys._base.copies import copy_of
 from phintys._base.errors import MethodNotDefinedError, TypeContractError
-from phintys.graph._props import missing_prop, props_eq, values_getter
+from phintys.graph.identity import missing_prop, props_eq, values_getter
 from phintys.graph.shared_variable import SharedVariable, shared_class
 from phintys.graph.variable import Constant, Variable
 

@@ -6,9 +6,9 @@
 flowchart TD
 """
 
+from phintys.inspect.documents import GraphPage, graph_page
 from phintys.inspect.drawings import Drawing, DrawnEdge, DrawnNode, DrawnPart
 from phintys.inspect.graphs import draw_graph
-from phintys.inspect.page import GraphPage, graph_page
 from phintys.inspect.profiles import ProfilePage, profile_page
 from phintys.inspect.programs import draw_program
 from phintys.inspect.text_formats import to_dot, to_mermaid

@@ -4,7 +4,7 @@
 one of arrays. Both are called by native code directly: see `docs/types_and_ops.md`.
 """
 
-from phintys._base.public import public_dir
+from phintys._base.names import public_dir
 from phintys.native.calls import NativeCall, call
 from phintys.native.functions import LibraryFunction, LocalFunction
 from phintys.native.scalars import NativeScalar, scalar

@@ -12,7 +12,7 @@ Examples
 """
 
 from phintys._base.errors import TaskError
-from phintys._base.public import public_dir
+from phintys._base.names import public_dir
 from phintys.parallel.mapping import map
 
 __all__ = ["TaskError", "map"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from phintys._base.cores import thread_limit, usable_cores
+from phintys._base.config import thread_limit, usable_cores
 from phintys._base.errors import ArgumentError
 from phintys._base.progress import Progress
 from phintys.graph.shared_variable import SharedVariable

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import phintys.scalar as ps
 from phintys._base.records import record
 from phintys.control.loops.arguments import LoopArguments
-from phintys.control.loops.step_counts import StepCount
+from phintys.control.loops.stepping import StepCount
 from phintys.graph.alias_map import is_overwritten
 from phintys.graph.choosing import Choosing, find_guards
 from phintys.graph.cloning import graph_replace

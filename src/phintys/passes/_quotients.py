@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import phintys.scalar as ps
 from phintys.graph.identity import all_same
-from phintys.passes._facts import is_pure, is_uniformly, operands, scalar_node, scalar_op
-from phintys.passes._forms import is_same
+from phintys.passes._facts import is_pure, is_same, is_uniformly, operands, scalar_node, scalar_op
 from phintys.tensor import math
 from phintys.tensor.indexing import (
     AdvancedIncSubtensor,

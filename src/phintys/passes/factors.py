@@ -22,8 +22,8 @@ from phintys.tensor import math
 from phintys.tensor.diagonals import AllocDiag, ExtractDiag, tril
 from phintys.tensor.dim_shuffle import DimShuffle, expand_dims, matrix_transpose
 from phintys.tensor.known import known_int
-from phintys.tensor.linear_algebra.cholesky import Cholesky
-from phintys.tensor.linear_algebra.cholesky_adjoint import (
+from phintys.tensor.linear_algebra.cholesky import (
+    Cholesky,
     CholeskyAdjoint,
     CholeskyInverse,
     half_lower,
@@ -199,7 +199,7 @@ def _outer_gradient(x: Any, factor: Any) -> tuple[int, Any] | None:
     tags=["extremes"],
     examples=[
         (
-            "phintys.tensor.linear_algebra.cholesky_adjoint.CholeskyAdjoint()("
+            "phintys.tensor.linear_algebra.cholesky.CholeskyAdjoint()("
             "pt.linalg.cholesky(X3 @ X3.T + 9 * pt.eye(3)), Y3)"
         ),
     ],

@@ -25,9 +25,9 @@ from phintys.tensor.indexing.basic import Subtensor
 from phintys.tensor.indexing.template import FULL, SCALAR, Slice, fill, is_full, slice_length
 from phintys.tensor.indexing.update import IncSubtensor
 from phintys.tensor.joining import Join
-from phintys.tensor.make_vectors import MakeVector
 from phintys.tensor.products import Dot
 from phintys.tensor.reduce import Reduce
+from phintys.tensor.scalar_bridge import MakeVector
 from phintys.tensor.shapes import Shape, shape_i
 from phintys.tensor.sizes import fold
 

@@ -25,7 +25,7 @@ from phintys.graph.traversal import toposort
 from phintys.rewriting import GraphRewriter
 from phintys.tensor.convert import constant
 from phintys.tensor.elemwise import Elemwise
-from phintys.tensor.make_vectors import MakeVector
+from phintys.tensor.scalar_bridge import MakeVector
 from phintys.tensor.shapes import Shape, ShapeI
 from phintys.tensor.sizes import as_size, fold
 

@@ -21,7 +21,7 @@ from phintys.graph.alias_map import destroyed_inputs, view_roots
 from phintys.graph.aliasing import DestroyHandler, check_own_inputs, mutable_inputs
 from phintys.graph.identity import all_same, is_among
 from phintys.graph.op import Op
-from phintys.graph.ranks import Ranks
+from phintys.graph.order import Ranks
 from phintys.graph.variable import Constant
 from phintys.rewriting import GraphRewriter
 

@@ -1,8 +1,10 @@
-"""Rules about inverses, determinants and solvers.
+"""Rules about inverses, determinants, solvers, and least-squares solutions.
 
 Programs are written in terms of what is wanted (`solve`, `inv`, `det`). The first rules replace it
 by something that is cheaper or more accurate; the last ones expand it to factors of matrices, which
 are then merged: a solution, its gradient and a determinant of one matrix share its factors.
+
+A solution, its gradient and the pseudo-inverse of one matrix then share its decomposition.
 """
 
 from __future__ import annotations
@@ -23,8 +25,9 @@ from phintys.tensor.dim_shuffle import DimShuffle, expand_dims, matrix_transpose
 from phintys.tensor.linear_algebra.assumptions import Assume
 from phintys.tensor.linear_algebra.cholesky import Cholesky
 from phintys.tensor.linear_algebra.determinants import Det, SlogDet
+from phintys.tensor.linear_algebra.least_squares import Lstsq, Pinv
+from phintys.tensor.linear_algebra.schur import Sylvester
 from phintys.tensor.linear_algebra.solving import Inv, Solve
-from phintys.tensor.linear_algebra.sylvester import Sylvester
 from phintys.tensor.linear_algebra.triangular import SolveTriangular
 from phintys.tensor.products import BatchedDot, Dot
 from phintys.tensor.ranges import ARange
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
     from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.variable import Variable
+
 
 # ---- facts ---------------------------------------------------------------------------------------
 
@@ -337,3 +341,29 @@ EXPAND_LINEAR_ALGEBRA = late_rules(
     needs=[*_MATRICES, Sylvester],
 )
 """Expansions to factors."""
+
+
+@node_rewriter(
+    [Lstsq, Pinv],
+    tags=["extremes"],
+    examples=[
+        "pt.linalg.pinv(X3 + 20 * pt.eye(3))",
+        "pt.linalg.pinv((X3 + 20 * pt.eye(3)).T)",
+        "pt.linalg.pinv(X3 + X3.T + 30 * pt.eye(3), hermitian=True)",
+        "pt.linalg.lstsq(X3 + 20 * pt.eye(3), y3).x",
+        "pt.linalg.lstsq((X3 + 20 * pt.eye(3)).T, Y3).x",
+    ],
+)
+def least_squares_by_factors(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
+    """lstsq(A, b), pinv(A) -> by the singular values and vectors of A, which others may share"""
+    op: Any = node.op
+    a, *others = operands(node)
+    options: dict[str, Any] = {}
+    if not getattr(op, "hermitian", False):
+        a, options["turn"] = without_adjoint(a)
+    with steps_of(node):
+        return as_result(fgraph, node, op.expanded(a, *others, **options))
+
+
+EXPAND_LEAST_SQUARES = late_rules(least_squares_by_factors, needs=[Lstsq, Pinv])
+"""Expansions to singular values."""

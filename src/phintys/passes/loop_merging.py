@@ -47,7 +47,7 @@ class CombineLoops(GraphRewriter):
     >>> import phintys.tensor as pt
     >>> from phintys.graph import FunctionGraph
     >>> from phintys.passes.loop_merging import combine_loops
-    >>> from phintys.testing.loops import make_loop
+    >>> from phintys.testing.random_loops import make_loop
     >>> x = pt.dvector("x")
     >>> n = x.shape[0]
     >>> (y,) = make_loop(lambda t, row, u: [u * row], n, [x], [((-1,), x[:1])])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from phintys.control.loops.scan_op import Scan
-from phintys.control.loops.step_counts import StepCount
+from phintys.control.loops.stepping import StepCount
 from phintys.graph.cloning import clone_replace
 from phintys.graph.inner import HasInnerGraph
 from phintys.passes._facts import same_size

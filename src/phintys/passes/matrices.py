@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import phintys.scalar as ps
-from phintys.control.branches.if_else import IfElse
+from phintys.control.branches import IfElse
 from phintys.graph.apply import Apply
 from phintys.graph.variable import Constant
 from phintys.passes._facts import (

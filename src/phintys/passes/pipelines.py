@@ -34,8 +34,7 @@ from phintys.passes.elemwise import (
 )
 from phintys.passes.folding import ConstantFolding, constant_folding
 from phintys.passes.inference import shape_inference
-from phintys.passes.inline import inline_graphs
-from phintys.passes.inner_graphs import inner_graphs
+from phintys.passes.inner_graphs import inline_graphs, inner_graphs
 from phintys.passes.inplace import inplace, inplace_everywhere
 from phintys.passes.loops import Loops
 from phintys.passes.merging import merge

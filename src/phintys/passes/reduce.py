@@ -26,9 +26,9 @@ from phintys.tensor import math
 from phintys.tensor.creation import Alloc, alloc
 from phintys.tensor.dim_shuffle import DimShuffle
 from phintys.tensor.elemwise import elemwise
-from phintys.tensor.make_vectors import MakeVector
 from phintys.tensor.math import cast
 from phintys.tensor.reduce import Reduce
+from phintys.tensor.scalar_bridge import MakeVector
 from phintys.tensor.sizes import as_size, multiply_sizes
 
 if TYPE_CHECKING:

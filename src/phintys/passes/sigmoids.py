@@ -13,14 +13,17 @@ import numpy as np
 import phintys.scalar as ps
 from phintys.graph.identity import all_same, place_of
 from phintys.passes._facts import (
+    argument,
     as_result,
+    factors,
+    is_same,
     is_uniformly,
     kind,
     output_type,
     scalar_node,
     sizes_covered,
+    sum_without,
 )
-from phintys.passes._forms import argument, factors, is_same, sum_without
 from phintys.passes.arithmetic import negated
 from phintys.rewriting import node_rewriter
 from phintys.tensor import math

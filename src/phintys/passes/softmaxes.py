@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 import phintys.scalar as ps
 from phintys.graph.identity import all_same, place_of
 from phintys.passes._facts import (
+    argument,
     as_result,
     kind,
     operands,
     output_type,
     scalar_node,
 )
-from phintys.passes._forms import argument
 from phintys.passes._quotients import times
 from phintys.rewriting import node_rewriter
 from phintys.tensor import math

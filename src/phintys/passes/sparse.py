@@ -13,8 +13,14 @@ from phintys.rewriting import late_rules, node_rewriter
 from phintys.sparse.determinants import InverseAtEntries, LowerFactor, SelectedInverse
 from phintys.sparse.factors import Factorize
 from phintys.sparse.parts import ElementsAt, Parts
-from phintys.sparse.pattern_arrays import keys, places, problem_of
-from phintys.sparse.patterns import CommonPattern, MergedPattern, ProductPattern
+from phintys.sparse.patterns import (
+    CommonPattern,
+    MergedPattern,
+    ProductPattern,
+    keys,
+    places,
+    problem_of,
+)
 from phintys.sparse.products import ProductByColumns, ProductGradients, ProductOfRows
 
 if TYPE_CHECKING:

@@ -10,8 +10,11 @@ import numpy as np
 import phintys.scalar as ps
 from phintys.graph.identity import is_among
 from phintys.passes._facts import (
+    argument,
     as_result,
     as_value,
+    factors,
+    is_same,
     kind,
     operands,
     output_type,
@@ -20,7 +23,6 @@ from phintys.passes._facts import (
     sizes_covered,
     uniform_value,
 )
-from phintys.passes._forms import argument, factors, is_same
 from phintys.passes._quotients import times
 from phintys.rewriting import NOT_CONSTANT, node_rewriter
 from phintys.tensor import math

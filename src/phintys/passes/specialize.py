@@ -10,6 +10,7 @@ import phintys.scalar as ps
 from phintys.graph.identity import is_among
 from phintys.passes._facts import (
     UNIFORM,
+    argument,
     as_result,
     has_one_client,
     is_uniformly,
@@ -20,7 +21,6 @@ from phintys.passes._facts import (
     sizes_covered,
     uniform_value,
 )
-from phintys.passes._forms import argument
 from phintys.rewriting import NOT_CONSTANT, node_rewriter
 from phintys.tensor import math
 from phintys.tensor.elemwise import elemwise

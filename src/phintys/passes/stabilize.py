@@ -13,17 +13,20 @@ import numpy as np
 import phintys.scalar as ps
 from phintys.graph.identity import place_of
 from phintys.passes._facts import (
+    argument,
     as_result,
     as_value,
     kind,
+    minus_one,
     operands,
     output_type,
     scalar_node,
     scalar_op,
     sizes_covered,
+    sum_without,
+    taken_from_one,
     uniform_value,
 )
-from phintys.passes._forms import argument, minus_one, sum_without, taken_from_one
 from phintys.passes.arithmetic import negated
 from phintys.passes.sigmoids import STABILIZE_SIGMOID
 from phintys.passes.softmaxes import STABILIZE_SOFTMAX, summed_powers

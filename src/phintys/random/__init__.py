@@ -28,7 +28,7 @@ From the ground up:
 from typing import TYPE_CHECKING, Any
 
 from phintys._base.late import late_names
-from phintys._base.public import public_dir
+from phintys._base.names import public_dir
 from phintys.random.bits.philox import philox
 from phintys.random.bits.random_bits import RandomBits
 from phintys.random.bits.states import (

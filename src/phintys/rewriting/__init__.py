@@ -1,6 +1,6 @@
 """The rewriting engine: rules, patterns, drivers, passes, pipelines, and the trace."""
 
-from phintys._base.public import public_dir
+from phintys._base.names import public_dir
 from phintys.rewriting.applying import apply_rule
 from phintys.rewriting.drivers import RuleDriver, WalkInOrder, WalkOutOrder, Worklist
 from phintys.rewriting.late import (

@@ -46,7 +46,7 @@ def late_rules(*rules: NodeRewriter, needs: Sequence[object]) -> tuple[NodeRewri
 
     Examples
     --------
-    >>> from phintys.passes.joining import join_of_one
+    >>> from phintys.passes.shapes import join_of_one
     >>> from phintys.rewriting import late_rules
     >>> from phintys.tensor.joining import Join
     >>> late_rules(join_of_one, needs=[Join])
@@ -134,10 +134,10 @@ class LateRules(_Late):
     --------
     >>> from phintys._base.late import LateModule
     >>> from phintys.rewriting import LateRules, RuleList
-    >>> joining = LateModule("phintys.passes.joining")
-    >>> late = LateRules(joining, "CANONICAL_JOIN", needs="Join")
+    >>> shapes = LateModule("phintys.passes.shapes")
+    >>> late = LateRules(shapes, "CANONICAL_JOIN", needs="Join")
     >>> late
-    <CANONICAL_JOIN of phintys.passes.joining, for Join>
+    <CANONICAL_JOIN of phintys.passes.shapes, for Join>
     >>> [rule.name for rule in RuleList(late)]
     ['join_of_one', 'merge_joins', 'drop_empty_parts']
     """
@@ -263,9 +263,9 @@ class LateRewriter(_Late, GraphRewriter):
     --------
     >>> from phintys._base.late import LateModule
     >>> from phintys.rewriting import LateRewriter
-    >>> combining = LateModule("phintys.passes.combining")
-    >>> LateRewriter(combining, "combine_choices", needs="IfElse")
-    <combine_choices of phintys.passes.combining, for IfElse>
+    >>> choices = LateModule("phintys.passes.choices")
+    >>> LateRewriter(choices, "combine_choices", needs="IfElse")
+    <combine_choices of phintys.passes.choices, for IfElse>
     """
 
     def __init__(self, module: LateModule, name: str, *, needs: str) -> None:
@@ -289,7 +289,7 @@ class LateParts:
     >>> from phintys._base import index
     >>> from phintys.rewriting import LateParts
     >>> LateParts(index.RULES, index.REWRITERS).CANONICAL_JOIN
-    <CANONICAL_JOIN of phintys.passes.joining, for Join>
+    <CANONICAL_JOIN of phintys.passes.shapes, for Join>
     """
 
     def __init__(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from phintys._base.config import config
 from phintys._base.errors import ConfigError, add_note
 from phintys._base.garbage_collection import collector_paused
-from phintys._base.naming import near_misses
+from phintys._base.names import near_misses
 from phintys._base.records import record
 from phintys.graph.verify import verify_graph
 from phintys.rewriting.drivers import RuleDriver

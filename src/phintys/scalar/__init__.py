@@ -3,7 +3,7 @@
 Every op here applies to scalar variables, and elementwise to tensors.
 """
 
-from phintys._base.public import public_dir
+from phintys._base.names import public_dir
 from phintys.scalar import table
 from phintys.scalar.casting import (
     CASTS,
@@ -26,6 +26,7 @@ from phintys.scalar.op import (
     BinaryScalarOp,
     ScalarOp,
     UnaryScalarOp,
+    operator_printer,
     register_lift,
 )
 from phintys.scalar.preferences import (
@@ -42,7 +43,6 @@ from phintys.scalar.preferences import (
     upgrade_to_float,
     upgrade_to_float64,
 )
-from phintys.scalar.printing import operator_printer
 from phintys.scalar.row import Row, zeros_like
 from phintys.scalar.row_kinds import FloatRow, UfuncRow, VariadicRow
 from phintys.scalar.table import *  # noqa: F403 - all rows; its __all__ lists them

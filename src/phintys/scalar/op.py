@@ -16,9 +16,10 @@ from phintys._base.errors import (
     TypeContractError,
     add_note,
 )
+from phintys._base.late import LateModule
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
-from phintys.graph.pretty import PRECEDENCE
+from phintys.graph.pretty import PRECEDENCE, OperatorPrinter, Printer, pprint
 from phintys.graph.variable import Variable
 from phintys.scalar.array_kernel import ArrayKernel
 from phintys.scalar.constants import as_scalar, constant, literal_constant
@@ -425,3 +426,27 @@ def unsupported_dtypes(op: ScalarOp, dtypes: Sequence[Any], takes: str, hint: st
     """Return the error for an op that does not accept inputs of some dtypes."""
     came = ", ".join(str(np.dtype(dtype)) for dtype in dtypes)
     return DtypeError(f"{op} takes {takes}; got {came}. {hint}".rstrip())
+
+
+def operator_printer(op: ScalarOp) -> Printer | None:
+    """Return a printer that writes a scalar op as its symbol, ``None`` if it has no symbol.
+
+    Parameters
+    ----------
+    op
+        A scalar op; the printer also serves the tensor op that applies it elementwise.
+
+    Examples
+    --------
+    >>> from phintys.graph.pretty import pprint
+    >>> from phintys.scalar import float64
+    >>> x, y = float64("x"), float64("y")
+    >>> pprint(-(x + y) * 2)
+    '-(x + y) * 2.0'
+    """
+    if op.symbol is None:
+        return None
+    return OperatorPrinter(op.symbol, op.precedence, op.associativity)
+
+
+pprint.late.append(LateModule("phintys.scalar.printing"))

@@ -13,9 +13,9 @@ from phintys.graph.type import Type
 from phintys.scalar.variable import ScalarConstant, ScalarVariable
 
 if TYPE_CHECKING:
-    from phintys.graph import c_types
+    from phintys.graph import c_op
 else:
-    c_types = LateModule("phintys.graph.c_types")
+    c_op = LateModule("phintys.graph.c_op")
 
 _DTYPES = {
     name: np.dtype(name)
@@ -107,11 +107,11 @@ class ScalarType(Type):
 
     def dtype_specs(self) -> tuple[type[np.generic], str, str]:
         """Return the dtype as Python, C and NumPy's headers name it, for C code of Ops."""
-        return self.numpy_dtype.type, *c_types.c_names(self.numpy_dtype)
+        return self.numpy_dtype.type, *c_op.c_names(self.numpy_dtype)
 
     def c_element_type(self) -> str:
         """Return the name of the type in C, for C code of Ops."""
-        return c_types.c_names(self.numpy_dtype)[0]
+        return c_op.c_names(self.numpy_dtype)[0]
 
     def clone(self, dtype: Any = None, **changes: Any) -> ScalarType:
         """Return the type with another dtype; with ``None``, the same one."""

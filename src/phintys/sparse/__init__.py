@@ -20,19 +20,8 @@ From the ground up:
 - ``variable``: variables with operators and methods.
 """
 
-from phintys._base.public import public_dir
+from phintys._base.names import public_dir
 from phintys.sparse import linalg
-from phintys.sparse.comparisons import (
-    clean,
-    ensure_sorted_indices,
-    eq,
-    ge,
-    gt,
-    le,
-    lt,
-    neq,
-    remove0,
-)
 from phintys.sparse.elementwise import (
     abs,
     arcsin,
@@ -40,12 +29,21 @@ from phintys.sparse.elementwise import (
     arctan,
     arctanh,
     ceil,
+    clean,
     conj,
     deg2rad,
+    ensure_sorted_indices,
+    eq,
     expm1,
     floor,
+    ge,
+    gt,
+    le,
     log1p,
+    lt,
+    neq,
     rad2deg,
+    remove0,
     rint,
     sign,
     sin,
@@ -67,11 +65,15 @@ from phintys.sparse.elementwise import (
     trunc,
 )
 from phintys.sparse.indexing import (
+    block_diag,
+    construct_sparse_from_list,
     get_item,
     get_item_2d,
     get_item_2lists,
     get_item_list,
     get_item_scalar,
+    hstack,
+    vstack,
 )
 from phintys.sparse.jacobians import (
     sparse_hessian,
@@ -112,12 +114,6 @@ from phintys.sparse.operations import (
 from phintys.sparse.parts import (
     FromParts,
     Parts,
-)
-from phintys.sparse.stacking import (
-    block_diag,
-    construct_sparse_from_list,
-    hstack,
-    vstack,
 )
 from phintys.sparse.type import (
     SparseType,

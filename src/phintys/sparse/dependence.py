@@ -13,7 +13,7 @@ import numpy as np
 from phintys.gradient.patterns.index_sets import related, union
 from phintys.gradient.patterns.rules import pattern_of
 from phintys.sparse.parts import ElementsAt, FromParts, Parts
-from phintys.sparse.pattern_arrays import keys, multiplications, places
+from phintys.sparse.patterns import keys, multiplications, places
 from phintys.sparse.products import (
     FirstAtEntries,
     ProductAtEntries,

@@ -22,7 +22,7 @@ from phintys.graph.apply import Apply
 from phintys.graph.null_type import disconnected_type
 from phintys.graph.op import Op
 from phintys.graph.type import Type
-from phintys.sparse.pattern_arrays import check_pattern
+from phintys.sparse.patterns import check_pattern
 from phintys.sparse.type import sp
 from phintys.tensor.convert import as_tensor_variable
 

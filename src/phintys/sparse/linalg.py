@@ -12,16 +12,19 @@ from typing import Any
 
 import phintys.tensor as pt
 from phintys._base.errors import ArgumentError, ShapeError, TypeContractError
-from phintys._base.public import public_dir
-from phintys.sparse.determinants import InverseAtEntries, LogDet
+from phintys._base.names import public_dir
+from phintys.sparse.determinants import InverseAtEntries, LogDet, RootFactor
 from phintys.sparse.exponentials import expm_multiply
 from phintys.sparse.factors import Factorize
 from phintys.sparse.operations import as_sparse_variable, dense_from_sparse, is_sparse
 from phintys.sparse.parts import Form, parts
-from phintys.sparse.preconditioning import preconditioned
 from phintys.sparse.products import conj
-from phintys.sparse.roots import RootFactor
-from phintys.sparse.solving import SolveByFactors, SolveByIteration, SolveTriangularMatrix
+from phintys.sparse.solving import (
+    SolveByFactors,
+    SolveByIteration,
+    SolveTriangularMatrix,
+    preconditioned,
+)
 from phintys.tensor.convert import as_tensor_variable
 
 __all__ = [

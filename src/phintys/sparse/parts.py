@@ -17,8 +17,7 @@ from phintys.graph.apply import Apply
 from phintys.graph.null_type import DisconnectedType, disconnected_type
 from phintys.graph.op import Op
 from phintys.graph.variable import Constant
-from phintys.sparse.pattern_arrays import check_both, keys, places, wrong_pattern
-from phintys.sparse.patterns import PatternOp
+from phintys.sparse.patterns import PatternOp, check_both, keys, places, wrong_pattern
 from phintys.sparse.type import ARRAYS, INDEX, SparseType
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.known import known_int

@@ -22,7 +22,7 @@ from phintys._base.errors import ShapeError
 from phintys.graph.apply import Apply
 from phintys.graph.null_type import disconnected_type
 from phintys.graph.op import Op
-from phintys.sparse.pattern_arrays import check_pattern, keys, places, wrong_pattern
+from phintys.sparse.patterns import check_pattern, keys, places, wrong_pattern
 from phintys.sparse.type import INDEX, sp
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.creation import check_room

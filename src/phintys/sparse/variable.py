@@ -11,7 +11,7 @@ from phintys._base.errors import TypeContractError
 from phintys.graph.shared_variable import SharedVariable
 from phintys.graph.sharing import shared_constructor
 from phintys.graph.variable import Constant, Variable
-from phintys.sparse import comparisons, elementwise, indexing, operations
+from phintys.sparse import elementwise, indexing, operations
 from phintys.sparse.parts import parts
 from phintys.sparse.type import SparseType, sp, type_of
 
@@ -65,26 +65,6 @@ class SparseVariable(Variable):
     # NumPy's arrays and dense variables leave operators with a sparse variable to it.
     __array_ufunc__ = None
     __array_priority__ = 2000
-
-    def __bool__(self) -> NoReturn:
-        msg = (
-            f"{self} is symbolic, so it is neither true nor false yet. Use phintys.ifelse(c, a, b) "
-            "with a scalar condition, such as (A < B).sum() > 0, to choose between matrices, "
-            "`x is y` to ask whether two names mean the same variable, and `is not None` to test "
-            "for absence."
-        )
-        raise TypeError(msg)
-
-    def __len__(self) -> NoReturn:
-        msg = f"{self} is symbolic: its length is {self}.shape[0], an expression, not a number."
-        raise TypeError(msg)
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
-        msg = (
-            f"NumPy cannot make an array of {self}, which is symbolic. Use {self}.toarray() for a "
-            "dense variable, or eval() to get a value."
-        )
-        raise TypeError(msg)
 
     @property
     def dtype(self) -> str:
@@ -223,7 +203,7 @@ class SparseVariable(Variable):
         """Return zeros on the same pattern."""
         return operations.structured(self, pt.zeros_like)
 
-    def __bool__(self) -> bool:
+    def __bool__(self) -> NoReturn:
         msg = (
             f"{self} is symbolic and sparse, so it is neither true nor false. Reduce it to a "
             "scalar for phintys.ifelse, such as x.sum() > 0; `x is not None` tests for absence."
@@ -287,16 +267,16 @@ class SparseVariable(Variable):
         return self.power(exponent)
 
     def __lt__(self, other: Any) -> Any:
-        return comparisons.lt(self, other)
+        return elementwise.lt(self, other)
 
     def __le__(self, other: Any) -> Any:
-        return comparisons.le(self, other)
+        return elementwise.le(self, other)
 
     def __gt__(self, other: Any) -> Any:
-        return comparisons.gt(self, other)
+        return elementwise.gt(self, other)
 
     def __ge__(self, other: Any) -> Any:
-        return comparisons.ge(self, other)
+        return elementwise.ge(self, other)
 
     def __getitem__(self, index: Any) -> Any:
         return indexing.get_item(self, index)

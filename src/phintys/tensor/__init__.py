@@ -126,7 +126,6 @@ if TYPE_CHECKING:
         argmin,
         max_and_argmax,
     )
-    from phintys.tensor.floating_parts import *
     from phintys.tensor.indexing import (
         AdvancedIncSubtensor,
         AdvancedSubtensor,
@@ -136,10 +135,9 @@ if TYPE_CHECKING:
         set_subtensor,
         take,
     )
-    from phintys.tensor.indexing.along_axis import *
     from phintys.tensor.indexing.choosing import *
     from phintys.tensor.indexing.grids import *
-    from phintys.tensor.interpolation import *
+    from phintys.tensor.indexing.setting import *
     from phintys.tensor.introspection import *
     from phintys.tensor.joining import (
         Join,
@@ -153,7 +151,6 @@ if TYPE_CHECKING:
         stacklists,
         vstack,
     )
-    from phintys.tensor.kinds import *
     from phintys.tensor.linear_algebra.assumptions import (
         assume,
     )
@@ -163,17 +160,11 @@ if TYPE_CHECKING:
         vecdot,
         vecmat,
     )
-    from phintys.tensor.make_vectors import (
-        MakeVector,
-        make_vector,
-    )
-    from phintys.tensor.manipulation.axes import *
     from phintys.tensor.manipulation.dimensions import *
     from phintys.tensor.manipulation.editing import *
     from phintys.tensor.manipulation.flipping import *
     from phintys.tensor.manipulation.padding import *
     from phintys.tensor.manipulation.stacking import *
-    from phintys.tensor.mathematical_constants import *
     from phintys.tensor.nonzeros import (
         Nonzero,
         flatnonzero,
@@ -229,8 +220,10 @@ if TYPE_CHECKING:
     )
     from phintys.tensor.running_extremes import *
     from phintys.tensor.scalar_bridge import (
+        MakeVector,
         ScalarFromTensor,
         TensorFromScalar,
+        make_vector,
         scalar_from_tensor,
         tensor_from_scalar,
     )

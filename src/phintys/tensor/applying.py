@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import ShapeError
-from phintys._base.public import public_dir
+from phintys._base.names import public_dir
 from phintys.tensor.batching.functions import vectorize_graph
 from phintys.tensor.broadcasting import broadcast_to
 from phintys.tensor.convert import as_tensor_variable

@@ -12,7 +12,7 @@ import numpy as np
 
 from phintys import scalar as ps
 from phintys._base.late import LateModule
-from phintys.graph.pretty import NOTATIONS, pprint
+from phintys.graph.pretty import pprint
 from phintys.scalar.variable import ScalarConstant, ScalarVariable
 from phintys.tensor import comparing, convert, math
 from phintys.tensor._operators import operators
@@ -105,4 +105,3 @@ convert.register_conversion(ScalarVariable, convert_scalar)
 convert.register_conversion(ScalarConstant, convert_scalar)
 
 pprint.late.append(LateModule("phintys.tensor.printing"))
-NOTATIONS.append(LateModule("phintys.tensor.notation"))

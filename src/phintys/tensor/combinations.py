@@ -6,7 +6,7 @@ import math as numbers
 from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import ArgumentError
-from phintys._base.public import public_dir
+from phintys._base.names import public_dir
 from phintys.tensor import math
 from phintys.tensor.convert import as_tensor_variable
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import TypeContractError
-from phintys._base.public import public_dir
+from phintys._base.names import public_dir
 from phintys.tensor.type import TensorType, normalize_dtype
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from phintys._base.errors import ArgumentError, ShapeError
-from phintys._base.public import public_dir
+from phintys._base.names import public_dir
 from phintys.graph.apply import Apply
 from phintys.tensor import math
 from phintys.tensor._rules import add_all, conjugate, is_discrete, is_missing, zero_gradient

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from phintys._base.public import public_dir
+from phintys._base.names import public_dir
 
 bool_ = bool = "bool"
 int8 = "int8"

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from phintys._base.errors import DtypeError
-from phintys._base.public import public_dir
+from phintys._base.names import public_dir
 from phintys.graph.variable import Variable
 from phintys.tensor.synonyms import also_named
 from phintys.tensor.type import DTYPES, TensorType, normalize_dtype, promote

@@ -12,8 +12,7 @@ from phintys.graph.apply import Apply
 from phintys.graph.null_type import grad_undefined
 from phintys.graph.op import Op
 from phintys.graph.variable import Constant, Variable
-from phintys.tensor._over_axes import OverAxes
-from phintys.tensor._rules import Axis, is_missing, without_axes, zero_gradient
+from phintys.tensor._rules import Axis, OverAxes, is_missing, without_axes, zero_gradient
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.dim_shuffle import normalize_axes, normalize_axis
 from phintys.tensor.reduce import max, with_kept_dims

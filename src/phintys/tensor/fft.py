@@ -18,8 +18,7 @@ from phintys.tensor._rules import conjugate
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.devices import takes_device
 from phintys.tensor.dim_shuffle import normalize_axes
-from phintys.tensor.fourier.arguments import checked, norm_of, resized
-from phintys.tensor.fourier.ops import FFT, IRFFT, RFFT, SWAPPED
+from phintys.tensor.fourier import FFT, IRFFT, RFFT, SWAPPED, checked, norm_of, resized
 from phintys.tensor.ranges import arange
 from phintys.tensor.shapes import sizes_of
 from phintys.tensor.sizes import as_size, fold

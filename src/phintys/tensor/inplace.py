@@ -13,7 +13,7 @@ Examples
 {0: [0]}
 """
 
-from phintys._base.public import public_dir
+from phintys._base.names import public_dir
 from phintys.tensor.elemwise import Elemwise, name_functions
 from phintys.tensor.functions import ELEMENTWISE
 

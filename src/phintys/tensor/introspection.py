@@ -1,21 +1,36 @@
-"""What is known of variables before run time."""
+"""What is known of variables before run time, and predicates on the kind of arrays."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from phintys._base.errors import OpContractError
-from phintys._base.public import public_dir
+from phintys._base.names import public_dir
 from phintys.graph.traversal import graph_inputs
 from phintys.graph.variable import Constant, Variable
-from phintys.tensor.creation import Alloc
+from phintys.tensor import math
+from phintys.tensor.convert import as_tensor_variable
+from phintys.tensor.creation import Alloc, full_like
 from phintys.tensor.functions import ELEMENTWISE
 from phintys.tensor.known import known_int
 from phintys.tensor.observing import CheckAndRaise
+from phintys.tensor.type import promote
 
-__all__ = ["get_underlying_scalar_constant_value"]
+if TYPE_CHECKING:
+    from phintys.tensor.variable import TensorVariable
+
+__all__ = [
+    "common_type",
+    "get_underlying_scalar_constant_value",
+    "iscomplex",
+    "iscomplexobj",
+    "isreal",
+    "isrealobj",
+    "isscalar",
+    "ndim",
+]
 
 
 def known_number(x: Variable) -> Any:
@@ -86,3 +101,161 @@ def get_underlying_scalar_constant_value(x: Any) -> np.ndarray[Any, Any]:
 
 
 __dir__ = public_dir(__name__)
+
+
+def ndim(x: Any) -> int:
+    """Return the number of dimensions, which is always known.
+
+    Parameters
+    ----------
+    x
+        A tensor, an array or a number.
+
+    Returns
+    -------
+    int
+        A Python integer, not a variable.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.ndim(pt.matrix())
+    2
+    """
+    return as_tensor_variable(x).ndim
+
+
+def iscomplexobj(x: Any) -> bool:
+    """Return whether the dtype is complex.
+
+    Parameters
+    ----------
+    x
+        A tensor, an array or a number.
+
+    Returns
+    -------
+    bool
+        A Python bool: complex numbers without imaginary parts count as complex.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.iscomplexobj(pt.zmatrix()), pt.iscomplexobj([1.0])
+    (True, False)
+    """
+    return as_tensor_variable(x).type.numpy_dtype.kind == "c"
+
+
+def isrealobj(x: Any) -> bool:
+    """Return whether the dtype is not complex.
+
+    Parameters
+    ----------
+    x
+        A tensor, an array or a number.
+
+    Returns
+    -------
+    bool
+        A Python bool, the opposite of :func:`iscomplexobj`.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.isrealobj(pt.zmatrix())
+    False
+    """
+    return not iscomplexobj(x)
+
+
+def isscalar(x: Any) -> bool:
+    """Return whether an object is one number, not an array: a variable of rank 0 is.
+
+    Parameters
+    ----------
+    x
+        Any object.
+
+    Returns
+    -------
+    bool
+        As in NumPy, false for a 0-d array; unlike in NumPy, true for a variable of rank 0.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.isscalar(pt.dscalar()), pt.isscalar(2.0), pt.isscalar(pt.vector())
+    (True, True, False)
+    """
+    return x.type.ndim == 0 if isinstance(x, Variable) else bool(np.isscalar(x))  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def iscomplex(x: Any) -> TensorVariable:
+    """Return, elementwise, whether the imaginary part is not zero.
+
+    Parameters
+    ----------
+    x
+        A tensor of any dtype.
+
+    Returns
+    -------
+    TensorVariable
+        Bools, with the shape of ``x``.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.iscomplex([1 + 1j, 2]).eval()
+    array([ True, False])
+    """
+    if iscomplexobj(x):
+        return math.neq(math.imag(x), 0)
+    return full_like(x, False, "bool")
+
+
+def isreal(x: Any) -> TensorVariable:
+    """Return, elementwise, whether the imaginary part is zero.
+
+    Parameters
+    ----------
+    x
+        A tensor of any dtype.
+
+    Returns
+    -------
+    TensorVariable
+        Bools, with the shape of ``x``.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.isreal([1 + 1j, 2]).eval()
+    array([False,  True])
+    """
+    return math.logical_not(iscomplex(x))
+
+
+def common_type(*arrays: Any) -> np.dtype[Any]:
+    """Return the floating or complex dtype that holds all of the arrays' elements.
+
+    Parameters
+    ----------
+    arrays
+        Tensors, arrays or numbers.
+
+    Returns
+    -------
+    numpy.dtype
+        Integers and bools count as float64.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> pt.common_type(pt.fmatrix(), pt.lscalar())
+    dtype('float64')
+    """
+    dtypes = [as_tensor_variable(x).type.numpy_dtype for x in arrays]
+    wide = ["float64" if dtype.kind in "biu" else dtype.name for dtype in dtypes]
+    return np.dtype(promote("float16", *wide))

@@ -18,8 +18,8 @@ from phintys.tensor.convert import as_tensor_variable, constant, contains_variab
 from phintys.tensor.dim_shuffle import JoinsArrays, expand_dims, normalize_axis, shape_padleft
 from phintys.tensor.join_along import join_along, split_along
 from phintys.tensor.known import known_int, known_sizes
-from phintys.tensor.make_vectors import make_vector
 from phintys.tensor.reshaping import reshape, shape_vector
+from phintys.tensor.scalar_bridge import make_vector
 from phintys.tensor.shape_rules import Misfit, S, ShapedOp, Shapes
 from phintys.tensor.shapes import shape_i
 from phintys.tensor.sizes import as_size, clip_size, fold, subtract_sizes

@@ -18,11 +18,14 @@ from phintys.tensor.synonyms import also_named
 if TYPE_CHECKING:
     from phintys.tensor.linear_algebra import vectors
     from phintys.tensor.linear_algebra.banded import solve_banded, solveh_banded
-    from phintys.tensor.linear_algebra.cholesky import cho_factor, cho_solve, cholesky
-    from phintys.tensor.linear_algebra.cholesky_update import cholesky_update
+    from phintys.tensor.linear_algebra.cholesky import (
+        cho_factor,
+        cho_solve,
+        cholesky,
+        cholesky_update,
+    )
     from phintys.tensor.linear_algebra.determinants import det, slogdet
-    from phintys.tensor.linear_algebra.eigen import eigh, eigvalsh
-    from phintys.tensor.linear_algebra.general_eigen import eig, eigvals
+    from phintys.tensor.linear_algebra.eigen import eig, eigh, eigvals, eigvalsh
     from phintys.tensor.linear_algebra.least_squares import lstsq, pinv
     from phintys.tensor.linear_algebra.lu import lu, lu_factor, lu_solve, pivot_to_permutation
     from phintys.tensor.linear_algebra.matrix_equations import (
@@ -33,14 +36,19 @@ if TYPE_CHECKING:
     )
     from phintys.tensor.linear_algebra.matrix_functions import logm, sqrtm
     from phintys.tensor.linear_algebra.norms import cond, matrix_norm, norm, vector_norm
-    from phintys.tensor.linear_algebra.patterned import block_diag, circulant, hankel, toeplitz
+    from phintys.tensor.linear_algebra.patterned import (
+        block_diag,
+        circulant,
+        hankel,
+        tensorinv,
+        tensorsolve,
+        toeplitz,
+    )
     from phintys.tensor.linear_algebra.powers import expm, matrix_dot, matrix_power, multi_dot
     from phintys.tensor.linear_algebra.qr import qr
-    from phintys.tensor.linear_algebra.schur import ordqz, qz, schur
+    from phintys.tensor.linear_algebra.schur import ordqz, qz, schur, solve_sylvester
     from phintys.tensor.linear_algebra.singular_values import matrix_rank, svd, svdvals
     from phintys.tensor.linear_algebra.solving import inv, matrix_inverse, solve
-    from phintys.tensor.linear_algebra.sylvester import solve_sylvester
-    from phintys.tensor.linear_algebra.tensors import tensorinv, tensorsolve
     from phintys.tensor.linear_algebra.toeplitz_systems import solve_toeplitz
     from phintys.tensor.linear_algebra.triangular import solve_triangular
     from phintys.tensor.linear_algebra.tridiagonal import (

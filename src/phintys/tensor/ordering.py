@@ -11,7 +11,7 @@ from phintys.graph.variable import Constant
 from phintys.tensor import math
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.dim_shuffle import normalize_axis
-from phintys.tensor.indexing.along_axis import take_along_axis
+from phintys.tensor.indexing.setting import take_along_axis
 from phintys.tensor.observing import CheckAndRaise
 from phintys.tensor.partitioning import ArgPartitionOp, PartitionOp
 from phintys.tensor.reduce import all

@@ -14,7 +14,7 @@ from phintys.graph.apply import Apply
 from phintys.tensor._rules import is_discrete, is_missing, zero_gradient
 from phintys.tensor.batching.rules import batches
 from phintys.tensor.convert import as_tensor_variable
-from phintys.tensor.indexing.along_axis import take_along_axis
+from phintys.tensor.indexing.setting import take_along_axis
 from phintys.tensor.shape_rules import TakesShape
 from phintys.tensor.sorting import argsort
 from phintys.tensor.type import TensorType

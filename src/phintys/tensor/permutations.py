@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from phintys._base.config import config
 from phintys._base.errors import DtypeError, ShapeError
-from phintys._base.public import public_dir
+from phintys._base.names import public_dir
 from phintys.tensor import math
 from phintys.tensor._operators import operators
 from phintys.tensor._rules import is_discrete

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import ArgumentError, ShapeError
-from phintys._base.public import public_dir
+from phintys._base.names import public_dir
 from phintys.tensor import math
 from phintys.tensor._rules import is_discrete
 from phintys.tensor.convert import as_tensor_variable
@@ -15,7 +15,7 @@ from phintys.tensor.diagonals import eye
 from phintys.tensor.dim_shuffle import expand_dims
 from phintys.tensor.indexing import set_subtensor
 from phintys.tensor.joining import concatenate, stack
-from phintys.tensor.linear_algebra.general_eigen import eigvals
+from phintys.tensor.linear_algebra.eigen import eigvals
 from phintys.tensor.linear_algebra.least_squares import lstsq
 from phintys.tensor.ranges import arange
 from phintys.tensor.reduce import sum

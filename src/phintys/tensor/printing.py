@@ -1,4 +1,4 @@
-"""How ``pprint`` writes tensor expressions: as one would type them.
+"""How ``pprint`` and LaTeX write tensor expressions.
 
 Examples
 --------
@@ -24,8 +24,10 @@ from phintys.graph.pretty import (
     pprint,
 )
 from phintys.graph.variable import Constant, require_owner
+from phintys.scalar import arithmetic, selection
 from phintys.scalar.casting import Cast
-from phintys.scalar.printing import operator_printer
+from phintys.scalar.op import operator_printer
+from phintys.scalar.printing import NOTATION, POWER
 from phintys.tensor.creation import Alloc
 from phintys.tensor.cumulative import CumOp
 from phintys.tensor.diagonals import ExtractDiag
@@ -37,13 +39,12 @@ from phintys.tensor.indexing.basic import Subtensor
 from phintys.tensor.indexing.template import NEWAXIS, SEPARATOR, Slice, fill
 from phintys.tensor.indexing.update import AdvancedIncSubtensor, IncSubtensor
 from phintys.tensor.joining import Join, Split
-from phintys.tensor.make_vectors import MakeVector
 from phintys.tensor.nonzeros import Nonzero
 from phintys.tensor.products import BatchedDot, Dot
 from phintys.tensor.ranges import ARange
 from phintys.tensor.reduce import Reduce
 from phintys.tensor.reshaping import Reshape
-from phintys.tensor.scalar_bridge import ScalarFromTensor, TensorFromScalar
+from phintys.tensor.scalar_bridge import MakeVector, ScalarFromTensor, TensorFromScalar
 from phintys.tensor.shapes import Shape, ShapeI, SpecifyShape
 from phintys.tensor.softmaxes import LogSoftmax, LogSumExp, Softmax
 from phintys.tensor.sorting import ArgSortOp, SortOp
@@ -51,11 +52,13 @@ from phintys.tensor.type import TensorType
 from phintys.tensor.variable import TensorConstant
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
+    from phintys.graph.pretty import PrettyPrinter
     from phintys.graph.variable import Variable
 
     Part = str | Slot
+
 
 _CALL = PRECEDENCE["call"]  # how tightly x binds in x.T and x[0]
 
@@ -341,3 +344,80 @@ _PRINTERS: dict[Any, Printer] = {
 
 for _op, _printer in _PRINTERS.items():
     pprint.assign(_op, _printer)
+
+
+class _Notation(Printer):
+    """A notation for some variables of an Op's class; the others as ``pprint`` writes them.
+
+    Parameters
+    ----------
+    rule
+        Returns the template of a variable and its Op, ``None`` where there is no notation.
+    otherwise
+        Prints the others.
+    """
+
+    def __init__(
+        self, rule: Callable[[Variable, Any], Template | None], otherwise: Printer
+    ) -> None:
+        self.rule = rule
+        self.otherwise = otherwise
+
+    def template(self, variable: Variable) -> Template:
+        found = self.rule(variable, require_owner(variable).op)
+        return self.otherwise.template(variable) if found is None else found
+
+
+def _elemwise(variable: Variable, op: Any) -> Template | None:
+    printer = None if op.inplace_pattern else NOTATION.get(op.scalar_op)
+    if printer is None:
+        return None
+    shown = as_written(variable)
+    parts, precedence = printer.template(variable)
+    return Template(
+        [
+            Slot(shown[part.variable], part.precedence) if isinstance(part, Slot) else part
+            for part in parts
+        ],
+        precedence,
+    )
+
+
+def _transpose(variable: Variable, op: Any) -> Template | None:
+    if op.new_order != (1, 0):
+        return None
+    (x,) = require_owner(variable).inputs
+    return Template(["{", Slot(x, POWER + 0.25), r"}^{\mathsf{T}}"], POWER)
+
+
+_BIG = {arithmetic.add: r"\sum", arithmetic.mul: r"\prod"}
+_EXTREME = {selection.maximum: r"\max", selection.minimum: r"\min"}
+
+
+def _reduce(variable: Variable, op: Any) -> Template | None:
+    (x,) = require_owner(variable).inputs
+    axes = op.axis
+    below = ""
+    if axes is not None:
+        text = ", ".join(map(str, axes))
+        below = rf"_{{\mathrm{{axis}}={text if len(axes) == 1 else f'({text})'}}}"
+    if op.scalar_op in _BIG:
+        # As a term of a sum it needs no parentheses, as a factor it does.
+        binds = PRECEDENCE["*"]
+        return Template([f"{_BIG[op.scalar_op]}{below} ", Slot(x, binds)], binds - 0.5)
+    if op.scalar_op in _EXTREME:
+        return Template([rf"{_EXTREME[op.scalar_op]}{below}\left(", Slot(x), r"\right)"])
+    return None
+
+
+def assign_notations(printer: PrettyPrinter) -> None:
+    """Assign the printers of this module.
+
+    Parameters
+    ----------
+    printer
+        The one for LaTeX.
+    """
+    printer.assign(DimShuffle, _Notation(_transpose, printer.default))
+    printer.assign(Elemwise, _Notation(_elemwise, printer.default))
+    printer.assign(Reduce, _Notation(_reduce, printer.default))

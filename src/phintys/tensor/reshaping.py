@@ -15,7 +15,7 @@ from phintys.tensor.convert import as_tensor_variable, constant
 from phintys.tensor.creation import check_room
 from phintys.tensor.dim_shuffle import SelectsElements, moved, transpose
 from phintys.tensor.known import known_sizes
-from phintys.tensor.make_vectors import MakeVector
+from phintys.tensor.scalar_bridge import MakeVector
 from phintys.tensor.shape_rules import Misfit, S, ShapedOp, Shapes
 from phintys.tensor.shapes import sizes_of
 from phintys.tensor.sizes import as_size, multiply_sizes

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from phintys._base.errors import ArgumentError, DtypeError, ShapeError
-from phintys._base.public import public_dir
+from phintys._base.names import public_dir
 from phintys.graph.apply import Apply
 from phintys.tensor._rules import is_discrete, is_missing, zero_gradient
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.creation import zeros_like
 from phintys.tensor.dim_shuffle import normalize_axis
 from phintys.tensor.indexing import inc_subtensor
-from phintys.tensor.indexing.along_axis import take_along_axis
+from phintys.tensor.indexing.setting import take_along_axis
 from phintys.tensor.reshaping import flatten
 from phintys.tensor.shape_rules import KeepsShape
 from phintys.tensor.synonyms import also_named

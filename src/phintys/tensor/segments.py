@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from phintys._base.errors import ArgumentError, DtypeError, ShapeError
-from phintys._base.public import public_dir
+from phintys._base.names import public_dir
 from phintys.graph.apply import Apply
 from phintys.graph.null_type import disconnected_type
 from phintys.tensor import math

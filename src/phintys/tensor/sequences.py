@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from phintys._base.errors import ShapeError
-from phintys._base.public import public_dir
+from phintys._base.names import public_dir
 from phintys.tensor import math
 from phintys.tensor._rules import is_discrete
 from phintys.tensor.convert import as_tensor_variable

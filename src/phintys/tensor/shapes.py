@@ -16,7 +16,7 @@ from phintys.tensor._rules import is_missing
 from phintys.tensor.convert import as_tensor_variable, constant
 from phintys.tensor.dim_shuffle import listed_axes, normalize_axis
 from phintys.tensor.known import known_int, known_sizes
-from phintys.tensor.make_vectors import MakeVector
+from phintys.tensor.scalar_bridge import MakeVector
 from phintys.tensor.shape_rules import Misfit, S, ShapedOp, Shapes
 from phintys.tensor.size_check import unchecked_size
 from phintys.tensor.sizes import as_size, fold, multiply_sizes

@@ -13,8 +13,7 @@ import numpy as np
 
 from phintys.graph.apply import Apply
 from phintys.tensor import math
-from phintys.tensor._over_axes import OverAxes
-from phintys.tensor._rules import Axis, conjugate, is_discrete, is_missing, without_axes
+from phintys.tensor._rules import Axis, OverAxes, conjugate, is_discrete, is_missing, without_axes
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.dim_shuffle import normalize_axes
 from phintys.tensor.reduce import sum, with_kept_dims

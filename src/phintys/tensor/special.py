@@ -5,7 +5,7 @@ Most are elementwise: those whose rows say ``special``. ``softmax``, ``log_softm
 ``special.pyi``.
 """
 
-from phintys._base.public import public_dir
+from phintys._base.names import public_dir
 from phintys.scalar.row import Row
 from phintys.tensor.functions import ELEMENTWISE
 from phintys.tensor.math import logaddexp

@@ -1,4 +1,4 @@
-"""Other names of the array API standard, and what it requires of a namespace besides functions."""
+"""Other names of the array API standard, constants, and what it requires beside functions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from phintys._base.config import config
-from phintys._base.public import public_dir
+from phintys._base.names import public_dir
 from phintys.tensor import dtypes, math
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.devices import DEVICE, check_device, takes_device
@@ -32,9 +32,25 @@ __all__ = [
     "astype",
     "concat",
     "copy",
+    "e",
+    "euler_gamma",
     "from_dlpack",
+    "inf",
+    "nan",
+    "newaxis",
     "permute_dims",
+    "pi",
 ]
+
+
+e: float = np.e
+euler_gamma: float = np.euler_gamma
+inf: float = np.inf
+nan: float = np.nan
+newaxis = None
+pi: float = np.pi
+
+__dir__ = public_dir(__name__)
 
 
 around = math.round
@@ -286,6 +302,3 @@ class NamespaceInfo:
 def __array_namespace_info__() -> NamespaceInfo:  # noqa: N807 - the standard's name
     """Return the capabilities of the namespace; see :class:`NamespaceInfo`."""
     return NamespaceInfo()
-
-
-__dir__ = public_dir(__name__)

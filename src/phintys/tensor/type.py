@@ -21,10 +21,10 @@ from phintys.tensor._operators import operators
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from phintys.graph import c_types
+    from phintys.graph import c_op
     from phintys.tensor.variable import TensorVariable
 else:
-    c_types = LateModule("phintys.graph.c_types")
+    c_op = LateModule("phintys.graph.c_op")
 
 MOST_DIMS = 64
 """Maximum number of dimensions of an array of NumPy."""
@@ -385,11 +385,11 @@ class TensorType(Type):
 
     def dtype_specs(self) -> tuple[type[np.generic], str, str]:
         """Return the dtype as Python, C and NumPy's headers name it, for C code of Ops."""
-        return self.numpy_dtype.type, *c_types.c_names(self.numpy_dtype)
+        return self.numpy_dtype.type, *c_op.c_names(self.numpy_dtype)
 
     def c_element_type(self) -> str:
         """Return the name of an element's type in C, for C code of Ops."""
-        return c_types.c_names(self.numpy_dtype)[0]
+        return c_op.c_names(self.numpy_dtype)[0]
 
     # ---- types -------------------------------------------------------------------------------
 

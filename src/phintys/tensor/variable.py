@@ -8,7 +8,7 @@ import numpy as np
 
 from phintys._base.errors import ShapeError
 from phintys._base.late import LateModule
-from phintys._base.not_offered import Instead
+from phintys._base.names import Instead
 from phintys.graph.variable import Constant, Variable
 from phintys.tensor._operators import operators
 from phintys.tensor.methods import FunctionMethods

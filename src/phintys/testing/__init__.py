@@ -4,7 +4,7 @@
 generates examples, and whole graphs, with Hypothesis.
 """
 
-from phintys._base.public import public_dir
+from phintys._base.names import public_dir
 from phintys.gradient.verify import verify_grad, verify_rop
 from phintys.testing.checks import CHECKS, check_op
 from phintys.testing.records import (

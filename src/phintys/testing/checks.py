@@ -12,10 +12,14 @@ from phintys.graph.op import Op
 from phintys.graph.type import Type
 from phintys.scalar.op import ScalarOp
 from phintys.tensor.elemwise import Elemwise
-from phintys.testing._batch_checks import check_batching
 from phintys.testing._derivative_checks import check_derivatives
-from phintys.testing._mode_checks import check_modes, check_reference
-from phintys.testing._node_checks import NODE_CHECKS, check_same_graph
+from phintys.testing._node_checks import (
+    NODE_CHECKS,
+    check_batching,
+    check_modes,
+    check_reference,
+    check_same_graph,
+)
 from phintys.testing._trial import Trial, start
 from phintys.testing.records import EXACT, Example, OpRecord, Tolerance
 

@@ -18,7 +18,7 @@ from hypothesis import assume
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from phintys._base.public import public_dir
+from phintys._base.names import public_dir
 from phintys.graph.type import Type, generic
 from phintys.scalar.type import all_types
 from phintys.tensor.type import DTYPES, TensorType

@@ -20,7 +20,7 @@ from phintys.backends.native.lower.families import LOWERINGS
 from phintys.backends.native.lower.graph import lower_program
 from phintys.backends.native.program import walk_steps
 from phintys.backends.native.steps.callback import Callback
-from phintys.compile.ops import DeepCopy
+from phintys.compile.ownership import DeepCopy
 from phintys.graph.fgraph import FunctionGraph
 from phintys.graph.op import Op
 from phintys.graph.traversal import graph_inputs

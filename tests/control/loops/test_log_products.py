@@ -9,7 +9,7 @@ from scipy.special import logsumexp
 import phintys
 import phintys.tensor as pt
 from phintys._base.errors import ShapeError
-from phintys.control.branches.if_else import IfElse
+from phintys.control.branches import IfElse
 from phintys.control.loops.log_products import with_log_products
 from phintys.control.loops.scan_op import Scan
 

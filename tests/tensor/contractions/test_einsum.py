@@ -8,7 +8,7 @@ import phintys.tensor as pt
 from phintys._base.errors import ArgumentError, ShapeError
 from phintys.graph import ancestors
 from phintys.tensor.contractions.notation import parse
-from phintys.tensor.contractions.order import MOST_SEARCHED, best_order, greedy_order
+from phintys.tensor.contractions.products import MOST_SEARCHED, best_order, greedy_order
 
 
 def _ops(out):

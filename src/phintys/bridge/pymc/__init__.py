@@ -18,11 +18,12 @@ array([-0.02, -1.  ])
 array(1.)
 """
 
-from phintys.bridge.pymc import checks, ops, requirement
+from phintys.bridge import requirement
+from phintys.bridge.pymc import checks, ops
 from phintys.bridge.pymc.log_density import LogDensity, compile_logp_dlogp
 from phintys.bridge.pymc.sampling import nutpie_model
 
-requirement.check()
+requirement.check("pymc")
 checks.register()
 ops.register()
 

@@ -13,7 +13,7 @@ from pymc.math import BatchedDiag
 import phintys.tensor as pt
 from phintys._base.uninterrupted import import_whole
 from phintys.bridge.pytensor import PyTensorOp, convert_op
-from phintys.bridge.pytensor.families.scalars import SCALARS
+from phintys.bridge.pytensor.families.elementwise import SCALARS
 
 _ZERO, _RAISE, _BOUNDARY = 1, 2, 3
 """What SciPy's splines return outside of their interval; by default they are continued."""

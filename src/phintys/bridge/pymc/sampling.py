@@ -15,7 +15,7 @@ import phintys.tensor as pt
 from phintys._base.errors import ArgumentError
 from phintys._base.garbage_collection import collector_paused
 from phintys._base.records import record
-from phintys.bridge.pymc import requirement
+from phintys.bridge import requirement
 from phintys.bridge.pymc.log_density import LogDensity, compile_logp_dlogp
 from phintys.compile import Function, function
 
@@ -59,7 +59,7 @@ def nutpie_model(
     >>> compiled.n_dim, compiled.shapes
     (2, {'x': (2,)})
     """
-    requirement.check_nutpie()
+    requirement.check("nutpie")
     with collector_paused():
         density = compile_logp_dlogp(model)
         density.check_start()

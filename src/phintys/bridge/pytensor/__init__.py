@@ -12,10 +12,10 @@ Examples
 array([1.        , 2.71828183])
 """
 
-from phintys._base.public import public_dir
-from phintys.bridge.pytensor import requirement
+from phintys._base.names import public_dir
+from phintys.bridge import requirement
 
-requirement.check()
+requirement.check("pytensor")
 
 # What follows imports PyTensor.
 from phintys.bridge.pytensor import families  # noqa: E402, F401 - registers functions

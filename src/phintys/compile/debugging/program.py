@@ -10,13 +10,12 @@ from phintys._base.errors import BadThunkOutput, DebugModeError
 from phintys.backends.inner import InnerPrograms
 from phintys.backends.reference.thunks import has_default_thunk
 from phintys.backends.reference.vm import VM
-from phintys.compile.debugging.demand import chosen_inputs, needed_nodes
 from phintys.compile.debugging.node_checks import check_node, fault, run_checked
 from phintys.compile.debugging.options import DebugOptions
 from phintys.compile.debugging.replacements import Replacements
 from phintys.compile.debugging.rewrite_checks import RewriteChecks
 from phintys.compile.debugging.rounding import rounding_explains, spread
-from phintys.compile.debugging.running import native_whole
+from phintys.compile.debugging.running import chosen_inputs, native_whole, needed_nodes
 from phintys.compile.debugging.values import agree, describe_difference, duplicate
 from phintys.graph.alias_map import check_maps
 from phintys.graph.choosing import Choosing
@@ -81,7 +80,7 @@ class DebugProgram:
     ----------
     fgraph
         The graph. Replaced variables are compared if it has the feature
-        :class:`~phintys.compile.debugging.replacements.Replacements`.
+        :class:`~phintys.compile.debugging.rewrite_checks.Replacements`.
     options
         The checks to make.
     rules

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from typing import TextIO
 
     from phintys.compile.profile import profile as _profile
-    from phintys.compile.profile import report as _report
+    from phintys.compile.profile import profile as _report
     from phintys.compile.profile.profile import Profile
 else:
     _profile = LateModule("phintys.compile.profile.profile")
-    _report = LateModule("phintys.compile.profile.report")
+    _report = LateModule("phintys.compile.profile.profile")
 
 _PROFILES: list[Profile] = []
 

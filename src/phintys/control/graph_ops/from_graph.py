@@ -25,9 +25,9 @@ from phintys.graph.aliasing import DestroyHandler
 from phintys.graph.apply import Apply
 from phintys.graph.cloning import Inlinable, clone_get_equiv
 from phintys.graph.fgraph import FunctionGraph
+from phintys.graph.inner import about_placeholder
 from phintys.graph.null_type import DisconnectedType, NullType, disconnected_type
 from phintys.graph.op import Op
-from phintys.graph.placeholders import about_placeholder
 from phintys.graph.shared_variable import SharedVariable
 from phintys.graph.traversal import graph_inputs
 from phintys.graph.variable import Constant, Variable

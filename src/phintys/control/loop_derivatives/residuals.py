@@ -34,8 +34,7 @@ from phintys.tensor.dim_shuffle import DimShuffle
 from phintys.tensor.elemwise import Elemwise
 from phintys.tensor.indexing import IncSubtensor
 from phintys.tensor.joining import Join, Split
-from phintys.tensor.make_vectors import MakeVector
-from phintys.tensor.scalar_bridge import ScalarFromTensor, TensorFromScalar
+from phintys.tensor.scalar_bridge import MakeVector, ScalarFromTensor, TensorFromScalar
 from phintys.tensor.shapes import Shape, ShapeI
 from phintys.tensor.softmaxes import ExpFamily
 from phintys.tensor.type import TensorType

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from phintys._base.errors import GradientError
-from phintys.control.branches.if_else import IfElse
+from phintys.control.branches import IfElse
 from phintys.control.loop_derivatives.derived_loops import DerivedLoop
 from phintys.control.loop_derivatives.pending_gradients import pending_gradients
 from phintys.control.loop_derivatives.residuals import find_residuals, reads_shape_only

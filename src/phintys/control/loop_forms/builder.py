@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, cast
 from phintys._base.errors import DtypeError, PhintysError, ShapeError, TypeContractError, add_note
 from phintys._base.origin import current_origin
 from phintys._base.records import record
-from phintys.control.loop_forms.scan_inputs import described
+from phintys.control.loop_forms.scan_arguments import described
 from phintys.control.loops.arguments import Inputs, LoopArguments, StepOutputs
 from phintys.control.loops.scan_op import Scan
 from phintys.gradient.tracing import place_of
 from phintys.graph.cloning import graph_replace
 from phintys.graph.fgraph import FunctionGraph
-from phintys.graph.placeholders import Placeholder, mark_placeholder
+from phintys.graph.inner import Placeholder, mark_placeholder
 from phintys.graph.traversal import toposort
 from phintys.graph.variable import Constant, Variable
 from phintys.tensor.convert import as_tensor_variable

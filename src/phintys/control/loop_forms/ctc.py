@@ -12,7 +12,7 @@ import numpy as np
 
 from phintys import tensor as pt
 from phintys._base.errors import ArgumentError, ShapeError
-from phintys._base.public import public_dir
+from phintys._base.names import public_dir
 from phintys.control.loop_forms.scanning import scan
 
 __all__ = ["ctc_loss"]

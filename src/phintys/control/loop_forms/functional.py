@@ -11,7 +11,7 @@ from phintys._base.nested_containers import forms_of, matched, rebuilt, walk
 from phintys._base.records import record
 from phintys.control.graph_ops.default_updates import DefaultUpdates
 from phintys.control.loop_forms.builder import LoopBuilder, check_alike, errors_name
-from phintys.control.loop_forms.scan_inputs import described, tap_name
+from phintys.control.loop_forms.scan_arguments import described, tap_name
 from phintys.control.loops.arguments import StepOutputs
 from phintys.graph.variable import Variable
 from phintys.tensor.convert import as_tensor_variable

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 from phintys._base.errors import ArgumentError, DtypeError, ShapeError, TypeContractError, add_note
 from phintys.control.graph_ops.default_updates import DefaultUpdates
 from phintys.control.loop_forms.builder import LoopBuilder, check_alike, errors_name
-from phintys.control.loop_forms.scan_inputs import (
+from phintys.control.loop_forms.scan_arguments import (
     as_list,
     described,
     initial_states,
+    returned,
     sequences_of,
     tap_name,
 )
-from phintys.control.loop_forms.step_results import returned
 from phintys.control.loops.arguments import StepOutputs
 from phintys.graph.shared_variable import SharedVariable
 from phintys.graph.traversal import ancestors
@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from phintys.control.loop_forms.builder import LoopState
-    from phintys.control.loop_forms.scan_inputs import Initial, Rows, Step
-    from phintys.control.loop_forms.step_results import Returned
+    from phintys.control.loop_forms.scan_arguments import Initial, Returned, Rows, Step
 
 
 def scan(

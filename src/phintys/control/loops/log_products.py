@@ -20,7 +20,7 @@ import numpy as np
 
 import phintys.scalar as ps
 from phintys._base.origin import inherit_origin
-from phintys.control.branches.if_else import IfElse
+from phintys.control.branches import IfElse
 from phintys.control.loop_derivatives.residuals import always_computed
 from phintys.gradient.marks import zero_grad
 from phintys.graph.fgraph import FunctionGraph

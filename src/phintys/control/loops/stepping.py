@@ -1,4 +1,4 @@
-"""Running the steps of a Scan in Python."""
+"""Running the steps of a Scan in Python, and checks of their number that remain without it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from phintys._base.errors import ArgumentError, ShapeError, add_note
+from phintys.tensor.size_check import SizeCheck
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from phintys.control.loops.loop_op import LoopOp
     from phintys.graph.apply import Apply
     from phintys.graph.inner import InnerProgram
+
 
 NEGATIVE = "A loop cannot have {n} steps. Give a number of steps that is not negative."
 """What is wrong with a number of steps."""
@@ -154,3 +156,39 @@ def _checked_count(n: int, sequences: Sequence[Any]) -> int:
             msg = FEWER_ROWS.format(number=number, n=n, rows=len(sequence))
             raise ShapeError(msg)
     return n
+
+
+class StepCount(SizeCheck):
+    """Return a number of steps, after a check that a loop makes before its first step.
+
+    The inputs are the number of steps n, and two integers, of which the first must not be less than
+    the second: n and 0, or the number of rows of a sequence and n.
+
+    Parameters
+    ----------
+    sequence
+        The number of the sequence; ``None`` for the check that n is not negative.
+
+    Examples
+    --------
+    >>> import phintys.tensor as pt
+    >>> from phintys.control.loops.stepping import StepCount
+    >>> n = pt.lscalar("n")
+    >>> StepCount()(n, n, 0).eval({n: 3})
+    array(3)
+    """
+
+    __props__ = ("sequence",)
+
+    def __init__(self, sequence: int | None = None) -> None:
+        super().__init__("at least", "The number of steps of a loop")
+        self.sequence = sequence
+
+    def error(self, a: int, b: int) -> Exception:
+        """Return the error of the loop."""
+        if self.sequence is None:
+            return ArgumentError(NEGATIVE.format(n=a))
+        return ShapeError(FEWER_ROWS.format(number=self.sequence, n=b, rows=a))
+
+    def __str__(self) -> str:
+        return "StepCount" if self.sequence is None else f"StepCount{{sequence={self.sequence}}}"

@@ -13,15 +13,15 @@ from typing import Any
 
 from phintys import tree
 from phintys._base.errors import ArgumentError
-from phintys._base.public import public_dir
-from phintys.control.solving.algorithms import (
+from phintys._base.names import public_dir
+from phintys.control.solving.implicit import (
     Algorithm,
     Minimization,
     RootSearch,
     ScalarMinimization,
     ScalarRootSearch,
+    apply_solver,
 )
-from phintys.control.solving.implicit import apply_solver
 from phintys.gradient.jacobians import hessian, jacobian
 from phintys.gradient.reverse import grad
 from phintys.graph.cloning import clone_replace

@@ -1,6 +1,6 @@
 """Patterns of sparse Jacobians: which elements depend on which, and colours of columns."""
 
-from phintys._base.public import public_dir
+from phintys._base.names import public_dir
 
 __all__: list[str] = []
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from phintys.gradient.patterns.along_axes import lines, over
+from phintys.gradient.patterns.arrays import lines, over
 from phintys.gradient.patterns.index_sets import places, related, union
 from phintys.gradient.patterns.rules import pattern_of
 from phintys.graph import contract

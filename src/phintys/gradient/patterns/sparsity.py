@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import ArgumentError, GradientError
 from phintys.gradient.arguments import check_choice, check_variable, unpack
-from phintys.gradient.patterns.facts import Facts
 from phintys.gradient.patterns.index_sets import identity, no_sets
-from phintys.gradient.patterns.rules import Walk
+from phintys.gradient.patterns.rules import Facts, Walk
 from phintys.graph.cloning import clone_replace
 from phintys.tensor.convert import constant
 from phintys.tensor.shapes import specify_shape

@@ -16,7 +16,7 @@ from phintys.tensor import math, reduce, special
 from phintys.tensor.creation import zeros_like
 from phintys.tensor.cumulative import cumsum
 from phintys.tensor.dim_shuffle import expand_dims, squeeze
-from phintys.tensor.indexing.along_axis import take_along_axis
+from phintys.tensor.indexing.setting import take_along_axis
 from phintys.tensor.joining import concatenate
 from phintys.tensor.ranges import arange
 from phintys.tensor.searching import searchsorted

@@ -25,7 +25,7 @@ from phintys.tensor import math
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.creation import as_sizes
 from phintys.tensor.dim_shuffle import moveaxis, normalize_axis
-from phintys.tensor.indexing.along_axis import take_along_axis
+from phintys.tensor.indexing.setting import take_along_axis
 from phintys.tensor.reshaping import flatten, reshape
 from phintys.tensor.shapes import sizes_of, specify_shape
 from phintys.tensor.sizes import as_size, fold, multiply_sizes

@@ -22,10 +22,10 @@ from phintys.random.bits.states import (
     state,
 )
 from phintys.random.distributions import DISTRIBUTIONS, Distribution
-from phintys.random.generators.copies import copied
 from phintys.random.generators.drawing import asked_for, draw_from, has_draws, named_draw
 from phintys.random.generators.numpy_generators import (
     RandomGeneratorType,
+    copied,
     random_generator_type,
 )
 

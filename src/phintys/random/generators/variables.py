@@ -26,7 +26,7 @@ from phintys.tensor.broadcasting import broadcast_sizes
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.creation import as_sizes
 from phintys.tensor.dim_shuffle import shape_padleft
-from phintys.tensor.make_vectors import MakeVector
+from phintys.tensor.scalar_bridge import MakeVector
 from phintys.tensor.shapes import sizes_of
 from phintys.tensor.sizes import as_size, fold
 from phintys.tensor.type import TensorType, normalize_dtype

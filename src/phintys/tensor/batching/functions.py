@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from phintys._base.errors import ArgumentError, ShapeError, add_note
 from phintys._base.nested_containers import is_nest, rebuilt, walk
 from phintys._base.origin import current_origin
-from phintys.graph.placeholders import Placeholder, mark_placeholder
+from phintys.graph.inner import Placeholder, mark_placeholder
 from phintys.graph.shared_variable import set_within
 from phintys.graph.traversal import ancestors
 from phintys.tensor.batching.engine import batch_rank, broadcasts, vectorize_graph

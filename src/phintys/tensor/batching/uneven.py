@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from phintys._base.errors import ShapeError
 from phintys.tensor.batching.rules import batches
 from phintys.tensor.dim_shuffle import shape_padright
-from phintys.tensor.indexing.along_axis import take_along_axis
 from phintys.tensor.indexing.basic import Subtensor
+from phintys.tensor.indexing.setting import take_along_axis
 from phintys.tensor.indexing.template import FULL, Slice
 from phintys.tensor.math import cast, eq, ge, lt, maximum, switch
 from phintys.tensor.observing import CheckAndRaise

@@ -1,6 +1,6 @@
 """Sums of products in Einstein's notation: its parser, the order of products, their graphs."""
 
-from phintys._base.public import public_dir
+from phintys._base.names import public_dir
 
 __all__: list[str] = []
 

@@ -11,8 +11,14 @@ from typing import TYPE_CHECKING, Any
 from phintys._base.errors import ArgumentError, ShapeError
 from phintys.tensor import math
 from phintys.tensor.contractions.notation import Notation, parse
-from phintys.tensor.contractions.order import best_order, greedy_order
-from phintys.tensor.contractions.pairs import Labelled, arranged, product, summed
+from phintys.tensor.contractions.products import (
+    Labelled,
+    arranged,
+    best_order,
+    greedy_order,
+    product,
+    summed,
+)
 from phintys.tensor.diagonals import diagonal
 from phintys.tensor.shapes import sizes_of, specify_shape
 from phintys.tensor.type import promote

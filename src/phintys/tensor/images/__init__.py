@@ -3,7 +3,7 @@
 An image has any number of spatial dimensions: one for sequences, three for volumes.
 """
 
-from phintys._base.public import public_dir
+from phintys._base.names import public_dir
 
 __all__: list[str] = []
 

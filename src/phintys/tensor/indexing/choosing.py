@@ -12,8 +12,7 @@ from phintys.tensor.broadcasting import broadcast_arrays
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.creation import as_sizes, zeros_like
 from phintys.tensor.dim_shuffle import expand_dims
-from phintys.tensor.indexing.along_axis import take_along_axis
-from phintys.tensor.indexing.setting import set_subtensor, take
+from phintys.tensor.indexing.setting import set_subtensor, take, take_along_axis
 from phintys.tensor.joining import stack
 from phintys.tensor.nonzeros import flatnonzero, nonzero
 from phintys.tensor.observing import CheckAndRaise

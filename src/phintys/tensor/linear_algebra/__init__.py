@@ -5,7 +5,7 @@ such as ``(n,n),(n,k)->(n,k)``, and is applied to stacks of matrices by itself. 
 :mod:`phintys.tensor.linalg`.
 """
 
-from phintys._base.public import public_dir
+from phintys._base.names import public_dir
 
 __all__: list[str] = []
 

@@ -29,7 +29,7 @@ from phintys.tensor._rules import conjugate
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.diagonals import eye
 from phintys.tensor.dim_shuffle import expand_dims, squeeze
-from phintys.tensor.linear_algebra.cholesky_adjoint import from_triangle
+from phintys.tensor.linear_algebra.cholesky import from_triangle
 from phintys.tensor.linear_algebra.eigen import Eigh, eigh
 from phintys.tensor.linear_algebra.matrix_op import (
     FailingMatrixOp,
@@ -39,6 +39,7 @@ from phintys.tensor.linear_algebra.matrix_op import (
     matrix_dtype,
     read_triangle,
 )
+from phintys.tensor.linear_algebra.schur import solve_sylvester
 from phintys.tensor.linear_algebra.singular_values import (
     SVD,
     default_fraction,
@@ -47,7 +48,6 @@ from phintys.tensor.linear_algebra.singular_values import (
     svdvals,
     threshold,
 )
-from phintys.tensor.linear_algebra.sylvester import solve_sylvester
 from phintys.tensor.products import matmul
 from phintys.tensor.reduce import sum
 from phintys.tensor.shapes import sizes_of

@@ -27,12 +27,12 @@ from phintys.tensor.linear_algebra.matrix_op import (
     check_choice,
     matrix_dtype,
 )
-from phintys.tensor.linear_algebra.solving import solve
-from phintys.tensor.linear_algebra.sylvester import (
+from phintys.tensor.linear_algebra.schur import (
     Sylvester,
     require_finite,
     sum_of,
 )
+from phintys.tensor.linear_algebra.solving import solve
 from phintys.tensor.products import matmul
 from phintys.tensor.reshaping import reshape
 from phintys.tensor.shapes import sizes_of

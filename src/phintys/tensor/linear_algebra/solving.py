@@ -13,8 +13,7 @@ from phintys.tensor import math
 from phintys.tensor.diagonals import diagonal, eye, tril
 from phintys.tensor.dim_shuffle import expand_dims, matrix_transpose
 from phintys.tensor.linear_algebra.banded import checked_bands, solve_with_bands, square_size
-from phintys.tensor.linear_algebra.cholesky import cho_solve, cholesky, not_positive
-from phintys.tensor.linear_algebra.cholesky_adjoint import from_triangle
+from phintys.tensor.linear_algebra.cholesky import cho_solve, cholesky, from_triangle, not_positive
 from phintys.tensor.linear_algebra.lu import LUFactor, solve_factorized
 from phintys.tensor.linear_algebra.matrix_op import (
     FailingMatrixOp,

@@ -4,7 +4,7 @@ None of them has an Op of its own: derivatives, shapes and native code follow fr
 reshapes and joins. ``phintys.tensor`` offers them, and imports them when they are first used.
 """
 
-from phintys._base.public import public_dir
+from phintys._base.names import public_dir
 
 __all__: list[str] = []
 

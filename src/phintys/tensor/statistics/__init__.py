@@ -4,7 +4,7 @@
 first used.
 """
 
-from phintys._base.public import public_dir
+from phintys._base.names import public_dir
 
 __all__: list[str] = []
 

@@ -12,7 +12,7 @@ from phintys.tensor import math
 from phintys.tensor._rules import Axis, is_discrete
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.dim_shuffle import expand_dims, moveaxis, normalize_axes, transpose
-from phintys.tensor.indexing.along_axis import take_along_axis
+from phintys.tensor.indexing.setting import take_along_axis
 from phintys.tensor.observing import CheckAndRaise
 from phintys.tensor.reduce import sum
 from phintys.tensor.reshaping import flatten, reshape

@@ -18,7 +18,7 @@ Array([2., 3., 4.])
 from typing import Any
 
 from phintys import tensor
-from phintys._base.public import public_dir
+from phintys._base.names import public_dir
 from phintys.testing.eager import fft, linalg
 from phintys.testing.eager.array import Array
 from phintys.testing.eager.namespace import asarray, evaluating, finfo, from_dlpack

@@ -7,7 +7,7 @@ import phintys
 import phintys.tensor as pt
 from phintys._base.config import config
 from phintys.backends.native.limits import BLOCKED_FACTOR_ROWS
-from phintys.tensor.linear_algebra.cholesky_adjoint import CholeskyInverse
+from phintys.tensor.linear_algebra.cholesky import CholeskyInverse
 
 SIZES = [BLOCKED_FACTOR_ROWS - 1, BLOCKED_FACTOR_ROWS, 576, 577, 671, 768, 1025]
 

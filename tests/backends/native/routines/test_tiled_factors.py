@@ -12,7 +12,7 @@ from phintys.backends.native.lower import lower_program
 from phintys.backends.native.routines.library import library
 from phintys.backends.native.routines.tiled_factors import factor_symbol, inverse_symbol
 from phintys.backends.native.writer.programs import emit_program
-from phintys.tensor.linear_algebra.cholesky_adjoint import CholeskyInverse
+from phintys.tensor.linear_algebra.cholesky import CholeskyInverse
 
 SIZES = (1, 3, 7, 8, 9, 16, 17, 40, 63, 100)
 ACCURACY = {"float64": 1e-14, "float32": 1e-5}

@@ -13,7 +13,7 @@ BEGIN = """
     import numpy as np
     import phintys, phintys.tensor as pt
     from phintys import config
-    from phintys._base.cores import thread_limit
+    from phintys._base.config import thread_limit
     from phintys.backends.native.runtime.support import support
 
     warnings.filterwarnings("ignore", category=DeprecationWarning)  # of forks and threads

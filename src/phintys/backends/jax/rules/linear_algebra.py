@@ -11,13 +11,12 @@ from numpy.linalg import LinAlgError
 from phintys.backends.jax.arrays import jax, jnp, jsl, lax
 from phintys.backends.jax.tracing import NotConvertedError, Trace, converts, perform
 from phintys.tensor.dim_shuffle import DimShuffle
-from phintys.tensor.linear_algebra.cholesky import Cholesky
-from phintys.tensor.linear_algebra.cholesky_adjoint import CholeskyInverse
+from phintys.tensor.linear_algebra.cholesky import Cholesky, CholeskyInverse
 from phintys.tensor.linear_algebra.determinants import Det, SlogDet
 from phintys.tensor.linear_algebra.eigen import Eigh
 from phintys.tensor.linear_algebra.lu import LUFactor, PermuteRows, PivotToPermutation
 from phintys.tensor.linear_algebra.powers import Expm, ExpmDerivative
-from phintys.tensor.linear_algebra.qr_op import QR
+from phintys.tensor.linear_algebra.qr import QR
 from phintys.tensor.linear_algebra.singular_values import SVD
 from phintys.tensor.linear_algebra.solving import Inv, Solve
 from phintys.tensor.linear_algebra.triangular import SolveTriangular

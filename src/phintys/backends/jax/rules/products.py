@@ -11,7 +11,7 @@ from phintys.backends.jax.tracing import MisfitError, NotConvertedError, Trace, 
 from phintys.tensor.blas import Gemm
 from phintys.tensor.convolution import Convolve
 from phintys.tensor.dim_shuffle import DimShuffle
-from phintys.tensor.fourier.ops import FFT, IRFFT, RFFT
+from phintys.tensor.fourier import FFT, IRFFT, RFFT
 from phintys.tensor.images.convolutions import Conv, ConvByFilters, ConvByImages
 from phintys.tensor.images.geometry import extent_of, pads_of
 from phintys.tensor.images.pooling import MaxPool

@@ -25,11 +25,10 @@ from phintys.tensor.diagonals import AllocDiag, ExtractDiag
 from phintys.tensor.dim_shuffle import DimShuffle
 from phintys.tensor.joining import Join, Split
 from phintys.tensor.linear_algebra.assumptions import Assume
-from phintys.tensor.make_vectors import MakeVector
 from phintys.tensor.observing import CheckAndRaise, Print
 from phintys.tensor.ranges import ARange
 from phintys.tensor.reshaping import Reshape
-from phintys.tensor.scalar_bridge import ScalarFromTensor, TensorFromScalar
+from phintys.tensor.scalar_bridge import MakeVector, ScalarFromTensor, TensorFromScalar
 from phintys.tensor.shapes import Shape, ShapeI, SpecifyShape
 from phintys.tensor.sharding import WithSharding
 from phintys.tensor.size_check import SizeCheck

@@ -17,8 +17,7 @@ from phintys.backends.jax.tracing import (
     makes_large,
     perform,
 )
-from phintys.sparse.pattern_arrays import check_pattern, keys, multiplications, places
-from phintys.sparse.patterns import PatternOp
+from phintys.sparse.patterns import PatternOp, check_pattern, keys, multiplications, places
 from phintys.sparse.products import (
     EntryProduct,
     PatternProduct,

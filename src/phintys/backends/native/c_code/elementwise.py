@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from phintys.graph.apply import Apply
-from phintys.graph.c_op import COp, called
-from phintys.graph.c_types import c_names
+from phintys.graph.c_op import COp, c_names, called
 from phintys.scalar.type import get_scalar_type
 
 if TYPE_CHECKING:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from phintys.graph.c_op import called
-from phintys.graph.c_types import c_names
+from phintys.graph.c_op import c_names, called
 from phintys.graph.params_type import ParamsType
 from phintys.scalar.type import ScalarType
 

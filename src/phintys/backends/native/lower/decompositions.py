@@ -16,8 +16,7 @@ from phintys.backends.native.lower.view import View
 from phintys.backends.native.routines.decompositions import GEQP3, GEQRF, GESDD, ORGQR
 from phintys.backends.native.steps.call import LibraryCall
 from phintys.graph.apply import Apply
-from phintys.tensor.linear_algebra.pivoted_qr import PackedQR, PivotedQR
-from phintys.tensor.linear_algebra.qr_op import QR
+from phintys.tensor.linear_algebra.qr import QR, PackedQR, PivotedQR
 from phintys.tensor.linear_algebra.singular_values import SVD
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from phintys.backends.native.lower.view import View
 from phintys.backends.native.routines.fourier import COMPLEX, NORMS, OF_REAL, TO_REAL, room
 from phintys.backends.native.steps.call import LibraryCall, Routine
 from phintys.graph.apply import Apply
-from phintys.tensor.fourier.ops import FFT, IRFFT, RFFT
+from phintys.tensor.fourier import FFT, IRFFT, RFFT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,7 +14,7 @@ from phintys.backends.native.lower.view import View
 from phintys.backends.native.routines.general_eigen import GEEV
 from phintys.backends.native.steps.call import LibraryCall
 from phintys.graph.apply import Apply
-from phintys.tensor.linear_algebra.general_eigen import Eig, Eigvals
+from phintys.tensor.linear_algebra.eigen import Eig, Eigvals
 
 if TYPE_CHECKING:
     from phintys.backends.native.sizes import Size

@@ -18,7 +18,7 @@ from phintys.backends.native.lower.nodes import lower_each
 from phintys.backends.native.lower.pruning import prune
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.steps.branch import Branch
-from phintys.control.branches.if_else import IfElse
+from phintys.control.branches import IfElse
 from phintys.control.graph_ops.from_graph import OpFromGraph
 from phintys.graph.apply import Apply
 from phintys.graph.compiler import link_graph

@@ -10,7 +10,7 @@ from phintys.backends.native.lower.shape_rules import NativeShapes
 from phintys.graph.apply import Apply
 from phintys.tensor.dim_shuffle import DimShuffle
 from phintys.tensor.joining import Join, Split
-from phintys.tensor.make_vectors import MakeVector
+from phintys.tensor.scalar_bridge import MakeVector
 
 
 @lowers(Join)

@@ -28,9 +28,12 @@ from phintys.backends.native.routines.matrices import EVD, GETRF, POTRF, POTRI, 
 from phintys.backends.native.steps.call import LibraryCall
 from phintys.backends.native.values import Array
 from phintys.graph.apply import Apply
-from phintys.tensor.linear_algebra.cholesky import Cholesky
-from phintys.tensor.linear_algebra.cholesky_adjoint import CholeskyAdjoint, CholeskyInverse
-from phintys.tensor.linear_algebra.cholesky_update import CholeskyUpdate
+from phintys.tensor.linear_algebra.cholesky import (
+    Cholesky,
+    CholeskyAdjoint,
+    CholeskyInverse,
+    CholeskyUpdate,
+)
 from phintys.tensor.linear_algebra.eigen import Eigh
 from phintys.tensor.linear_algebra.lu import LUFactor, PermuteRows
 from phintys.tensor.linear_algebra.triangular import SolveTriangular

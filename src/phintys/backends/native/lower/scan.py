@@ -30,8 +30,7 @@ from phintys.backends.native.steps.kernel import Kernel
 from phintys.backends.native.steps.loop import Loop
 from phintys.backends.native.values import LoopVariable, Place
 from phintys.control.loops.scan_op import Scan
-from phintys.control.loops.step_counts import StepCount
-from phintys.control.loops.stepping import FEWER_ROWS, NEGATIVE
+from phintys.control.loops.stepping import FEWER_ROWS, NEGATIVE, StepCount
 from phintys.graph.apply import Apply
 from phintys.graph.fgraph import FunctionGraph
 from phintys.tensor.elemwise import Elemwise

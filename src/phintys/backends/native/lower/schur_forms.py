@@ -19,8 +19,7 @@ from phintys.backends.native.lower.view import View
 from phintys.backends.native.routines.schur_forms import GEES, GGES, TRSYL
 from phintys.backends.native.steps.call import LibraryCall
 from phintys.graph.apply import Apply
-from phintys.tensor.linear_algebra.schur import QZ, Schur
-from phintys.tensor.linear_algebra.sylvester import QuasiTriangularSylvester
+from phintys.tensor.linear_algebra.schur import QZ, QuasiTriangularSylvester, Schur
 
 if TYPE_CHECKING:
     from phintys.backends.native.sizes import Size

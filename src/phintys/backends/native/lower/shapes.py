@@ -15,8 +15,8 @@ from phintys.backends.native.sizes import is_length
 from phintys.backends.native.values import Array
 from phintys.gradient.marks import GradientMark
 from phintys.graph.apply import Apply
-from phintys.tensor.make_vectors import MakeVector
 from phintys.tensor.reshaping import Reshape
+from phintys.tensor.scalar_bridge import MakeVector
 from phintys.tensor.shapes import Shape, ShapeI, SpecifyShape
 from phintys.tensor.size_check import SizeCheck
 

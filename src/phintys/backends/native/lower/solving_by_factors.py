@@ -17,8 +17,8 @@ from phintys.graph.fgraph import FunctionGraph
 from phintys.tensor import math
 from phintys.tensor.linear_algebra.determinants import Det, SlogDet
 from phintys.tensor.linear_algebra.least_squares import Lstsq, Pinv
+from phintys.tensor.linear_algebra.schur import Sylvester
 from phintys.tensor.linear_algebra.solving import Inv, Solve
-from phintys.tensor.linear_algebra.sylvester import Sylvester
 
 if TYPE_CHECKING:
     from phintys.graph.variable import Variable

@@ -19,7 +19,7 @@ from phintys.backends.native.routines.sparse_products import (
 from phintys.backends.native.steps.call import LibraryCall
 from phintys.graph.apply import Apply
 from phintys.graph.variable import Constant
-from phintys.sparse.pattern_arrays import problem_of
+from phintys.sparse.patterns import problem_of
 from phintys.sparse.products import (
     ProductByColumns,
     ProductByRows,

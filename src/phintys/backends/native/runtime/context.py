@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from phintys._base.cores import thread_limit
+from phintys._base.config import thread_limit
 from phintys._base.errors import IntegrityError
 from phintys._base.locks import AT_ONCE, SOON, ProcessLock
 from phintys._base.records import record

@@ -17,8 +17,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from phintys._base.caches import Interned
-from phintys._base.config import config
-from phintys._base.cores import thread_limit
+from phintys._base.config import config, thread_limit
 from phintys._base.errors import ConfigError, IntegrityError, MethodNotDefinedError
 from phintys._base.late import LateModule
 from phintys._base.locks import ProcessLock

@@ -13,8 +13,7 @@ import numpy as np
 from numpy._core.multiarray import get_handler_name
 
 from phintys._base.caches import Once, kept_property
-from phintys._base.config import config
-from phintys._base.cores import usable_cores
+from phintys._base.config import config, usable_cores
 from phintys._base.locks import ProcessLock
 from phintys.backends.native.assembler.llvm_library import llvm
 from phintys.backends.native.assembler.module import Module

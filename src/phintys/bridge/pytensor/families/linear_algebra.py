@@ -1,16 +1,15 @@
-"""Products, factorizations and equations of matrices.
+"""Products, factorizations and equations of matrices; roots and minima that SciPy finds.
 
 The functions take stacks of matrices, so that a ``Blockwise`` of one of these Ops is the same
 function.
 """
-# PyTensor need not be installed.
-# pyright: reportMissingImports=false
 
 from __future__ import annotations
 
 from functools import partial
 from typing import Any
 
+from pytensor.tensor import optimize as theirs
 from pytensor.tensor.blas.batched import BatchedDot
 from pytensor.tensor.blas.gemm import Dot22, Dot22Scalar, Gemm
 from pytensor.tensor.blas.gemv import Gemv
@@ -24,27 +23,34 @@ from pytensor.tensor.linalg.decomposition.svd import SVD
 from pytensor.tensor.linalg.inverse import MatrixInverse, MatrixPinv, TensorInv
 from pytensor.tensor.linalg.products import Expm
 from pytensor.tensor.linalg.solvers.general import Solve
-from pytensor.tensor.linalg.solvers.linear_control import (
-    TRSYL,
-    SolveDiscreteARE,
-    SolveSylvester,
-)
+from pytensor.tensor.linalg.solvers.linear_control import TRSYL, SolveDiscreteARE, SolveSylvester
 from pytensor.tensor.linalg.solvers.lstsq import Lstsq, TensorSolve
 from pytensor.tensor.linalg.solvers.psd import CholeskySolve
 from pytensor.tensor.linalg.solvers.triangular import SolveTriangular
-from pytensor.tensor.linalg.solvers.tridiagonal import (
-    LUFactorTridiagonal,
-    SolveLUFactorTridiagonal,
-)
+from pytensor.tensor.linalg.solvers.tridiagonal import LUFactorTridiagonal, SolveLUFactorTridiagonal
 from pytensor.tensor.linalg.summary import Det, SLogDet
 from pytensor.tensor.math import Dot
 
 import phintys.tensor as pt
 import phintys.tensor.linalg as ours
 from phintys.bridge.pytensor.callback import PyTensorOp
-from phintys.bridge.pytensor.conversion import convert_op
-from phintys.tensor.linear_algebra.sylvester import QuasiTriangularSylvester
+from phintys.bridge.pytensor.conversion import convert_op, converted_graph
+from phintys.bridge.pytensor.types import convert_type
+from phintys.control.solving.implicit import (
+    Algorithm,
+    ImplicitSolution,
+    Minimization,
+    RootSearch,
+    ScalarMinimization,
+    ScalarRootSearch,
+)
+from phintys.graph.fgraph import FunctionGraph
+from phintys.tensor.linear_algebra.schur import QuasiTriangularSylvester
 from phintys.tensor.linear_algebra.tridiagonal import TridiagonalLU
+
+# PyTensor need not be installed.
+# pyright: reportMissingImports=false
+
 
 BATCHED = (
     BlockDiagonal,
@@ -271,3 +277,39 @@ def _riccati(op: Any, node: Any, a: Any, b: Any, q: Any, r: Any) -> Any:
 @convert_op.register(BlockDiagonal)
 def _block_diagonal(op: Any, node: Any, *matrices: Any) -> Any:
     return ours.block_diag(*matrices)
+
+
+# PyTensor need not be installed.
+# pyright: reportMissingImports=false
+
+
+@convert_op.register(theirs.RootOp)
+def _root(op: Any, node: Any, *inputs: Any) -> Any:
+    return _solution(op, inputs, RootSearch(op.method, op.jac, op.optimizer_kwargs), "root")
+
+
+@convert_op.register(theirs.MinimizeOp)
+def _minimize(op: Any, node: Any, *inputs: Any) -> Any:
+    algorithm = Minimization(op.method, op.jac, op.hess, op.optimizer_kwargs)
+    return _solution(op, inputs, algorithm, "minimize")
+
+
+@convert_op.register(theirs.RootScalarOp)
+def _root_scalar(op: Any, node: Any, *inputs: Any) -> Any:
+    algorithm = ScalarRootSearch(op.method, op.jac, op.hess, op.optimizer_kwargs)
+    return _solution(op, inputs, algorithm, "root_scalar")
+
+
+@convert_op.register(theirs.MinimizeScalarOp)
+def _minimize_scalar(op: Any, node: Any, *inputs: Any) -> Any:
+    algorithm = ScalarMinimization(op.method, op.optimizer_kwargs)
+    return _solution(op, inputs, algorithm, "minimize_scalar")
+
+
+def _solution(op: Any, inputs: Any, algorithm: Algorithm, name: str) -> Any:
+    """Return the solution that an Op of PyTensor finds, and whether it is one."""
+    inner = [convert_type(one.type)(one.name) for one in op.fgraph.inputs]
+    fgraph = FunctionGraph(inner, converted_graph(op.fgraph, inner), clone=False)
+    minimizes = name.startswith("minimize")
+    solver = ImplicitSolution(fgraph, algorithm, name, minimizes, op.bound_kwargs)
+    return solver(*inputs, return_list=True)

@@ -16,7 +16,7 @@ from phintys import sparse
 from phintys.bridge.pytensor.conversion import convert_op
 from phintys.graph.variable import Constant
 from phintys.sparse.parts import ElementsAt, from_arrays
-from phintys.sparse.pattern_arrays import keys, problem_of
+from phintys.sparse.patterns import keys, problem_of
 from phintys.sparse.products import ProductOfRows
 from phintys.sparse.type import LIMIT
 

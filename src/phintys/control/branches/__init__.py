@@ -1,1 +1,0 @@
-"""Choices of which only the chosen side is computed."""
