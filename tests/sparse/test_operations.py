@@ -285,12 +285,12 @@ def test_functions_are_methods_as_in_scipy():
 @pytest.mark.parametrize(
     ("use", "message"),
     [
-        (bool, "neither true nor false yet"),
-        (len, r"its length is A.shape\[0\]"),
-        (np.asarray, "A.toarray()"),
-        (lambda a: np.array([a, 1.0]), "A.toarray()"),
-        (list, "not iterable"),
-        (lambda a: 1 in a, "not iterable"),
+        (bool, "neither true nor false"),
+        (len, "its sizes are A.shape"),
+        (np.asarray, r"A.toarray\(\)"),
+        (lambda a: np.array([a, 1.0]), r"A.toarray\(\)"),
+        (list, "number of rows is not known"),
+        (lambda a: 1 in a, "Compare A.elements"),
     ],
 )
 def test_a_symbolic_matrix_has_no_value(use, message):

@@ -206,16 +206,16 @@ class SparseVariable(Variable):
     def __bool__(self) -> NoReturn:
         msg = (
             f"{self} is symbolic and sparse, so it is neither true nor false. Reduce it to a "
-            "scalar for phintys.ifelse, such as x.sum() > 0; `x is not None` tests for absence."
+            f"scalar for phintys.ifelse, such as {self}.sum() > 0; `is not None` tests for absence."
         )
         raise TypeError(msg)
 
     def __len__(self) -> NoReturn:
-        msg = f"{self} is symbolic and sparse: its sizes are x.shape, its entries are x.nnz."
+        msg = f"{self} is symbolic and sparse: its sizes are {self}.shape."
         raise TypeError(msg)
 
     def __contains__(self, item: Any) -> NoReturn:
-        msg = f"{self} is symbolic: what it contains is not known. Compare x.elements with it."
+        msg = f"{self} is symbolic: what it contains is not known. Compare {self}.elements with it."
         raise TypeError(msg)
 
     def __iter__(self) -> Iterator[Any]:
@@ -303,9 +303,9 @@ SparseType.shared_type = SparseSharedVariable
 
 def _refuse_as_dense(x: SparseVariable, name: str | None) -> NoReturn:
     msg = (
-        f"Expected a tensor, got {x} of type {x.type}, which is sparse. Write x.toarray() for a "
-        "dense matrix, sparse.structured(x, function) to compute with the stored elements only, or "
-        "the operators +, -, * and @, which take sparse and dense operands."
+        f"Expected a tensor, got {x} of type {x.type}, which is sparse. Write {x}.toarray() for a "
+        f"dense matrix, sparse.structured({x}, function) to compute with the stored elements only, "
+        "or the operators +, -, * and @, which take sparse and dense operands."
     )
     raise TypeContractError(msg)
 
