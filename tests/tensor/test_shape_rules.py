@@ -90,7 +90,7 @@ BY_THEMSELVES = {
     # the rule itself
     "tensor/shape_rules.ShapedOp",
     # shapes of graphs and of other Ops inside
-    "control/branches/if_else.IfElse",
+    "control/branches.IfElse",
     "control/graph_ops/from_graph.OpFromGraph",
     "control/loops/scan_op.Scan",
     "control/rows/row_loop.RowLoop",
