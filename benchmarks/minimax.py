@@ -326,6 +326,14 @@ FITS_OF_SLOPES = [
         {"float64": 22, "float32": 13},
     ),
     Fit(
+        "I1E_MIDDLE",
+        "the derivative of exp(-x) I1(x) of (x - 4) / (x + 4), for x in [2, 8]",
+        of_ratio(i1e_slope, 4),
+        ("-1/3", "1/3"),
+        {"float64": 27, "float32": 14},
+        lambda u: mp.mpf(50),
+    ),
+    Fit(
         "DAWSN",
         "2 x D(x) - 1 of (x - 2.75) / 1.25, where D is Dawson's integral, for x in [1.5, 4]",
         lambda u: dawson_slope(2.75 + 1.25 * u),

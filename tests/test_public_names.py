@@ -2,11 +2,12 @@
 
 import ast
 import importlib
+import pickle
 import pkgutil
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 
 import pytest
 
@@ -104,6 +105,20 @@ def test_a_name_means_the_same_everywhere(name):
         if hasattr(module := importlib.import_module(home), name)
     }
     assert len(things) == 1
+
+
+@pytest.mark.parametrize("home", HOMES)
+def test_functions_and_classes_are_pickled_by_their_names(home):
+    module = importlib.import_module(home)
+    things = {name: getattr(module, name) for name in dir(module)}
+    for cls in [thing for thing in things.values() if isinstance(thing, type)]:
+        if cls.__module__.startswith("phintys."):
+            methods = {name: thing for name, thing in vars(cls).items() if not name.startswith("_")}
+            things |= {f"{cls.__name__}.{name}": thing for name, thing in methods.items()}
+    for name, thing in things.items():
+        is_named = isinstance(thing, type | FunctionType) and thing.__name__ == name.split(".")[-1]
+        if is_named and "<" not in thing.__qualname__:
+            assert pickle.loads(pickle.dumps(thing)) is thing, name
 
 
 HEAVY = """

@@ -1,11 +1,12 @@
 """Measure programs whose kernels are worth sharing beside processes that keep the cores busy.
 
 python -m benchmarks.suite.beside [--only TEXT] [--variants A;B] [--beside 0;2;4]
-    [--milliseconds MILLISECONDS] [--rounds ROUNDS] [--write NAME]
+    [--pauses 0;1;20] [--milliseconds MILLISECONDS] [--rounds ROUNDS] [--write NAME]
 
 A row starts a process for each framework, which compiles and warms up. Then these call their
 program in turn, for some milliseconds each, so that whatever else runs disturbs all of them alike:
-first beside no busy process, then beside two, and four. "Phintys alone" uses no other thread:
+first beside no busy process, then beside two, and four. With a pause, they sleep so many
+milliseconds before each call, and a turn is longer. "Phintys alone" uses no other thread:
 no call should take longer. Figures are of all calls together: the median, the mean, the 99th
 percentile, and the processors' time of a call. If all programs are measured, and nothing else is
 asked for, the data file is ``busy_machine``.
@@ -40,8 +41,10 @@ VARIANTS = {
     "JAX": ("jax", ""),
 }
 COUNTS = (0, 2, 4)
+PAUSES = (0, 1, 20)
 MILLISECONDS = 50.0
 ROUNDS = 40
+PAUSES_A_TURN = 10
 WARM_UP = 200
 WARM_UP_SECONDS = 1.5
 TIMEOUT = 300
@@ -54,7 +57,10 @@ FIGURES = {
 
 
 def work(framework: str, name: str) -> None:
-    """Compile, say so, and for each line call for so many seconds, and print the times."""
+    """Compile, say so, and for each line call for so many seconds, and print the times.
+
+    A line has the seconds, and how long to sleep before each call.
+    """
     workload = BESIDE[name]
     module = importlib.import_module(f"benchmarks.suite.in_{framework}")
     arrays: list[Any] = workload.inputs(np.random.default_rng(0))
@@ -71,9 +77,13 @@ def work(framework: str, name: str) -> None:
     for line in sys.stdin:
         times: list[float] = []
         began = time.process_time()
+        seconds, pause = map(float, line.split())
         now = time.perf_counter()
-        end = now + float(line)
+        end = now + seconds
         while now < end:
+            if pause:
+                time.sleep(pause)
+                now = time.perf_counter()
             before = now
             function(*arrays)
             now = time.perf_counter()
@@ -134,9 +144,14 @@ def _end(started: Sequence[subprocess.Popen[Any]]) -> None:
 
 
 def measure(
-    started: Sequence[subprocess.Popen[str]], beside: int, seconds: float, rounds: int
+    started: Sequence[subprocess.Popen[str]],
+    beside: int,
+    seconds: float,
+    rounds: int,
+    pause: float = 0.0,
 ) -> list[Figures]:
     """Let processes call their programs in turn, and return the figures of each."""
+    seconds += PAUSES_A_TURN * pause
     times: list[list[float]] = [[] for _ in started]
     busy = [0.0] * len(started)
     with busy_processes(beside):
@@ -145,7 +160,7 @@ def measure(
             for at, process in order if turn % 2 else reversed(order):
                 assert process.stdin is not None
                 assert process.stdout is not None
-                process.stdin.write(f"{seconds}\n")
+                process.stdin.write(f"{seconds} {pause}\n")
                 process.stdin.flush()
                 answer = json.loads(process.stdout.readline())
                 times[at] += answer["times"]
@@ -168,6 +183,7 @@ def main() -> None:
     parser.add_argument("--only", default="", help="only programs whose name contains this")
     parser.add_argument("--variants", default="", help="only these columns, separated by ';'")
     parser.add_argument("--beside", default="", help="only these numbers, separated by ';'")
+    parser.add_argument("--pauses", default="", help="only these, in milliseconds")
     parser.add_argument("--milliseconds", type=float, default=MILLISECONDS, help="of a turn")
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="turns of each program")
     parser.add_argument("--write", help="the name of the data file")
@@ -183,28 +199,38 @@ def main() -> None:
         if find_spec(framework) and (not wanted or name in wanted)
     ]
     counts = [int(count) for count in options.beside.split(";") if count] or COUNTS
+    pauses = [int(pause) for pause in options.pauses.split(";") if pause] or PAUSES
+    columns = {
+        f"{count} after {pause} ms" if pause else f"{count}": (count, pause)
+        for pause in pauses
+        for count in counts
+    }
     results: dict[str, dict[str, list[Figures | None]]] = {}
     for name in BESIDE:
         if options.only not in name:
             continue
         row = results[name] = {variant: [] for variant in variants}
         with workers(variants, name) as started:
-            for count in counts:
-                found = measure(started, count, options.milliseconds / 1000, options.rounds)
+            for column, (count, pause) in columns.items():
+                seconds, between = options.milliseconds / 1000, pause / 1000
+                found = measure(started, count, seconds, options.rounds, between)
                 for variant, figures in zip(variants, found, strict=True):
                     row[variant].append(figures)
                     shown = " ".join(f"{key} {figures[key] * 1e6:9.1f}" for key in FIGURES)
-                    print(f"{name:<34} {count} {variant:<14} {shown} us", flush=True)
+                    print(f"{name:<34} {column:<14} {variant:<14} {shown} us", flush=True)
 
     lines = [machine(), ""]
-    lines += ["Columns: the framework, and how many busy processes run beside it.", ""]
+    lines += [
+        "Columns: the framework, and how many busy processes run beside it, after what pause.",
+        "",
+    ]
     for key, title in FIGURES.items():
-        lines += table(title, key, counts, results)
+        lines += table(title, key, list(columns), results)
     print("\n".join(lines))
-    some = options.only or wanted or options.beside
+    some = options.only or wanted or options.beside or options.pauses
     name = options.write or ("" if some else "busy_machine")
     if name:
-        save(name, by_figure(tuple(FIGURES), counts, results))
+        save(name, by_figure(tuple(FIGURES), list(columns), results))
 
 
 if __name__ == "__main__":

@@ -129,7 +129,7 @@ def _answers(started: list[subprocess.Popen[str]]) -> list[dict[str, Any]]:
 def table(
     title: str,
     key: str,
-    counts: Sequence[int],
+    counts: Sequence[object],
     results: dict[str, dict[str, list[Figures | None]]],
 ) -> list[str]:
     """Return a table of one figure: for each framework a column for each number of processes."""
@@ -149,7 +149,7 @@ def table(
 
 def by_figure(
     keys: Sequence[str],
-    counts: Sequence[int],
+    counts: Sequence[object],
     results: dict[str, dict[str, list[Figures | None]]],
 ) -> Results:
     """Return the same as a table of ``benchmarks/data``: columns are frameworks with numbers."""

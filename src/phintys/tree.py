@@ -15,7 +15,7 @@ import numpy as np
 from phintys import tensor as pt
 from phintys._base.errors import ArgumentError
 from phintys._base.names import public_dir
-from phintys._base.nested_containers import form_of, matched, rebuilt, walk
+from phintys._base.nested_containers import form_of, forms_of, matched, rebuilt, walk
 from phintys.graph.variable import Variable
 
 __all__ = ["flatten", "leaves", "leaves_with_paths", "map", "ravel"]
@@ -94,9 +94,10 @@ def map(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
     for number, other in enumerate(others):
         found = matched(other, tree)
         if found is None:
+            expected, got = forms_of(tree, other)
             msg = (
                 f"tree.map: tree {number + 2} has another form than the first one: expected "
-                f"{form_of(tree)}, got {form_of(other)}."
+                f"{expected}, got {got}."
             )
             raise ArgumentError(msg)
         columns.append(found)

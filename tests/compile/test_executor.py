@@ -127,6 +127,8 @@ def test_a_bad_array_is_described_with_a_remedy(ops):
     assert "takes values. Build the expression first" in note_of(g, x, *good[1:])
     assert "round it, or cast it" in note_of(function([n], n), np.full(2, 1.5))
     assert "Hint" not in note_of(function([x], x), np.full(2, 1j))
+    three = TensorType("float64", (3,))("three")
+    assert "Hint" not in note_of(function([three], three), np.ones(2))  # its dtype is right
     single = TensorType("float32", (None,))("single")
     assert "allow the loss of precision" in note_of(function([single], single), np.full(2, 0.1))
     strict = function([In(n, strict=True)], n)
@@ -255,7 +257,7 @@ def test_copies_of_copies(counting, double):
     assert twin(0.0) == [1.0, 0.0]
 
 
-@pytest.mark.parametrize("wrong", ["unknown", "plain", "type", "clash"])
+@pytest.mark.parametrize("wrong", ["unknown", "plain", "type", "clash", "list"])
 def test_wrong_swaps(ops, double, counting, wrong):
     count, s = counting
     t = SharedVariable(double, 0.0, name="t")
@@ -266,9 +268,15 @@ def test_wrong_swaps(ops, double, counting, wrong):
         "plain": (count, {s: double("x")}, "is swapped for a shared variable, got x"),
         "type": (count, {s: array}, "the types must be the same"),
         "clash": (both, {s: t}, "two updates would go to the same shared variable"),
+        "list": (count, [s], "expected a dict or a list of pairs"),
     }[wrong]
     with pytest.raises(ArgumentError, match=message):
         call.copy(swap=swap)
+
+
+def test_the_name_of_a_copy_is_text(counting):
+    with pytest.raises(ArgumentError, match="copy: name is a str, got 3"):
+        counting[0].copy(name=3)
 
 
 # ---- pickling and deep copies --------------------------------------------------------------------

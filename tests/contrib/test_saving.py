@@ -115,3 +115,37 @@ def test_pickles_are_refused(tmp_path):
     np.savez(tmp_path / "bad.npz", a=np.array([object()]))
     with pytest.raises(ValueError, match="allow_pickle"):
         phintys.load(tmp_path / "bad.npz")
+
+
+@pytest.mark.parametrize("kind", ["cut", "changed", "empty", "another format", "one array"])
+def test_a_damaged_file_is_named_and_changes_nothing(tmp_path, kind, repeats):
+    path, w = tmp_path / "model.npz", phintys.shared(np.arange(100.0), name="w")
+    phintys.save(path, [w])
+    whole = path.read_bytes()
+    rng = np.random.default_rng(1)
+    for _ in range(repeats(20, 500)):
+        damaged = bytearray(whole)
+        if kind == "cut":
+            del damaged[rng.integers(len(whole)) :]
+        elif kind == "changed":
+            for place in rng.integers(len(whole), size=3):
+                damaged[place] ^= rng.integers(1, 256)
+        path.write_bytes({"empty": b"", "another format": b"{}"}.get(kind, damaged))
+        if kind == "one array":
+            with path.open("wb") as file:
+                np.save(file, np.arange(3.0))
+        try:
+            phintys.load(path, [w])
+        except ArgumentError as error:
+            assert str(path) in str(error)  # noqa: PT017 - bytes that nothing reads may change
+        else:
+            assert kind == "changed"
+        assert (w.get_value() == np.arange(100.0)).all()
+
+
+def test_errors_of_the_system_name_the_file_of_the_user(tmp_path):
+    path = tmp_path / "missing" / "model.npz"
+    for use in (lambda: phintys.save(path, [1.0]), lambda: phintys.load(path)):
+        with pytest.raises(FileNotFoundError) as caught:
+            use()
+        assert caught.value.filename == str(path)

@@ -84,6 +84,41 @@ def test_the_size_of_what_a_condition_ends_is_not_known():
         sparsity(y, x)
 
 
+def test_a_state_of_a_loop_of_unknown_length_has_the_pattern_of_any_number_of_steps():
+    x, n, i = pt.tensor("x", shape=(4,)), pt.lscalar("n"), pt.lscalar("i")
+    states = scan(
+        lambda s: pt.concatenate([s[:1], s[:-1] * 2.0]),
+        outputs_info=[x],
+        n_steps=n,
+        return_updates=False,
+    )
+    after_any = [[1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0], [1, 1, 1, 1]]
+    for state in (states[-1], states[0], states[i]):
+        assert entries(sparsity(state, x)) == after_any
+    assert entries(sparsity(states[-1, 1], x)) == after_any[1:2]
+    assert entries(sparsity(states[-1, ::2], x)) == after_any[::2]
+    after_one = [[1, 0, 0, 0], [1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0]]
+    assert entries(sparsity(states[-1], x, givens={n: 1})) == after_one
+
+
+@pytest.mark.parametrize(
+    "read", [lambda y: y[1:], lambda y: y.sum(), lambda y: y[-1, pt.lscalar() :]]
+)
+def test_all_that_a_loop_of_unknown_length_makes_has_no_pattern(read):
+    x, n = pt.tensor("x", shape=(3,)), pt.lscalar("n")
+    states = scan(lambda s: s * 2.0, outputs_info=[x], n_steps=n, return_updates=False)
+    with pytest.raises(ShapeError, match="needs to know all sizes"):
+        sparsity(read(states), x)
+
+
+def test_the_last_state_before_a_condition_has_a_pattern():
+    x = pt.tensor("x", shape=(3,))
+    states = scan(
+        lambda s: (s * s[0], until(s[0] > 5.0)), outputs_info=[x], n_steps=9, return_updates=False
+    )
+    assert entries(sparsity(states[-1], x)) == [[1, 0, 0], [1, 1, 0], [1, 0, 1]]
+
+
 def test_gradients_of_loops_have_patterns():
     x = pt.tensor("x", shape=(3,))
     y = scan(pt.sin, sequences=[x], return_updates=False)

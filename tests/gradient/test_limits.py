@@ -12,6 +12,7 @@ import phintys.tensor as pt
 from phintys.compile import Mode
 from phintys.graph.traversal import toposort
 from phintys.passes import PIPELINES
+from phintys.testing.scalar_domains import DOMAINS
 
 INF = np.inf
 MODES = {
@@ -60,6 +61,22 @@ ELEMENTWISE = {
     "logarithm of a power": (lambda x: ps.log(ps.exp(x) ** x), [0.5, 1], [1, 2]),
     "logarithm of gamma": (lambda x: ps.log(ps.gamma(x)), [2], [1 - np.euler_gamma]),
     "x log(y) at x = y = 0": (lambda x: ps.xlogy(0 * x, x), [1], [0]),
+    "cosine of a root": (lambda x: ps.cos(ps.sqrt(x)), [0, 4], [-0.5, -np.sin(2) / 4]),
+    "logarithm of a cosine of a root": (
+        lambda x: ps.log(ps.cosh(ps.sqrt(x))),
+        [0, 4],
+        [0.5, np.tanh(2) / 4],
+    ),
+    "Bessel function of a root": (lambda x: ps.j0(ps.sqrt(x)), [0], [-0.25]),
+    "logarithm with its square": (lambda x: ps.xlogy(x**2, x), [0, 1], [0, 1]),
+    "logarithm of a square with it": (lambda x: ps.xlogy(x * x, x * x), [0, -1], [0, -2]),
+    "square of x log(x)": (lambda x: ps.xlogx(x) ** 2, [0, np.e], [0, 4 * np.e]),
+    "multiple of an entropy": (lambda x: x * ps.entr(x), [0, 1], [0, -1]),
+    "multiple of a dilogarithm": (lambda x: x * ps.spence(x), [0, 1], [np.pi**2 / 6, -1]),
+    "multiple of a cube root": (lambda x: x * ps.cbrt(x), [0, -8, 8], [0, -8 / 3, 8 / 3]),
+    "square of an angle": (lambda x: ps.arccos(x) ** 2, [1, 0.5], [-2, -4 * np.pi / 27**0.5]),
+    "square of a hyperbolic angle": (lambda x: ps.arccosh(x) ** 2, [1], [2]),
+    "multiple of sinc": (lambda x: x * ps.sinc(x), [0, 1], [1, -1]),
     **{
         f"{row} of an infinite {how}": (
             lambda x, row=row, how=how: SATURATED[row](HOW[how](x)),
@@ -91,6 +108,10 @@ ELEMENTWISE = {
     },
     "log of a sum of nothing": (lambda x: ps.logaddexp(x, x), [-INF, 0], [0, 1]),
     "binary log of nothing": (lambda x: ps.logaddexp2(x, x - 1), [-INF, 0], [0, 1]),
+}
+# In forward mode, the choice between the formulas of sinc is multiplied before the root is.
+IN_REVERSE = {
+    "sinc of a root": (lambda x: ps.sinc(ps.sqrt(x)), [0, 1], [-(np.pi**2) / 6, -0.5]),
 }
 # Not as one op, whose derivatives know the value of an output only.
 POWERS_BY_LOGARITHMS = {
@@ -171,9 +192,9 @@ def _check(f, values, expected):
 
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("name", EXPRESSIONS)
+@pytest.mark.parametrize("name", EXPRESSIONS | IN_REVERSE)
 def test_gradient(name, mode):
-    build, values, expected = EXPRESSIONS[name]
+    build, values, expected = (EXPRESSIONS | IN_REVERSE)[name]
     x = pt.dvector("x")
     f = phintys.function([x], phintys.grad(build(x).sum(), x), mode=MODES[mode])
     _check(f, values, expected)
@@ -205,6 +226,35 @@ def test_composite(name):
     x = pt.dvector("x")
     f = phintys.function([x], phintys.grad(op(x).sum(), x), mode=MODES["not rewritten"])
     _check(f, values, expected)
+
+
+def _is_odd_with_a_slope(row):
+    x = np.array([0.0, 1e-9, 0.1, 0.3])
+    with np.errstate(all="ignore"):
+        values, opposite = row.impl(x), row.impl(-x)
+    has_slope = 1e-3 < values[1] / x[1] < 1e3
+    return values[0] == 0 and has_slope and (values == -opposite).all()
+
+
+ODD = [
+    name
+    for name, domain in DOMAINS.items()
+    if "f" in domain.kinds and len(domain.intervals) == 1
+    if _is_odd_with_a_slope(ps.SCALAR_OPS[name])
+]
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_an_odd_function_of_a_root_has_its_slope(name):
+    """f(s) is a multiple of s near 0, so s * f(s) has a derivative by s**2 and by s**3."""
+    row = ps.SCALAR_OPS[name]
+    x = pt.dvector("x")
+    f = pt.Elemwise(row)
+    costs = [pt.sqrt(x) * f(pt.sqrt(x)), pt.cbrt(x) ** 2 * f(pt.cbrt(x))]
+    slopes = [phintys.grad(cost.sum(), x) for cost in costs]
+    first, second = phintys.function([x], slopes, mode=MODES["not rewritten"])([0.0])
+    slope = row.impl(1e-9) / 1e-9
+    np.testing.assert_allclose([first, second], [[slope], [slope]], rtol=1e-8)
 
 
 SECOND = {

@@ -139,3 +139,14 @@ def test_a_shared_variable_is_a_variable(toys):
     shared = SharedVariable(toys.number, 1)
     assert isinstance(shared, Variable)
     assert str(shared) == "<shared number>"
+
+
+def test_variables_with_an_index_are_not_iterated_without_an_end():
+    class Indexed(Variable):
+        def __getitem__(self, index):
+            return index
+
+    x = Indexed(Type())
+    for use in (iter, list, lambda x: 3 in x, max):
+        with pytest.raises(TypeError, match="not iterable"):
+            use(x)

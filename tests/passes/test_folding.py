@@ -350,3 +350,29 @@ def test_bounds_of_sizes_that_turn_out_to_be_known():
     x = pt.tensor("x", dtype="float64", shape=(2, 3))
     largest = pt.maximum(pt.constant(np.int64(4)), pt.maximum(pt.shape(x)[0], pt.shape(x)[1]))
     assert phintys.pprint(phintys.passes.rewrite_graph(largest)) == "4"
+
+
+SLICES = [
+    (lambda c, x: c[1:] * x - c[:-1] * x, 2),
+    (lambda c, x: c[1:] * x, 0),  # alone it takes less memory than what it is read from
+    (lambda c, x: c[4000:] * x[:2000] - c[:2000] * x[:2000], 0),
+    (lambda c, x: x[0] * c[::2] - c[1::2] * x[1] + x[2] * c[-1:0:-2], 0),  # others are slower
+    (lambda c, x: pt.dot(c[1:], x) - pt.dot(c[:-1], x), 0),  # a routine may read it faster
+    (lambda c, x: pt.exp(c[1:] - c[:-1]) * x, 0),  # the difference is a constant
+]
+
+
+@pytest.mark.parametrize(("build", "count"), SLICES)
+@pytest.mark.parametrize("mode", ["reference", "native"])
+def test_overlapping_slices_of_large_constants_are_read_where_they_are(build, count, mode):
+    value = np.random.default_rng(0).standard_normal(6000)
+    x = pt.tensor("x", shape=(5999,))
+    f = phintys.function([x], build(pt.constant(value.copy()), x), mode=mode)
+    nodes = f.maker.fgraph.apply_nodes
+    kept = [one for one in nodes if isinstance(one.inputs[0], pt.TensorConstant)]
+    assert sum(isinstance(one.op, pt.Subtensor) for one in kept) == count
+    at = np.random.default_rng(1).standard_normal(5999)
+    y = pt.tensor("y", shape=(6000,))
+    wanted = phintys.function([y, x], build(y, x), mode="reference")(value, at)
+    for _ in range(2):  # nothing is written into the constant
+        np.testing.assert_allclose(f(at), wanted, rtol=1e-12, atol=1e-12)

@@ -46,7 +46,7 @@ def log_of_more(u):
 
 
 def ops_of(fgraph):
-    return [str(node.op) for node in fgraph.toposort()]
+    return [repr(node.op) for node in fgraph.toposort()]
 
 
 def rewritten(outputs, pipeline, trace=None):

@@ -21,7 +21,7 @@ TWINS_ONLY = Mode("reference", FULL.requiring("inplace_everywhere"))
 
 
 def overwriting(f):
-    return [str(node.op) for node in f.maker.fgraph.toposort() if node.op.destroy_map]
+    return [repr(node.op) for node in f.maker.fgraph.toposort() if node.op.destroy_map]
 
 
 @budget(60)

@@ -4,6 +4,8 @@ A value is right if its relative error is that of a few roundings, in the result
 argument: an argument that is rounded changes the result by the condition of the function.
 """
 
+from contextlib import suppress
+
 import mpmath as mp
 import numpy as np
 import pytest
@@ -226,6 +228,75 @@ SINGLE = {
         float(mp.log(mp.erfc(50.01 / mp.sqrt(2)) / mp.erfc(50 / mp.sqrt(2)))),
     ),
 }
+
+
+SINGLE |= {
+    "numbers below the end of a logarithmic scale": (
+        lambda: random.sf(random.LogUniform(1.0, 10.0), 10 - 2.0**-40),
+        2.0**-40 / 10 / np.log(10),
+    ),
+    "numbers above the least one of Pareto": (
+        lambda: random.cdf(random.Pareto(3.0, 1.0), 1 + 2.0**-40),
+        3 * 2.0**-40,
+    ),
+}
+# Slopes that were wrong: where two formulas meet, where terms cancel, where a factor underflows.
+SLOPES = {
+    "Laplace numbers up to their centre": (lambda x: random.cdf(random.Laplace(), x), 0.0, 0.5),
+    "the logarithm of it": (lambda x: random.logsf(random.Laplace(), x), 0.0, -1.0),
+    "Cauchy numbers by the scale": (
+        lambda s: random.logsf(random.Cauchy(0.0, s), 1e200),
+        1.0,
+        1.0,
+    ),
+    "half of them": (lambda s: random.logsf(random.HalfCauchy(0.0, s), 1e-10), 1e-200, 1e200),
+    "short times by the mean": (
+        lambda mu: random.logp(random.Wald(mu, 1.0), 1e-8),
+        100.0,
+        -1e-4 * (1 - 1e-10),
+    ),
+    "long times by the spread": (
+        lambda sigma: random.logp(random.ExGaussian(0.0, sigma, 1.0), 1e4),
+        1e-3,
+        1e-3,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SLOPES)
+def test_single_slopes(name):
+    made, at, exact = SLOPES[name]
+    x = pt.dscalar("x")
+    np.testing.assert_allclose(phintys.grad(made(x), x).eval({x: at}), exact, rtol=1e-12)
+
+
+@pytest.mark.sampled(5, 2)
+@pytest.mark.parametrize("record", CONTINUOUS, ids=lambda record: record.method)
+def test_slopes_of_distribution_functions_are_the_density(record):
+    """Also where formulas of two sides meet, at the median, the mode and the centre."""
+    inputs = {one: pt.dvector(one) for one in record.parameters()}
+    distribution, x = DISTRIBUTIONS[record.method](**inputs), pt.dmatrix("x")
+    answers_to_x = [getattr(random, one)(distribution, x) for one in OF_VALUES]
+    slopes = [phintys.grad(pt.sum(answer), x) for answer in answers_to_x[1:]]
+    variables = [x, *inputs.values()]
+    f = phintys.function(variables, [*answers_to_x, *slopes], on_unused_input="ignore")
+    places = []
+    for question in (distribution.mode, distribution.median):
+        with suppress(MethodNotDefinedError):
+            places.append(question())
+    if record.method not in {"truncated_normal", "exgaussian"}:
+        places.extend(inputs[one] for one in ("loc", "mu", "c", "mode") if one in inputs)
+    numbers = record.parameters()
+    low, high = (pt.as_tensor_variable(end) for end in distribution.support())
+    rows = [place + pt.zeros(3) for place in (*places, low, high)]
+    at = phintys.function([*inputs.values()], rows, on_unused_input="ignore")(*numbers.values())
+    *values, low, high = at
+    values = np.array(values)
+    logp, _, _, logcdf, logsf, *found = f(values, *numbers.values())
+    is_inside = (values > low) & (values < high) & np.isfinite(logp)
+    expected = [np.exp(logp), -np.exp(logp), np.exp(logp - logcdf), -np.exp(logp - logsf)]
+    for slope, exact in zip(found, expected, strict=True):
+        np.testing.assert_allclose(slope[is_inside], exact[is_inside], rtol=1e-8)
 
 
 @pytest.mark.parametrize("name", SINGLE)

@@ -16,7 +16,7 @@ from phintys.sparse.determinants import (
     SelectedInverse,
 )
 from phintys.sparse.factors import Factorize
-from phintys.sparse.indexing import EntryPlaces, TakenPattern
+from phintys.sparse.indexing import EntryPlaces
 from phintys.sparse.parts import ElementsAt, FromParts, Parts, PlacesIn
 from phintys.sparse.patterns import (
     CheckedPattern,
@@ -360,14 +360,9 @@ def _turned(indices, indptr, size):
     return _arrays(x > 0, x[x > 0] - 1)
 
 
-def _taken(indices, indptr, size, rows, columns):
-    part = _numbered(indices, indptr)[rows][:, columns]
-    return _arrays(part > 0, part[part > 0] - 1)
-
-
-def _entries(indices, indptr, size, rows, columns):
+def _entries(indices, indptr, rows, columns, size):
     at = _numbered(indices, indptr)[rows, columns]
-    return [indices, indptr, np.where(at > 0, at - 1, len(indices))]
+    return [np.where(at > 0, at - 1, len(indices))]
 
 
 def _multiplied(a, b, c, d, columns, rows, width):
@@ -402,8 +397,7 @@ PATTERNS = [
     _of_pattern(CheckedPattern(), lambda i, p, m, n: [i, p], _patterns(1, 4, 4)),
     _of_pattern(ProductPattern(), _multiplied, _patterns(2, 4, 4, 4)),
     _of_pattern(PlacesIn(), lambda *v: [_places_in(*v)], _patterns(2)),
-    _of_pattern(TakenPattern(), _taken, _patterns(1, 4, [3, 0, -1, 3], [2, -4])),
-    _of_pattern(EntryPlaces(), _entries, _patterns(1, 4, [3, 0, -1], [2, -4, 1])),
+    _of_pattern(EntryPlaces(), _entries, _patterns(1, [3, 0, -1], [2, -4, 1], 4)),
 ]
 
 

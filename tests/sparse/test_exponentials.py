@@ -86,3 +86,14 @@ def test_wrong_shapes_are_refused():
     with pytest.raises(ShapeError):
         f(sp.csr_array((3, 4)), np.ones(3))
     assert f(sp.csr_array((0, 0)), np.ones(0)).shape == (0,)
+
+
+def test_the_sparse_jacobian_keeps_unconnected_parts_apart():
+    blocks = [sp.csr_array(np.triu(drawn(seed)[0][:3, :3] + 3.0)) for seed in (2, 3)]
+    a = sp.block_diag(blocks, format="csr")
+    v, d = pt.tensor("v", shape=(6,)), pt.tensor("d", shape=(a.nnz,))
+    y = linalg.expm_multiply(sparse.from_parts(d, a.indices, a.indptr, a.shape), v)
+    jacobian = sparse.sparse_jacobian(y, v)
+    (found,) = phintys.function([v, d], [jacobian], mode="reference")(np.ones(6), a.data)
+    assert found.nnz == 12
+    np.testing.assert_allclose(found.toarray(), scipy.linalg.expm(a.toarray()), atol=1e-12)

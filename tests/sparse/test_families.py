@@ -67,6 +67,10 @@ CASES = {
     "dense times": (lambda a, b, x: x * a, lambda a, b, x: x * a),
     "dense at": (lambda a, b, x: x.T @ a, lambda a, b, x: x.T @ a),
     "vector at": (lambda a, b, x: x[:, 0] @ a, lambda a, b, x: x[:, 0] @ a),
+    "mean": (lambda a, b, x: a.mean(), lambda a, b, x: a.mean()),
+    "mean of rows": (lambda a, b, x: a.mean(axis=-1), lambda a, b, x: a.mean(axis=1)),
+    "mean of columns": (lambda a, b, x: a.mean(axis=0), lambda a, b, x: a.mean(axis=0)),
+    "power": (lambda a, b, x: a**3, lambda a, b, x: a**3),
     "vstack": (lambda a, b, x: sparse.vstack([a, b, x]), lambda *v: np.vstack(v)),
     "hstack": (lambda a, b, x: sparse.hstack([b, a]), lambda a, b, x: np.hstack([b, a])),
     "block_diag": (
@@ -109,6 +113,10 @@ def test_values_are_those_of_numpy(formats):
     for name, (_, theirs) in CASES.items():
         wanted = theirs(a.toarray(), b.toarray(), x)
         np.testing.assert_allclose(dense(results[name]), wanted, err_msg=name)
+        if sp.issparse(results[name]):
+            again = results[name].copy()  # without what the result says of itself
+            assert results[name].has_canonical_format, name
+            assert again.has_canonical_format, name
 
 
 @pytest.mark.parametrize("formats", [("csr", "csr"), ("csc", "csr")])
@@ -196,6 +204,32 @@ def test_the_jacobian_of_a_product_has_the_pattern_of_the_matrix(format):
     assert value.nnz <= a.nnz + 6
 
 
+@pytest.mark.parametrize("format", ["csr", "csc"])
+def test_elements_and_parts_are_found_in_native_code(format):
+    d, rows, columns = pt.dvector("d"), pt.lvector("rows"), pt.lvector("columns")
+    indices, indptr = pt.ivector("indices"), pt.ivector("indptr")
+    a = sparse.from_parts(d, indices, indptr, (5, 5), format)
+    first = rows.shape[0] - 3
+    results = a[rows, columns], a[rows].elements, a[:, columns].elements, a[first:, rows].sum()
+    f = phintys.function([d, indices, indptr, rows, columns], results)
+    called = [type(node.op).__name__ for node in f.vm.callback_nodes]
+    assert called == ["CheckedPattern"]
+    value = sp.random_array((5, 5), density=0.5, format=format, rng=np.random.default_rng(0))
+    at = np.array([4, -5, 2, 2]), np.array([-1, 0, 3, 3])
+    full = value.toarray()
+    elements, in_rows, in_columns, total = f(value.data, value.indices, value.indptr, *at)
+    np.testing.assert_array_equal(elements, full[at])
+    for found, part in ((in_rows, value[at[0]]), (in_columns, value[:, at[1]])):
+        np.testing.assert_array_equal(found, part.asformat(format).sorted_indices().data)
+    np.testing.assert_allclose(total, full[1:, at[0]].sum())
+
+
+def test_rows_of_a_matrix_of_known_size_can_be_iterated():
+    s, value = sparse.csr_matrix(shape=SHAPE), matrix("csr", 0)
+    rows = phintys.function([s], list(s))(value)
+    np.testing.assert_array_equal(np.vstack([row.toarray() for row in rows]), value.toarray())
+
+
 @pytest.mark.parametrize(
     ("build", "error"),
     [
@@ -206,6 +240,15 @@ def test_the_jacobian_of_a_product_has_the_pattern_of_the_matrix(format):
         (lambda s: sparse.hstack([np.eye(2), np.eye(2)]), ArgumentError),
         (lambda s: sparse.structured_pow(s, s), TypeContractError),
         (lambda s: s + "text", TypeContractError),
+        (lambda s: s**0, TypeContractError),
+        (lambda s: s**-1.0, TypeContractError),
+        (lambda s: s ** pt.dscalar(), TypeContractError),
+        (lambda s: sparse.csr_matrix(shape=(2, 3)) @ np.ones(2), ShapeError),
+        (np.asarray, TypeContractError),
+        (bool, TypeError),
+        (len, TypeError),
+        (list, TypeError),
+        (lambda s: 1.0 in s, TypeError),
     ],
 )
 def test_what_has_no_meaning_is_refused(build, error):
@@ -218,6 +261,12 @@ def test_what_has_no_meaning_is_refused(build, error):
     [
         (lambda s: s[7], IndexingError, "Index 7 is out of range"),
         (lambda s: s[[0], [-5]], IndexingError, "Index -5 is out of range"),
+        (lambda s: s[[5, 0], [0, 0]], IndexingError, "Index 5 is out of range"),
+        (lambda s: s[:, [0, 4]], IndexingError, "Index 4 is out of range"),
+        (lambda s: s @ np.ones(6), ShapeError, "product sums over must be equal, got 4 and 6"),
+        (lambda s: np.ones(6) @ s, ShapeError, "product sums over must be equal, got 5 and 6"),
+        (lambda s: sparse.row_scale(s, np.ones(4)), ShapeError, "got 5 and 4"),
+        (lambda s: sparse.col_scale(s, np.ones(5)), ShapeError, "got 4 and 5"),
         (lambda s: sparse.vstack([s, s.T]), ShapeError, "number of columns"),
         (lambda s: sparse.structured_add_s_v(s, np.ones(3)), ShapeError, "3"),
     ],

@@ -280,3 +280,26 @@ def test_functions_are_methods_as_in_scipy():
         np.testing.assert_allclose(value.toarray(), getattr(given, name)().toarray(), err_msg=name)
     assert (trace, size) == (1.25, given.size)
     assert x.conj() is x
+
+
+@pytest.mark.parametrize(
+    ("use", "message"),
+    [
+        (bool, "neither true nor false"),
+        (len, "its sizes are A.shape"),
+        (np.asarray, r"A.toarray\(\)"),
+        (lambda a: np.array([a, 1.0]), r"A.toarray\(\)"),
+        (list, "number of rows is not known"),
+        (lambda a: 1 in a, "Compare A.elements"),
+    ],
+)
+def test_a_symbolic_matrix_has_no_value(use, message):
+    with pytest.raises(TypeError, match=message):
+        use(sparse.csr_matrix("A"))
+
+
+def test_a_dense_argument_of_a_sparse_input_is_told_how_to_become_sparse():
+    a = sparse.csr_matrix("a")
+    with pytest.raises(TypeContractError, match=r"scipy.sparse.csr_array\(value\)") as caught:
+        phintys.function([a], a.sum())(np.eye(2))
+    assert "astype" not in "".join(caught.value.__notes__)

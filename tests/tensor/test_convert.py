@@ -1,5 +1,8 @@
 """Making tensors out of numbers, arrays, lists, nodes and variables of other Types."""
 
+from decimal import Decimal
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -82,8 +85,16 @@ def test_name_rank_and_dtype_of_a_constant():
         (None, r"Expected a variable, a number or an array of numbers, got None"),
         ([[1, 2], [3]], r"Cannot make an array of \[\[1, 2\], \[3\]\]"),
         (np.array(["a"]), r"Expected a variable, .* \(dtype <U1\)"),
-        (2**64, r"18446744073709551616 is outside of the range of all integer dtypes"),
+        (2**64, r"got 18446744073709551616 .*, outside of the range of all integer dtypes"),
+        (
+            [1, [-(2**63) - 1]][1:],
+            r"element \[0, 0\] is -9223372036854775809 .*, outside",
+        ),
+        (np.array(2**70, dtype=object), r"outside of the range of all integer dtypes"),
+        pytest.param(10**5000, r"got int of too many digits .*, outside of the", id="digits"),
         (np.ma.array([1.0]), r"A masked array cannot become a constant"),
+        (Fraction(1, 3), r"Convert it first, as in float\(x\)"),
+        (Decimal("0.1"), r"Convert it first, as in float\(x\)"),
         ([object()], r"of type list \(dtype object\)"),
     ],
 )
@@ -250,3 +261,28 @@ def test_literals_alone():
     assert _dtypes(ps.add, 1, 2.5) == ["int64", "float64"]
     with phintys.config.change_flags(floatX="float32"):
         assert _dtypes(ps.add, 1.5, 2.5) == ["float32", "float32"]
+
+
+@pytest.mark.parametrize("kind", ["int", "list", "digits", "array"])
+def test_large_ints_say_how_to_write_them(kind):
+    large = 10**5000 if kind == "digits" else 2**64
+    value = {"list": [1, large], "array": np.array(large, dtype=object)}.get(kind, large)
+    for take in (constant, phintys.shared, lambda x: pt.take(pt.dvector("v"), x)):
+        if take is phintys.shared and kind == "array":
+            continue  # of any object
+        with pytest.raises(TypeContractError, match=r"outside of the range .* Write a float"):
+            take(value)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "value", "remedy"),
+    [
+        ("int8", 300, "NumPy scalar of a larger dtype"),
+        ("int64", 2**70, "Write a float"),
+        ("uint64", -1, "Write a float"),
+        ("float64", 10**400, "No dtype holds larger numbers"),
+    ],
+)
+def test_ints_out_of_bounds_say_what_has_room(dtype, value, remedy):
+    with pytest.raises(OutOfBoundsError, match=remedy):
+        pt.vector("x", dtype=dtype) + value

@@ -106,7 +106,7 @@ def test_specify_shape_fails_when_it_is_wrong(evaluate):
     value = np.ones((2, 3))
     for stated, extra in (((None, 4), {}), ((n, None), {n: np.array(5)})):
         out = pt.specify_shape(x, stated)
-        with pytest.raises(ShapeError, match=r"stated to be of size \d, but the shape is \(2, 3\)"):
+        with pytest.raises(ShapeError, match=r"must be of size \d, but the shape is \(2, 3\)"):
             evaluate(out, {x: value, **extra})
 
 
@@ -114,8 +114,8 @@ def test_specify_shape_fails_when_it_is_wrong(evaluate):
     ("stated", "error", "message"),
     [
         ((2,), ShapeError, "2 dimensions, got 1 sizes"),
-        ((None, 4), ShapeError, "stated to be of size 4"),
-        ((-1, None), ShapeError, "stated to be of size -1"),
+        ((None, 4), ShapeError, "must be of size 4"),
+        ((-1, None), ShapeError, "must be of size -1"),
         ((2.0, None), DtypeError, "integer"),
         ((pt.dscalar("n"), None), DtypeError, "integer"),
         (pt.lvector("v"), ShapeError, "needs 2 entries"),

@@ -107,7 +107,7 @@ def test_static_shapes():
 
 
 WRONG = {
-    "length": (lambda: pt.repeat([1, 2], [1, 2, 3]), ShapeError, "stated to be of size 2"),
+    "length": (lambda: pt.repeat([1, 2], [1, 2, 3]), ShapeError, "must be of size 2"),
     "negative": (lambda: pt.repeat([1, 2], -1), ShapeError, "not be negative"),
     "negative counts": (lambda: pt.repeat([1, 2], [1, -1]), ShapeError, "not be negative"),
     "float": (lambda: pt.repeat([1, 2], 1.5), DtypeError, "integer"),

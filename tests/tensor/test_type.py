@@ -435,7 +435,7 @@ def test_filter_variable():
     known = TensorType("float64", (None, 3)).filter_variable(x)
     assert known.type.shape == (None, 3)
     assert known.eval({x: np.zeros((2, 3))}).shape == (2, 3)
-    with pytest.raises(ShapeError, match="stated to be of size 3"):
+    with pytest.raises(ShapeError, match="must be of size 3"):
         known.eval({x: np.zeros((2, 4))})
     constant = pt.dmatrix.filter_variable([[1, 2]])
     assert constant.type.is_super(pt.dmatrix) or pt.dmatrix.is_super(constant.type)

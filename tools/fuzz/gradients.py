@@ -52,6 +52,7 @@ _OF_MATRIX = (
     "pt.linalg.norm({0}, axis=1) ** 2",
     "{0}.var(axis=0)",
 )
+_OF_FULL_RANK = ("pt.linalg.pinv({0})", "pt.linalg.lstsq")
 _OF_VECTOR = (
     "pt.linalg.norm({0}) ** 2",
     "pt.linalg.norm({0})",
@@ -68,6 +69,18 @@ _OF_VECTOR = (
     "pt.softmax({0})",
     "pt.xlogy({0} ** 2, 1 + {0} ** 2)",
     "pt.sinc({0})",
+    "{0} * pt.sinc({0})",
+    "pt.sinc(pt.linalg.norm({0}))",
+    "pt.cos(pt.linalg.norm({0}))",
+    "pt.linalg.norm({0}) * pt.tanh(pt.linalg.norm({0}))",
+    "pt.log(pt.cosh(pt.sqrt({0} ** 2 + {1} ** 2)))",
+    "pt.xlogy({0} ** 2, {0} ** 2)",
+    "pt.special.xlogx({0} ** 2) * {0}",
+    "pt.special.entr({0} ** 2) * {1}",
+    "pt.special.spence({0} ** 2) * {0}",
+    "{0} * pt.cbrt({0})",
+    "pt.arccos(1 / (1 + {0} ** 2)) ** 2",
+    "pt.arccosh(1 + {0} ** 2) ** 2",
     "pt.arctan2({0}, 1 + {1} ** 2)",
     "pt.outer({0}, {1})",
     "pt.eye(3) + pt.outer({0}, {0})",
@@ -146,7 +159,10 @@ def _line(drawing: Drawing) -> Text | None:
         return None
     operands = (entry, vector)
     if entry.ndim == 2:
-        return Text(drawing.choose(_OF_MATRIX), operands)
+        text = drawing.choose(_OF_MATRIX)
+        # They jump where the rank changes, as it does beside a singular matrix.
+        is_jump = text.startswith(_OF_FULL_RANK) and np.linalg.cond(entry.value) > 1e8
+        return None if is_jump else Text(text, operands)
     if drawing.chance(0.35):
         bound = _bound(drawing)
         text = drawing.choose(_OF_BOUND).replace("{b}", as_literal(bound))

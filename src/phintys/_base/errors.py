@@ -46,6 +46,8 @@ def shown(value: object) -> str:
         return repr(value)
     except RecursionError:
         return "[...], nested too deeply to be shown"
+    except ValueError:  # Python shows ints of up to 4300 digits
+        return f"{type(value).__name__} of too many digits to be shown"
 
 
 class PhintysError(Exception):

@@ -423,7 +423,7 @@ LOWERINGS: dict[str, str] = {
         """,
     "phintys.backends.native.lower.sorting": "ArgPartitionOp ArgSortOp PartitionOp RowOrder SortOp",
     "phintys.backends.native.lower.sparse_patterns": """
-        CommonPattern Converted FirstAtEntries MergedPattern PlacesIn ProductAtEntries
+        CommonPattern Converted EntryPlaces FirstAtEntries MergedPattern PlacesIn ProductAtEntries
         ProductPattern SecondAtEntries
         """,
     "phintys.backends.native.lower.sparse_products": """

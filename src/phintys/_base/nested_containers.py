@@ -124,20 +124,49 @@ def _rebuilt(nest: Any, values: Iterator[Any]) -> Any:
     return instance
 
 
-def form_of(nest: Any) -> str:
-    """Return the form of a nest.
+def form_of(nest: Any, texts: Iterable[str] | None = None) -> str:
+    """Return the form of a nest, with a text in the place of each value.
+
+    Parameters
+    ----------
+    nest
+        The nest.
+    texts
+        The texts; stars by default.
 
     Examples
     --------
     >>> from phintys._base.nested_containers import form_of
     >>> form_of((1, {"a": 2, "b": None}))
     "(*, {'a': *, 'b': None})"
+    >>> form_of((1, {"a": 2}), ["int", "float"])
+    "(int, {'a': float})"
     """
-    marks = (_Mark("None" if value is None else "*") for _, value in walk(nest))
-    return repr(rebuilt(nest, marks))
+    if texts is None:
+        texts = ("None" if value is None else "*" for _, value in walk(nest))
+    return repr(rebuilt(nest, map(Unquoted, texts)))
 
 
-class _Mark(str):
+def forms_of(one: Any, other: Any) -> tuple[str, str]:
+    """Return the forms of two nests that differ, for a message.
+
+    Classes that a module defines anew when it is loaded again look alike: the second form says so.
+
+    Examples
+    --------
+    >>> from dataclasses import make_dataclass
+    >>> from phintys._base.nested_containers import forms_of
+    >>> old, new = (make_dataclass("Line", ["slope"]) for _ in range(2))
+    >>> forms_of(old(1), new(1))
+    ('Line(slope=*)', 'Line(slope=*), of another class of this name (was it defined again?)')
+    """
+    first, second = form_of(one), form_of(other)
+    if first == second and [*kinds(one)] != [*kinds(other)]:
+        second += ", of another class of this name (was it defined again?)"
+    return first, second
+
+
+class Unquoted(str):
     """A string that is printed without quotes."""
 
     __slots__ = ()

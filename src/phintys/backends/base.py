@@ -224,6 +224,7 @@ class ExportOptions:
     allocate: bool = True
     libraries: tuple[str, ...] = ()
     threads: int = 1
+    contract: bool = False
 
 
 @runtime_checkable

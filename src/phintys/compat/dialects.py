@@ -264,7 +264,7 @@ class TheanoTrees(DebugPrinter):
         return " |", "  " if is_last else " |"
 
     def node_label(self, variable: Variable, node: Apply) -> str:
-        label = str(node.op)
+        label = repr(node.op)
         if len(node.outputs) > 1:
             label += f".{variable.index}"
         label += (self.id_of(node) or " ") + f"{self.facts(variable)} {variable.name or ''!r}"

@@ -155,7 +155,7 @@ _HEADS = (
     ),
     _Head(r"There is no mode '(?P<name>.*?)'", "No predefined mode exist for string: {name}"),
     _Head(
-        r"SpecifyShape(?:\{.*?\})?: dimension (?P<dim>\d+) of .* is stated to be of size "
+        r"SpecifyShape(?:\{.*?\})?: dimension (?P<dim>\d+) of .* must be of size "
         r"(?P<size>\d+), but the shape is (?P<shape>\(.*?\))",
         "SpecifyShape: dim {dim} of input has shape {found}, expected {size}.",
     ),

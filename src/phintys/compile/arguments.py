@@ -88,10 +88,10 @@ def _as_constant(output: Any) -> Variable:
         raise ArgumentError(msg) from error
 
 
-def checked_name(name: object) -> str | None:
+def checked_name(name: object, called: str = "function") -> str | None:
     """Return ``name``, which must be a str or ``None``."""
     if name is not None and not isinstance(name, str):
-        msg = f"function: name is a str, got {name!r}."
+        msg = f"{called}: name is a str, got {name!r}."
         raise ArgumentError(msg)
     return name
 

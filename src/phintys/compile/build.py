@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack, overload
 
 from phintys._base.errors import add_note
 from phintys._base.garbage_collection import collector_paused
@@ -23,7 +23,7 @@ from phintys.compile.executor import Function
 from phintys.compile.io import In, shared_input
 from phintys.compile.maker import FunctionMaker
 from phintys.compile.mode import Mode, get_mode
-from phintys.compile.nested import FunctionOfNests, has_nests, leaves_of
+from phintys.compile.nested import Nests, has_nests, leaves_of
 from phintys.compile.ownership import guard_memory, separate_outputs
 from phintys.compile.profile import as_profile
 from phintys.compile.rebuild import check_givens, check_updates, rebuild_collect_shared
@@ -188,7 +188,6 @@ def function(
     Returns
     -------
     Function
-        Or a ``FunctionOfNests``, if inputs or outputs are nests.
 
     Raises
     ------
@@ -212,23 +211,10 @@ def function(
     >>> add(5.0), add(1.0), total.get_value()
     (array(0.), array(5.), array(6.))
     """
+    nests = None
     if has_nests(inputs, outputs):
-        options = {
-            "mode": mode,
-            "updates": updates,
-            "givens": givens,
-            "no_default_updates": no_default_updates,
-            "accept_inplace": accept_inplace,
-            "name": name,
-            "rebuild_strict": rebuild_strict,
-            "allow_input_downcast": allow_input_downcast,
-            "profile": profile,
-            "on_unused_input": on_unused_input,
-            "trust_input": trust_input,
-        }
-        flat_outputs = None if outputs is None else leaves_of(outputs)
-        flat = function(leaves_of(inputs), flat_outputs, **options)
-        return cast("Function", FunctionOfNests(flat, inputs, outputs))
+        nests = Nests.around(inputs, outputs)
+        inputs, outputs = leaves_of(inputs), None if outputs is None else leaves_of(outputs)
     with collector_paused():
         start = perf_counter()
         specs = checked_inputs(inputs, allow_input_downcast)
@@ -280,6 +266,7 @@ def function(
                 profiled,
                 keys=keys,
                 unpack=unpack,
+                nests=nests,
                 trace=trace,
                 origin=current_origin(),
             )

@@ -6,8 +6,10 @@ from inspect import Parameter, Signature
 from keyword import iskeyword
 from typing import TYPE_CHECKING, Any
 
+from phintys._base.nested_containers import Unquoted, form_of, is_nest, walk
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from phintys.compile.maker import FunctionMaker
     from phintys.compile.signature import CallSignature
@@ -32,17 +34,16 @@ def signature_of(maker: FunctionMaker, inputs: CallSignature) -> Signature:
     >>> print(inspect.signature(f))
     (x: Scalar(float64), n: Scalar(int64) = array(2)) -> Scalar(float64)
     """
-    parameters = inputs.parameters
-    names = [parameter.name or "" for parameter in parameters]
+    arguments = [*_arguments(inputs)]
+    names = [name for name, _, _ in arguments]
     is_keyword = [_is_usable(name) and names.count(name) == 1 for name in names]
     positional_only = len(names) - [*reversed(is_keyword), False].index(False)
     found: list[Parameter] = []
     has_default = False
-    for number, (name, parameter) in enumerate(zip(names, parameters, strict=True)):
+    for number, (name, annotation, default) in enumerate(arguments):
         kind: Any = Parameter.POSITIONAL_OR_KEYWORD
-        default: Any = Parameter.empty
-        if parameter.default is not None:
-            default, has_default = parameter.default.value, True
+        if default is not Parameter.empty:
+            has_default = True
         elif has_default and is_keyword[number]:
             kind = Parameter.KEYWORD_ONLY
         if number < positional_only:
@@ -50,18 +51,21 @@ def signature_of(maker: FunctionMaker, inputs: CallSignature) -> Signature:
             name = name if is_keyword[number] else f"input_{number}"
         elif found and found[-1].kind == Parameter.KEYWORD_ONLY:
             kind = Parameter.KEYWORD_ONLY
-        annotation = parameter.spec.variable.type
         found.append(Parameter(name, kind, default=default, annotation=annotation))
-    return Signature(found, return_annotation=_Text(returned_by(maker)))
+    return Signature(found, return_annotation=Unquoted(returned_by(maker)))
 
 
-class _Text(str):
-    """A text that is shown without quotation marks."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return str(self)
+def _arguments(inputs: CallSignature) -> Iterator[tuple[str, Any, Any]]:
+    """Yield the name of each argument, or nothing, its Type or form, and its default."""
+    nests, parameters = inputs.nests, inputs.parameters
+    for form in range(len(parameters)) if nests is None else nests.inputs:
+        if is_nest(form):
+            types = (str(parameters[number].spec.variable.type) for _, number in walk(form))
+            yield "", Unquoted(form_of(form, types)), Parameter.empty
+            continue
+        parameter = parameters[form]
+        default = Parameter.empty if parameter.default is None else parameter.default.value
+        yield parameter.name or "", parameter.spec.variable.type, default
 
 
 def _is_usable(name: str) -> bool:
@@ -73,6 +77,8 @@ def returned_by(maker: FunctionMaker) -> str:
     types = [str(out.variable.type) for out in maker.outputs]
     if maker.unpack == "none":
         return "None"
+    if maker.nests is not None:
+        return form_of(maker.nests.outputs, types)
     if maker.keys is not None:
         pairs = zip(maker.keys, types, strict=True)
         return f"{{{', '.join(f'{key!r}: {type_}' for key, type_ in pairs)}}}"

@@ -26,10 +26,13 @@ from phintys.backends.base import (
     FastProgram,
     SavableProgram,
 )
+from phintys.compile.arguments import checked_name
 from phintys.compile.io import shared_input
 from phintys.compile.locks import locks_of
 from phintys.compile.maker import FunctionMaker, link_outputs
+from phintys.compile.nested import NestedCall
 from phintys.compile.profile import as_profile
+from phintys.compile.rebuild import as_pairs
 from phintys.compile.signature import CallSignature, Parameter
 from phintys.graph.fgraph import FunctionGraph
 from phintys.graph.shared_variable import Container, SharedVariable, on_host
@@ -167,6 +170,7 @@ class Function(_Returning[R_co]):
                 for spec, container in zip(explicit, containers, strict=False)
             ],
             maker.name,
+            maker.nests,
         )
         self._cells = [container.storage for container in self.input_storage[self._arity :]]
         updated = [self.input_storage[index] for index in maker.updated]
@@ -190,7 +194,7 @@ class Function(_Returning[R_co]):
         self._update: Callable[..., list[Any]] | None = None
         self._c_entries: dict[str, Any] = {}
         # Python looks up both on the class, so each function has a class of its own.
-        attributes = {"__call__": self._fast_call(), "__doc__": _Described("documentation_of")}
+        attributes = {"__call__": self._class_call(), "__doc__": _Described("documentation_of")}
         cls = type(self)
         own: Any = type(cls.__name__, (cls,), {"__slots__": (), **attributes})
         self.__class__ = own
@@ -200,6 +204,15 @@ class Function(_Returning[R_co]):
         if not any(spec.is_lent_for_writing for spec in self.maker.inputs):
             return program
         return sharing.without_sharing(program, self.maker.inputs)
+
+    def _class_call(self) -> Callable[..., Any]:
+        """Return the ``__call__`` of the class that this function alone has."""
+        call, nests = self._fast_call(), self.maker.nests
+        if nests is None:
+            return call
+        if call is type(self).__call__:
+            call = MethodType(call, self)
+        return NestedCall(nests, call, self.signature.called)
 
     def _fast_call(self) -> Callable[..., Any]:
         """Return a call of the program itself, if it can check its arguments."""
@@ -515,6 +528,7 @@ class Function(_Returning[R_co]):
         allocate: bool = True,
         libraries: Sequence[str] = (),
         threads: int = 1,
+        contract: bool = False,
     ) -> list[Path]:
         """Write the function as an object with a header of C, which need no Python.
 
@@ -546,6 +560,9 @@ class Function(_Returning[R_co]):
             What a library is linked with: options of the linker, or paths.
         threads
             How many threads share a call: 1, since the pool of threads is not exported.
+        contract
+            Whether a product and a sum with it may be one fused multiply-add, as compilers of C
+            have it: faster, and rounded once where Python rounds twice.
 
         Returns
         -------
@@ -592,7 +609,15 @@ class Function(_Returning[R_co]):
             updated=[index - self._arity for index in self.maker.updated],
         )
         options = ExportOptions(
-            str(path), target, kind, blas, blas_prefix, allocate, tuple(libraries), threads
+            str(path),
+            target,
+            kind,
+            blas,
+            blas_prefix,
+            allocate,
+            tuple(libraries),
+            threads,
+            contract,
         )
         return self.vm.export(names, options)
 
@@ -677,7 +702,7 @@ class Function(_Returning[R_co]):
         (array(10.), array(11.), array(0.))
         """
         maker = self.maker
-        swap = {} if swap is None else dict(swap)
+        swap = dict(as_pairs(swap, "copy(swap=...)"))
         self._check_swap(swap)
         inputs = [_swapped(spec, swap) for spec in maker.inputs]
         containers = [
@@ -696,7 +721,7 @@ class Function(_Returning[R_co]):
             fgraph=fgraph,
             inputs=inputs,
             updated=updated,
-            name=name or (f"{self.name} copy" if self.name else None),
+            name=checked_name(name, "copy") or (f"{self.name} copy" if self.name else None),
             profile=copied_profile,
         )
         twin = Function(new_maker, containers, self.vm if reuse else None)

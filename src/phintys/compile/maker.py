@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from phintys.backends.measurements import Profiler
     from phintys.compile.io import In, Out
     from phintys.compile.mode import Mode
+    from phintys.compile.nested import Nests
     from phintys.compile.profile import Profile
     from phintys.rewriting import RewriteTrace
 
@@ -58,6 +59,9 @@ class FunctionMaker:
         Keys of the returned dict.
     unpack : str
         The form of the result: ``"one"``, ``"list"``, ``"dict"`` or ``"none"``.
+    nests : Nests or None
+        The forms of arguments and results, if some are nests: inputs and outputs are the values in
+        them.
     trace : RewriteTrace or None
         The trace of the rewrites, if the mode is tracing.
     origin : Origin
@@ -73,6 +77,7 @@ class FunctionMaker:
     profile: Profile | None = None
     keys: list[str] | None = None
     unpack: str = "list"
+    nests: Nests | None = None
     trace: RewriteTrace | None = None
     origin: Origin = UNKNOWN
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from itertools import repeat
+from collections.abc import Callable, Iterable, Sequence
+from itertools import count
 from typing import Any
 
 from phintys._base.errors import ArgumentError
-from phintys._base.nested_containers import form_of, is_nest, matched, rebuilt, walk
-from phintys.compile.executor import Function
+from phintys._base.nested_containers import forms_of, is_nest, matched, rebuilt, walk
+from phintys._base.records import record
 
 
 def has_nests(inputs: Any, outputs: Any) -> bool:
@@ -45,15 +45,94 @@ def leaves_of(nest: Any) -> list[Any]:
     return [leaf for _, leaf in walk(nest)]
 
 
-class FunctionOfNests:
-    """A compiled function whose arguments or results are nests; see :func:`phintys.function`.
+@record(frozen=True, eq=False)
+class Nests:
+    """The forms of the arguments and results of a function, where some of them are nests.
+
+    Attributes
+    ----------
+    inputs : list
+        For each argument, a nest of the same form around the numbers of its values.
+    outputs
+        The same for what is returned.
+    """
+
+    inputs: list[Any]
+    outputs: Any
+
+    @classmethod
+    def around(cls, inputs: Iterable[Any], outputs: Any) -> Nests:
+        """Return the forms of inputs and outputs, which are nests around variables."""
+        returned = list(outputs) if isinstance(outputs, tuple) else outputs
+        return cls(rebuilt(list(inputs), count()), rebuilt(returned, count()))
+
+    def values(self, args: Sequence[Any], called: str) -> list[Any]:
+        """Return the values in the arguments of a call, in order.
+
+        Raises
+        ------
+        ArgumentError
+            An argument is not of the form of its input, or there are too many.
+        """
+        if len(args) > len(self.inputs):
+            msg = f"{called}() takes {len(self.inputs)} arguments, got {len(args)}."
+            raise ArgumentError(msg)
+        values: list[Any] = []
+        for position, (given, form) in enumerate(zip(args, self.inputs, strict=False)):
+            if not is_nest(form):
+                values.append(given)
+                continue
+            found = None if given is None else matched(given, form, of_arrays=True)
+            if found is None:
+                expected, got = forms_of(form, given)
+                msg = (
+                    f"Argument {position} of {called}() has another form than its input: expected "
+                    f"{expected}, got {got}."
+                )
+                raise ArgumentError(msg)
+            values += found
+        return values
+
+    def places(self) -> list[str]:
+        """Return where each value stands in the arguments, for messages."""
+        return [
+            f"at {path} of argument {position}" if path else f"at index {position}"
+            for position, form in enumerate(self.inputs)
+            for path, _ in walk(form)
+        ]
+
+    def chosen(self, subset: Any, called: str) -> Any:
+        """Return a nest around the numbers of some of the outputs, given by index or by key.
+
+        Raises
+        ------
+        ArgumentError
+            There is no such output.
+        """
+        outputs = self.outputs if isinstance(self.outputs, dict | list) else [self.outputs]
+        there = [*outputs] if isinstance(outputs, dict) else [*range(len(outputs))]
+        if isinstance(subset, str) or not isinstance(subset, Sequence):
+            msg = f"output_subset is a list of outputs, got {subset!r}."
+            raise ArgumentError(msg)
+        for key in subset:
+            if key not in there:
+                msg = f"output_subset: {called}() has no output {key!r}; it has {there}."
+                raise ArgumentError(msg)
+        found = [outputs[key] for key in subset]
+        return dict(zip(subset, found, strict=True)) if isinstance(outputs, dict) else found
+
+
+class NestedCall:
+    """The call of a function whose arguments or results are nests.
 
     Parameters
     ----------
+    nests
+        Their forms.
     flat
-        The function of the values in the nests, in their order.
-    inputs, outputs
-        The nests, around variables.
+        The call that takes and returns the values in them.
+    called
+        The name of the function, for messages.
 
     Examples
     --------
@@ -66,18 +145,22 @@ class FunctionOfNests:
     [array([1., 3.]), {'first': array(1.)}]
     """
 
-    def __init__(self, flat: Function[Any], inputs: Iterable[Any], outputs: Any) -> None:
-        self.flat = flat
-        self._inputs = [emptied(nest) for nest in inputs]
-        self._outputs = list(emptied(outputs)) if isinstance(outputs, tuple) else emptied(outputs)
+    __slots__ = ("_called", "_flat", "_nests")
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __init__(self, nests: Nests, flat: Callable[..., Any], called: str) -> None:
+        self._nests = nests
+        self._flat = flat
+        self._called = called
+
+    def __call__(self, /, *args: Any, output_subset: Any = None, **kwargs: Any) -> Any:
         """Compute the outputs, and store the updates.
 
         Parameters
         ----------
         args
             A value for each input, of its form.
+        output_subset
+            Indices or keys of the outputs to compute.
         kwargs
             Values of inputs that have names and come after those in ``args``.
 
@@ -86,41 +169,10 @@ class FunctionOfNests:
         ArgumentError
             An argument is not of the form of its input, or there are too many.
         """
-        results = self.flat(*self._leaves(args), **kwargs)
-        if self.flat.maker.unpack == "none":
-            return None
-        return rebuilt(self._outputs, results)
-
-    def _leaves(self, args: Sequence[Any]) -> list[Any]:
-        """Return the values of the arguments, in order."""
-        if len(args) > len(self._inputs):
-            msg = f"{self!r} takes {len(self._inputs)} arguments, got {len(args)}."
-            raise ArgumentError(msg)
-        values: list[Any] = []
-        for position, (given, form) in enumerate(zip(args, self._inputs, strict=False)):
-            if not is_nest(form):
-                values.append(given)
-                continue
-            found = None if given is None else matched(given, form, of_arrays=True)
-            if found is None:
-                msg = (
-                    f"Argument {position} of {self!r} has another form than its input: expected "
-                    f"{form_of(form)}, got {form_of(given)}."
-                )
-                raise ArgumentError(msg)
-            values += found
-        return values
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or "flat" not in self.__dict__:
-            raise AttributeError(name)
-        return getattr(self.flat, name)
-
-    def __repr__(self) -> str:
-        inputs = ", ".join(map(form_of, self._inputs))
-        return f"<Function {self.flat.name or ''}({inputs}) -> {form_of(self._outputs)}>"
-
-
-def emptied(nest: Any) -> Any:
-    """Return a nest of the same form around nothing."""
-    return rebuilt(nest, repeat(...))
+        values = self._nests.values(args, self._called)
+        if output_subset is None:
+            results = self._flat(*values, **kwargs)
+            return None if results is None else rebuilt(self._nests.outputs, results)
+        chosen = self._nests.chosen(output_subset, self._called)
+        results = self._flat(*values, output_subset=leaves_of(chosen), **kwargs)
+        return rebuilt(chosen, results)

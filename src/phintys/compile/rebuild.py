@@ -244,7 +244,7 @@ def check_updates(updates: Any, inputs: Iterable[Variable]) -> dict[SharedVariab
     """Return the ``updates`` argument of ``function`` as a checked mapping."""
     taken = set(inputs)
     checked: dict[SharedVariable, Variable] = {}
-    for variable, expression in _as_pairs(updates, "updates"):
+    for variable, expression in as_pairs(updates, "updates"):
         if not isinstance(variable, SharedVariable):
             msg = (
                 f"updates: each key is a shared variable, got {variable!r} of type "
@@ -271,7 +271,7 @@ def check_givens(
     """Return the ``givens`` argument of ``function`` as a checked mapping."""
     taken = set(inputs)
     checked: dict[Variable, Variable] = {}
-    for old, new in _as_pairs(givens, "givens"):
+    for old, new in as_pairs(givens, "givens"):
         if not isinstance(old, Variable):
             msg = f"givens: each key is a variable of the graph, got {old!r}."
             raise ArgumentError(msg)
@@ -304,7 +304,7 @@ def _filtered_given(old: Variable, new: Any, strict: bool) -> Variable:
         raise ArgumentError(msg) from error
 
 
-def _as_pairs(pairs: Any, argument: str) -> list[tuple[Any, Any]]:
+def as_pairs(pairs: Any, argument: str) -> list[tuple[Any, Any]]:
     """Return a list of pairs or a mapping as a list of pairs."""
     if pairs is None:
         return []

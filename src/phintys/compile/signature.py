@@ -9,6 +9,7 @@ import numpy as np
 
 from phintys._base.errors import ArgumentError, add_note, shown
 from phintys._base.names import near_misses
+from phintys._base.nested_containers import form_of, is_nest, walk
 from phintys.backends.reference.values import value_test
 from phintys.graph.variable import Variable
 from phintys.tensor.type import TensorType
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from phintys.compile.io import In
+    from phintys.compile.nested import Nests
     from phintys.graph.shared_variable import Container
 
 _MOST_CHARACTERS_SHOWN = 80
@@ -89,6 +91,8 @@ class CallSignature:
         The inputs.
     function_name
         Name of the function, for messages.
+    nests
+        The forms of the arguments, if some are nests around the inputs.
 
     Attributes
     ----------
@@ -96,9 +100,15 @@ class CallSignature:
         Defaults are given as they are stored, even on a device.
     """
 
-    def __init__(self, parameters: Sequence[Parameter], function_name: str | None) -> None:
+    def __init__(
+        self,
+        parameters: Sequence[Parameter],
+        function_name: str | None,
+        nests: Nests | None = None,
+    ) -> None:
         self.parameters = list(parameters)
         self.function_name = function_name
+        self.nests = nests
         self.reads_devices = False
         self.by_name: dict[str, int] = {}
         self.ambiguous: set[str] = set()
@@ -115,7 +125,20 @@ class CallSignature:
         return f"{self.function_name or 'function'}"
 
     def __str__(self) -> str:
-        return f"{self.called}({', '.join(map(str, self.parameters))})"
+        if self.nests is None:
+            return f"{self.called}({', '.join(map(str, self.parameters))})"
+        types = [str(parameter.spec.variable.type) for parameter in self.parameters]
+        shown = [
+            form_of(form, [types[number] for _, number in walk(form)])
+            if is_nest(form)
+            else str(self.parameters[form])
+            for form in self.nests.inputs
+        ]
+        return f"{self.called}({', '.join(shown)})"
+
+    def _place(self, index: int) -> str:
+        """Return where the value of an input stands in the arguments."""
+        return f"at index {index}" if self.nests is None else self.nests.places()[index]
 
     def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any], *, trust: bool) -> list[Any]:
         """Return a filtered value for each parameter.
@@ -162,7 +185,7 @@ class CallSignature:
 
     def _missing(self, given: Mapping[int, Any]) -> NoReturn:
         missing = [
-            f"{parameter.name or '(unnamed)'} at index {index}"
+            f"{parameter.name or '(unnamed)'} {self._place(index)}"
             for index, parameter in enumerate(self.parameters)
             if parameter.default is None and index not in given
         ]
@@ -183,7 +206,7 @@ class CallSignature:
         type_ = parameter.spec.variable.type
         name = f" ({parameter.name!r})" if parameter.name else ""
         lines = [
-            f"Bad argument at index {index}{name} of {self.called}():",
+            f"Bad argument {self._place(index)}{name} of {self.called}():",
             f"expected a value of type {type_}, got {_describe(value)}.",
             f"Signature: {self}",
         ]
@@ -205,29 +228,32 @@ class CallSignature:
         ]
         if spec.strict:
             return "the input is strict, so nothing is cast: convert the value, or drop strict."
-        dtype, ndim = getattr(spec.variable.type, "dtype", None), _ndim(spec.variable.type)
-        array = isinstance(value, np.ndarray)
         hint = ""
-        if array and ndim is not None and value.ndim != ndim:
-            hint = f"the input takes {ndim}-d arrays, the value is {value.ndim}-d: reshape it."
-        elif array and dtype is not None and np.can_cast(value.dtype, dtype, "same_kind"):
-            hint = (
-                f"cast it with value.astype({str(dtype)!r}), or allow the loss of precision with "
-                "In(variable, allow_downcast=True)."
-            )
-        elif array and dtype is not None and value.dtype.kind in "biuf":
-            hint = f"round it, or cast it with value.astype({str(dtype)!r})."
+        if isinstance(value, np.ndarray) and isinstance(spec.variable.type, TensorType):
+            hint = _array_hint(value, spec.variable.type)
         if fitting:
-            hint += f" It would fit at index {fitting[0]}: are the arguments in order?"
+            hint += f" It would fit {self._place(fitting[0])}: are the arguments in order?"
         return hint.strip()
+
+
+def _array_hint(value: np.ndarray[Any, Any], type_: TensorType) -> str:
+    """Return how to make a valid argument of an array, or nothing."""
+    if value.ndim != type_.ndim:
+        return f"the input takes {type_.ndim}-d arrays, the value is {value.ndim}-d: reshape it."
+    if value.dtype == type_.numpy_dtype:
+        return ""
+    if np.can_cast(value.dtype, type_.dtype, "same_kind"):
+        return (
+            f"cast it with value.astype({type_.dtype!r}), or allow the loss of precision with "
+            "In(variable, allow_downcast=True)."
+        )
+    if value.dtype.kind in "biuf":
+        return f"round it, or cast it with value.astype({type_.dtype!r})."
+    return ""
 
 
 def _fits(parameter: Parameter, value: Any) -> bool:
     return isinstance(value, np.ndarray) and value_test(parameter.spec.variable.type)(value)
-
-
-def _ndim(type_: Any) -> int | None:
-    return getattr(type_, "ndim", None)
 
 
 def _count(number: int) -> str:

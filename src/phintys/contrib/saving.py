@@ -54,8 +54,10 @@ def save(path: str | os.PathLike[str], tree: Any) -> None:
         with temporary.open("xb") as file:
             np.savez(file, **arrays)
         temporary.replace(target)
-    except BaseException:
+    except BaseException as error:
         temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename == str(temporary):
+            error.filename = os.fspath(path)
         raise
 
 
@@ -79,7 +81,8 @@ def load(path: str | os.PathLike[str], tree: Any = None) -> Any:
     Raises
     ------
     ArgumentError
-        The leaves of the file and of the tree differ, or a value has another shape or dtype.
+        The file is not one that :func:`save` wrote, or not whole; the leaves of the file and of
+        the tree differ; or a value has another shape or dtype.
 
     Examples
     --------
@@ -89,8 +92,7 @@ def load(path: str | os.PathLike[str], tree: Any = None) -> Any:
     >>> phintys.load(path)
     {"['w'][0]": array(1.), "['w'][1]": array(2.)}
     """
-    with np.load(path, allow_pickle=False) as file:
-        arrays = {name: file[name] for name in file.files}
+    arrays = _read(path)
     if tree is None:
         return arrays
     leaves = dict(walk(tree))
@@ -111,6 +113,26 @@ def load(path: str | os.PathLike[str], tree: Any = None) -> Any:
     if len(new) == len(leaves):
         return None
     return rebuilt(tree, [leaves[name] if name in new else arrays[name] for name in leaves])
+
+
+def _read(path: str | os.PathLike[str]) -> dict[str, np.ndarray[Any, Any]]:
+    """Return the arrays of a file, by name."""
+    with Path(path).open("rb") as opened:
+        try:
+            found = np.load(opened, allow_pickle=False)
+            if isinstance(found, np.ndarray):
+                reason = "it is a single array"
+            else:
+                return {name: found[name] for name in found.files}
+        except (OSError, MemoryError):
+            raise
+        except Exception as error:  # noqa: BLE001 - zipfile and NumPy raise any kind for such files
+            reason = f"{type(error).__name__}: {error}"
+    msg = (
+        f"{os.fspath(path)!r} must be a file that phintys.save wrote, whole and unchanged; reading "
+        f"it fails ({reason})."
+    )
+    raise ArgumentError(msg)
 
 
 def _array_of(name: str, leaf: Any) -> np.ndarray[Any, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from phintys._base.errors import ArgumentError, DtypeError, ShapeError, TypeContractError, add_note
-from phintys._base.nested_containers import form_of, is_nest, matched, rebuilt, walk
+from phintys._base.nested_containers import forms_of, is_nest, matched, rebuilt, walk
 from phintys.gradient.arithmetic import zero_like
 from phintys.graph.apply import Apply
 from phintys.graph.choosing import Choosing
@@ -69,10 +69,11 @@ def ifelse(condition: Any, then: Any, otherwise: Any, name: str | None = None) -
     values = matched(otherwise, then) if is_nest(then) else None
     if values is None:
         here, there = ([*walk(side)] for side in (then, otherwise))
+        first, second = forms_of(then, otherwise)
         msg = (
             "The sides of an ifelse must be either both variables or both lists or trees of the "
             f"same form; got {len(here)} value{'s' * (len(here) != 1)} if the condition is true, "
-            f"and {len(there)} if not: {form_of(then)} and {form_of(otherwise)}."
+            f"and {len(there)} if not: {first} and {second}."
         )
         raise ArgumentError(msg)
     if not values:

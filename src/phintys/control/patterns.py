@@ -267,7 +267,7 @@ class _Loop:
                 break
         results = arguments.node_outputs(range(len(self.step.node.outputs)))
         of_rows = [
-            self._repeated(sets, o)
+            self.step.walk.repeat(sets, self.step.node.outputs[o])
             for sets, o in zip(
                 [*carried, *made.stacked], [*results.carried, *results.stacked], strict=True
             )
@@ -275,13 +275,6 @@ class _Loop:
         first = len(carried)
         ran = [] if results.ran is None else [None]
         return [*of_rows[:first], *untraced, *of_rows[first:], *ran]
-
-    def _repeated(self, row: Sets, output: int) -> Sets:
-        """Return the sets of an array of which each row has those of one."""
-        if row is None:
-            return None
-        count = self.step.output_shape(output)[0]
-        return taken(row, np.tile(np.arange(row.shape[0]), count))
 
 
 def _row(sets: Sets, number: int, size: int) -> Sets:

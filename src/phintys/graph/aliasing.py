@@ -293,11 +293,11 @@ def _overwritten_output(root: Variable, output: Variable, node: Apply) -> Incons
 
 
 def _made(node: Apply) -> str:
-    return f"{node.op}, made at\n  {node.origin}"
+    return f"{node.op!r}, made at\n  {node.origin}"
 
 
 def _conflict(node: Apply, message: str) -> InconsistencyError:
-    return InconsistencyError(f"{node.op} cannot overwrite its input here. {message}")
+    return InconsistencyError(f"{node.op!r} cannot overwrite its input here. {message}")
 
 
 def fast_inplace_check(fgraph: FunctionGraph, inputs: Iterable[Variable]) -> list[Variable]:

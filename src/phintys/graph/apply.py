@@ -212,7 +212,8 @@ class Apply:
     def __str__(self) -> str:
         return f"{self.op}({', '.join(str(variable) for variable in self.inputs)})"
 
-    __repr__ = __str__
+    def __repr__(self) -> str:
+        return f"{self.op!r}({', '.join(str(variable) for variable in self.inputs)})"
 
     def __copy__(self) -> Apply:
         return self.clone()

@@ -330,9 +330,11 @@ class Op:
         return (), ()
 
     def __str__(self) -> str:
+        """Return the name of the computation, as messages give it."""
         return getattr(self, "name", None) or type(self).__name__
 
     def __repr__(self) -> str:
+        """Return the same with the inputs that are overwritten, as pictures of graphs show them."""
         return str(self)
 
 

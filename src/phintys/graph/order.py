@@ -114,7 +114,7 @@ def _cycle(stack: list[Apply], again: Apply, finished: dict[Apply, bool]) -> Cyc
 def cycle_error(path: list[Apply]) -> CycleError:
     """Return the error for a cycle, given as nodes that each depend on the next."""
     shown = 12
-    lines = [f"  {node.op}, made at\n    {_indented(node)}" for node in path[:shown]]
+    lines = [f"  {node.op!r}, made at\n    {_indented(node)}" for node in path[:shown]]
     if len(path) > shown:
         lines.append(f"  ... and {len(path) - shown} more")
     return CycleError(

@@ -523,7 +523,7 @@ class DebugPrinter:
         return label + self.id_of(variable) + self.facts(variable) + self.roles.pop(variable, "")
 
     def node_label(self, variable: Variable, node: Apply) -> str:
-        label = str(node.op)
+        label = repr(node.op)
         if len(node.outputs) > 1:
             label += f".{variable.index}"
         label += self.id_of(node) + self.facts(variable)

@@ -58,6 +58,10 @@ class Variable:
     index: int | None
     _tag: SimpleNamespace | None = None
 
+    __iter__: Any = None
+    # Python would iterate over a class with __getitem__ by x[0], x[1] and so on, and look for what
+    # is `in` it, without an end: no index is out of range while a graph is built.
+
     def __init__(
         self,
         type: Type,

@@ -133,10 +133,10 @@ class _Painter:
         around = part
         inner = node.op if isinstance(node.op, HasInnerGraph) else None
         facts = [f"{x.name or f'result {i}'}: {x.type}" for i, x in enumerate(node.outputs)]
-        facts += [str(node.op), str(node.origin)]
+        facts += [repr(node.op), str(node.origin)]
         if node in self.rules:
             facts.append(f"by the rule {self.rules[node]}")
-        label = short(str(node.op))
+        label = short(repr(node.op))
         family = _family(node.op)
         if inner is not None:
             part = self.drawing.part(label, "inner graph", part)

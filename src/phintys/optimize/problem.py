@@ -10,9 +10,9 @@ import numpy as np
 
 from phintys import tensor as pt
 from phintys import tree
-from phintys._base.errors import ArgumentError
+from phintys._base.errors import ArgumentError, add_note
 from phintys._base.late import LateModule
-from phintys._base.nested_containers import form_of, matched
+from phintys._base.nested_containers import forms_of, matched
 from phintys.compile.build import function
 from phintys.gradient.jacobians import hessian, hessian_vector_product
 from phintys.gradient.patterns.compressed import compressed_hessian
@@ -158,9 +158,10 @@ class Problem:
     def _side(self, given: Any, nothing: float) -> Any:
         found = matched(given, self._params, of_arrays=True)
         if found is None:
+            expected, got = forms_of(self._params, given)
             msg = (
                 f"{self._called}: each of bounds must have the form of params: expected "
-                f"{form_of(self._params)}, got {form_of(given)}."
+                f"{expected}, got {got}."
             )
             raise ArgumentError(msg)
         shapes = [np.shape(leaf) for leaf in tree.leaves(self._first)]
@@ -205,11 +206,18 @@ def _checked_start(params: Any, variables: list[Any], start: Any, called: str) -
         return tree.map(lambda variable: variable.get_value(), params)
     given = matched(start, params, of_arrays=True)
     if given is None:
-        msg = (
-            f"{called}: start must have the form of params: expected "
-            f"{form_of(params)}, got {form_of(start)}."
-        )
+        expected, got = forms_of(params, start)
+        msg = f"{called}: start must have the form of params: expected {expected}, got {got}."
         raise ArgumentError(msg)
     _, build = tree.flatten(params)
-    pairs = zip(variables, given, strict=True)  # a start may be rounded
-    return build([one.type.filter(value, allow_downcast=True) for one, value in pairs])
+    pairs = zip(variables, given, strict=True)
+    return build([_first_value(one, value, called) for one, value in pairs])
+
+
+def _first_value(variable: Any, value: Any, called: str) -> Any:
+    """Return an array to begin at, in the type of its variable; it may be rounded."""
+    try:
+        return variable.type.filter(value, allow_downcast=True)
+    except Exception as error:
+        add_note(error, f"{called}: start has this value for {variable} of type {variable.type}.")
+        raise

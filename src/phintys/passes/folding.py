@@ -12,17 +12,20 @@ import numpy as np
 
 from phintys._base.errors import InconsistencyError
 from phintys.graph.alias_map import is_overwritten
+from phintys.graph.apply import Apply
 from phintys.graph.contract import do_constant_folding
 from phintys.graph.inner import HasInnerGraph
 from phintys.graph.traversal import applys_between
 from phintys.graph.variable import Constant
 from phintys.rewriting import GraphRewriter
 from phintys.tensor.creation import Alloc
+from phintys.tensor.elemwise import Elemwise
+from phintys.tensor.indexing.basic import Subtensor
+from phintys.tensor.indexing.template import Slice
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.variable import Variable
     from phintys.rewriting import RewriteTrace
@@ -49,6 +52,8 @@ class ConstantFolding(GraphRewriter):
       be constant;
     - it overwrites an input, or another node overwrites its result;
     - its Op has an inner graph, and the pass runs before ``inner_graphs`` (``inner=False``);
+    - it is a slice of a large constant, one of several that together have more elements than it,
+      and only elementwise nodes read it: these read it where it is;
     - a result would have more than :data:`SMALL` elements and more than :data:`GROWTH` times those
       of the inputs: ``zeros((10_000, 10_000))`` is cheap to compute and expensive to store. What is
       made of it can be folded nevertheless: the eigenvalues of a matrix with a constant diagonal;
@@ -82,18 +87,24 @@ class ConstantFolding(GraphRewriter):
             if node not in fgraph.apply_nodes or not _may_compute(fgraph, node, large):
                 continue
             used = [variable for variable in node.outputs if fgraph.clients.get(variable)]
-            if do_constant_folding(fgraph, node) and all(
-                _is_small(node, _static_size(variable)) for variable in used
-            ):
+            is_small = all(_is_small(node, _static_size(variable)) for variable in used)
+            if is_small and do_constant_folding(fgraph, node) and not _stays(fgraph, node, large):
                 _fold(fgraph, node, large, trace)
             else:
                 large.defer(node, [_static_size(variable) for variable in used])
 
 
 class _LargeResults:
-    """Results of constants that are too large to be constants, computed if they are needed."""
+    """Results of constants that are too large to be constants, computed if they are needed.
+
+    Attributes
+    ----------
+    overlapping
+        Whether the slices of a constant have more elements than it.
+    """
 
     def __init__(self) -> None:
+        self.overlapping: dict[Variable, bool] = {}
         self._nodes: dict[Variable, Apply] = {}
         self._kept: dict[Variable, Constant] = {}
 
@@ -145,6 +156,42 @@ def _may_compute(fgraph: FunctionGraph, node: Apply, large: _LargeResults) -> bo
         # An Alloc that is written to is not folded, but results that depend on it are.
         and (do_constant_folding(fgraph, node) or isinstance(node.op, Alloc))
     )
+
+
+def _stays(fgraph: FunctionGraph, node: Apply, large: _LargeResults) -> bool:
+    """Return whether a node is one of the slices of a large constant that are read where it is."""
+    whole = node.inputs[0]
+    if not isinstance(whole, Constant) or _size(whole.data) <= SMALL:
+        return False
+    if not _is_read_as_slice(fgraph, node, large):
+        return False
+    if whole not in large.overlapping:
+        slices = {client for client, _ in fgraph.clients[whole] if isinstance(client, Apply)}
+        copied = sum(
+            _static_size(one.outputs[0]) for one in slices if _is_read_as_slice(fgraph, one, large)
+        )
+        large.overlapping[whole] = copied > _size(whole.data)
+    return large.overlapping[whole]
+
+
+def _is_read_as_slice(fgraph: FunctionGraph, node: Apply, large: _LargeResults) -> bool:
+    """Return whether a node takes a slice of step 1 that only elementwise nodes read.
+
+    None of these may be one of constants alone, which is folded itself.
+    """
+    op = node.op
+    if not isinstance(op, Subtensor) or not all(map(_is_dense, op.idx_list)):
+        return False
+    return all(
+        isinstance(client, Apply)
+        and isinstance(client.op, Elemwise)
+        and not all(map(large.is_known, client.inputs))
+        for client, _ in fgraph.clients[node.outputs[0]]
+    )
+
+
+def _is_dense(entry: Any) -> bool:
+    return isinstance(entry, Slice) and entry.step in {None, 1}
 
 
 def _fold(
@@ -212,8 +259,16 @@ def _is_small(node: Apply, size: int) -> bool:
     return size <= SMALL or size <= GROWTH * _total_size(node.inputs)
 
 
-def _total_size(constants: Sequence[Variable]) -> int:
-    return sum(_size(variable.data) for variable in constants if isinstance(variable, Constant))
+def _total_size(variables: Sequence[Variable]) -> int:
+    """Return the number of elements of constants, and of slices of constants."""
+    total = 0
+    for variable in variables:
+        node = variable.owner
+        if isinstance(variable, Constant):
+            total += _size(variable.data)
+        elif node is not None and isinstance(node.op, Subtensor):
+            total += _static_size(variable) if isinstance(node.inputs[0], Constant) else 0
+    return total
 
 
 def _size(value: Any) -> int:

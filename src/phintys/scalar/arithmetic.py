@@ -11,7 +11,8 @@ import numpy as np
 from phintys._base.errors import DomainError
 from phintys.graph.pretty import PRECEDENCE
 from phintys.graph.variable import Constant
-from phintys.scalar.cancelling import cancelled_product, number_of, product
+from phintys.scalar.cancelling import cancelled_product, product
+from phintys.scalar.factors import number_of
 from phintys.scalar.op import Dtypes
 from phintys.scalar.operators import OPERATORS
 from phintys.scalar.roots import along_root, divisor_of_power
@@ -125,6 +126,7 @@ neg = UfuncRow(
     derivative=lambda x, out: (-1,),
     symbol="-",
     precedence=PRECEDENCE["unary"],
+    vanishes=True,
 )
 
 pos = UfuncRow(
@@ -137,6 +139,7 @@ pos = UfuncRow(
     symbol="+",
     precedence=PRECEDENCE["unary"],
     cost=0,
+    slope_at_zero=1,
 )
 
 
@@ -148,6 +151,7 @@ abs = UfuncRow(
     example="[-1.0, 2.0]",
     pullback=lambda x, out, g: (g * sign(x),),
     pushforward=lambda x, out, v: OPERATORS.real(OPERATORS.conj(sign(x)) * v[0]),
+    vanishes=True,
 )
 
 
@@ -190,6 +194,7 @@ sqr = UfuncRow(
     doc="x * x: the square.",
     derivative=lambda x, out: (2 * x,),
     infinite_slope=True,
+    vanishes=True,
 )
 
 
@@ -413,6 +418,7 @@ xlogy = FloatRow(
         OPERATORS.log(y),
         1 if x is y else _quotient_or_zero(x, y),
     ),
+    vanishes=True,
 )
 
 xlog1py = FloatRow(
@@ -425,4 +431,5 @@ xlog1py = FloatRow(
     nin=2,
     complex=True,
     derivative=lambda x, y, out: (OPERATORS.log1p(y), _quotient_or_zero(x, 1 + y)),
+    vanishes=True,
 )

@@ -103,6 +103,10 @@ def jv(v: Any, x: Any) -> Any:
                 found[there] = function(order[there], size[there])
     known = is_small | is_near | is_beyond
     found = np.asarray(np.where(known & _is_turned(v, x), -found, found))
+    is_opposite = _is_opposite(v, x)
+    if is_opposite.any():
+        found[is_opposite] = _of_opposite(v[is_opposite], x[is_opposite])[0]
+        known |= is_opposite
     found[~known] = special.jv(v[~known], x[~known])
     return found.astype(dtype)[()]
 
@@ -139,6 +143,10 @@ def yv(v: Any, x: Any) -> Any:
                 found[there] = function(order[there], x[there])
     known = is_large | is_small | is_near | is_beyond
     found = np.asarray(np.where(known & _is_turned(v, x), -found, found))
+    is_opposite = _is_opposite(v, x)
+    if is_opposite.any():
+        found[is_opposite] = _of_opposite(v[is_opposite], x[is_opposite])[1]
+        known |= is_opposite
     found[~known] = special.yv(v[~known], x[~known])
     return found.astype(dtype)[()]
 
@@ -236,6 +244,23 @@ def _is_beyond(v: Any, x: Any) -> Any:
         v = np.minimum(v, LARGEST)
         is_apart = _distance(v, x) > TURNING * np.square(np.cbrt(v))
         return (np.hypot(v, x) > BEYOND) & is_apart
+
+
+def _is_opposite(v: Any, x: Any) -> Any:
+    """Return where an order is negative and not whole, and the expansion holds for its opposite."""
+    is_between = (v < 0) & (v != np.rint(v)) & (-v < x) & np.isfinite(x)
+    return is_between & _is_beyond(np.abs(v), x)
+
+
+def _of_opposite(v: Any, x: Any) -> tuple[Any, Any]:
+    """Return both functions of a negative order by those of its opposite (10.4.7)."""
+    with np.errstate(all="ignore"):
+        first, second = _far(-v, x)
+    whole = np.rint(-v)
+    sign = np.where(np.mod(whole, 2) == 1, -1.0, 1.0)
+    part = math.pi * (-v - whole)
+    cosine, sine = sign * np.sin(0.5 * math.pi - np.abs(part)), sign * np.sin(part)
+    return cosine * first - sine * second, sine * first + cosine * second
 
 
 def _distance(v: Any, x: Any) -> Any:

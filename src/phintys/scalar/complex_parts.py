@@ -46,6 +46,7 @@ real = _PartRow(
     example="[1 + 2j, 3 - 4j]",
     derivative=lambda x, out: (1,),
     pushforward=lambda x, out, v: real(v[0]),
+    slope_at_zero=1,
     cost=0,
 )
 
@@ -66,6 +67,7 @@ conj = UfuncRow(
     example="[1 + 2j, 3 - 4j]",
     pullback=lambda x, out, g: (conj(g) if _is_complex(x) else g,),
     pushforward=lambda x, out, v: conj(v[0]) if _is_complex(x) else v[0],
+    slope_at_zero=1,
 )
 
 

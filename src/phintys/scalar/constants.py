@@ -156,7 +156,15 @@ def literal_constant(value: complex, dtype: np.dtype[Any], user: Any) -> ScalarC
         shown = str(value) if abs(value) < 2**128 else "beyond 2**128"
         msg = (
             f"{user}: the Python int {shown} is out of bounds for {dtype}, the dtype that it gets "
-            "beside the other operands. Write a NumPy scalar of a larger dtype, as in "
-            "np.int64(300), to compute in that."
+            f"beside the other operands. {_remedy(dtype)}"
         )
         raise OutOfBoundsError(msg) from None
+
+
+def _remedy(dtype: np.dtype[Any]) -> str:
+    """Return the advice for an int that does not fit into a dtype."""
+    if dtype.itemsize < 8:
+        return "Write a NumPy scalar of a larger dtype, as in np.int64(300), to compute in that."
+    if dtype.kind in "iu":
+        return "Write a float, as in float(n), to compute in floats."
+    return "No dtype holds larger numbers: scale them, or compute with their logarithms."

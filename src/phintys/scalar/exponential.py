@@ -9,7 +9,8 @@ import numpy as np
 
 from phintys._base.late import LateModule
 from phintys.scalar.arithmetic import abs, sqr
-from phintys.scalar.cancelling import cancelled_product, number_of
+from phintys.scalar.cancelling import cancelled_product
+from phintys.scalar.factors import number_of
 from phintys.scalar.operators import OPERATORS
 from phintys.scalar.roots import along_root, divisor
 from phintys.scalar.row import dtype_of
@@ -51,6 +52,7 @@ sqrt = UfuncRow(
     pullback=_pull_sqrt,
     pushforward=_push_sqrt,
     cost=6,
+    vanishes=True,
 )
 
 cbrt = UfuncRow(
@@ -62,6 +64,7 @@ cbrt = UfuncRow(
     derivative=lambda x, out: (1 / (3 * sqr(out)),),
     cost=20,
     special=True,
+    vanishes=True,
 )
 
 exp = UfuncRow(
@@ -155,6 +158,7 @@ expm1 = _Expm1(
     derivative=lambda x, out: (exp(x),),
     cost=14,
     special=True,
+    vanishes=True,
     infinite_slope=True,
 )
 
@@ -204,6 +208,7 @@ log1p = UfuncRow(
     derivative=lambda x, out: (1 / (1 + x),),
     cost=14,
     special=True,
+    vanishes=True,
 )
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from phintys._base.late import LateModule
 from phintys._base.uninterrupted import import_whole
 from phintys.scalar.arithmetic import abs, fmod, sqr
+from phintys.scalar.cancelling import cancelled_product, product
 from phintys.scalar.comparison import eq, gt, lt
 from phintys.scalar.exponential import exp, expm1, log
 from phintys.scalar.rounding import rint
@@ -99,6 +100,7 @@ sine_integral = FloatRow(
     ),
     intervals=((0.2, 5.0),),
     derivative=lambda x, out: (_vanishing(x, _sine_by_argument(x)),),
+    slope_at_zero=1,
 )
 
 cosine_integral = FloatRow(
@@ -155,6 +157,7 @@ fresnel_cosine = FloatRow(
     ),
     intervals=((-2.0, 2.0),),
     derivative=lambda x, out: (cos(math.pi / 2 * _quarter_turns(x)),),
+    slope_at_zero=1,
 )
 
 zeta = FloatRow(
@@ -197,6 +200,7 @@ dawsn = FloatRow(
     external=True,
     intervals=((-3.0, 3.0),),
     derivative=lambda x, out: (_slope_of_dawsn(x, out),),
+    slope_at_zero=1,
 )
 
 
@@ -211,6 +215,18 @@ def _slope_of_spence(x: Any) -> Any:
     return switch(is_near, -series, log(far) / (1 - far))
 
 
+def _along_spence(x: Any, logarithm: Any, v: Any) -> Any:
+    """Return v times the derivative; ``logarithm`` is ``log(x) * v``."""
+    is_near = lt(abs(x - 1), 0.05)
+    return switch(is_near, _slope_of_spence(x) * v, logarithm / (1 - switch(is_near, 2, x)))
+
+
+def _pull_spence(x: Any, out: Any, g: Any) -> tuple[Any] | None:
+    """_along_spence(g), where g is 0 wherever x is"""
+    found = cancelled_product(log(x), g)
+    return None if found is None else (_along_spence(x, found, g),)
+
+
 spence = FloatRow(
     "spence",
     "scipy.special:spence",
@@ -223,6 +239,8 @@ spence = FloatRow(
     intervals=((0.1, 5.0),),
     external=True,
     derivative=lambda x, out: (_slope_of_spence(x),),
+    pullback=_pull_spence,
+    pushforward=lambda x, out, v: _along_spence(x, product(log(x), v[0]), v[0]),
 )
 
 binom = FloatRow(

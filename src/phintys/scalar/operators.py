@@ -47,8 +47,10 @@ class Operators:
     exp: _Apply
     log: _Apply
     log1p: _Apply
+    xlogy: _Apply
     sqr: _Apply
     sqrt: _Apply
+    cbrt: _Apply
     sigmoid: _Apply
     tanh: _Apply
     real: _Apply

@@ -128,6 +128,10 @@ class Row(ScalarOp):
         How the op is printed.
     positive
         Whether the function is positive for all real numbers: 0 only by underflow.
+    slope_at_zero
+        The derivative at 0 of an odd function that is a multiple of its argument near 0.
+    vanishes
+        Whether the function is 0 wherever its first input is; so are odd functions.
     infinite_slope
         Whether a partial derivative can be infinite where an operand is: see
         :mod:`phintys.scalar.infinities`.
@@ -167,6 +171,8 @@ class Row(ScalarOp):
         commutative: bool = False,
         associative: bool = False,
         positive: bool = False,
+        slope_at_zero: float | None = None,
+        vanishes: bool = False,
         infinite_slope: bool = False,
         identity: Any = None,
         absorbing: Any = None,
@@ -187,6 +193,8 @@ class Row(ScalarOp):
         self.commutative = commutative
         self.associative = associative
         self.positive = positive
+        self.slope_at_zero = slope_at_zero
+        self.vanishes = vanishes or slope_at_zero is not None
         self.infinite_slope = infinite_slope
         self.cost = cost
         self._derivative = derivative

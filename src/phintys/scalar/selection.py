@@ -243,4 +243,5 @@ identity = _Identity(
     nin=1,
     derivative=lambda x, out: (1,),
     cost=0,
+    slope_at_zero=1,
 )

@@ -15,7 +15,7 @@ from phintys._base.late import LateModule
 from phintys._base.uninterrupted import import_whole
 from phintys.scalar.arithmetic import abs, fmod, sign, sqr
 from phintys.scalar.cancelling import pull_by_slope_of_log
-from phintys.scalar.comparison import eq, gt, lt
+from phintys.scalar.comparison import eq, ge, gt, lt
 from phintys.scalar.exponential import exp, exp_of_product, log
 from phintys.scalar.gamma_slopes import slope_by_differences
 from phintys.scalar.log_gamma import log_gamma
@@ -60,6 +60,7 @@ erf = FloatRow(
     complex=True,
     # The exact square would make this common gradient a third slower.
     derivative=lambda x, out: (_TWO_BY_ROOT_PI * exp(-sqr(x)),),
+    slope_at_zero=_TWO_BY_ROOT_PI,
 )
 
 erfc = FloatRow(
@@ -153,6 +154,7 @@ erfinv = FloatRow(
     domain="-1 < x < 1",
     example="[0.0, 0.5]",
     derivative=lambda x, out: (_slope_of_erfinv(x, out),),
+    slope_at_zero=1 / _TWO_BY_ROOT_PI,
 )
 
 erfcinv = FloatRow(
@@ -504,6 +506,7 @@ j1 = FloatRow(
     doc="Bessel function of the first kind, order 1.",
     source="H. Hankel, Math. Ann. 1, 1869; near 0 SciPy's from Cephes (S. L. Moshier, 1989).",
     derivative=lambda x, out: (_slope_of_j1(x),),
+    slope_at_zero=0.5,
 )
 
 
@@ -572,6 +575,7 @@ i1 = FloatRow(
     ),
     # SciPy's I2 is NaN farther in and out, where it is 0 and infinite.
     derivative=lambda x, out: (0.5 * (i0(x) + iv(2, minimum(maximum(abs(x), 1e-300), 1e4))),),
+    slope_at_zero=0.5,
 )
 
 i0e = FloatRow(
@@ -594,6 +598,7 @@ i1e = FloatRow(
         "Functions, 1989)."
     ),
     derivative=lambda x, out: (_slope_of_i1e(x),),
+    slope_at_zero=0.5,
 )
 
 i0e_less_i1e = FloatRow(
@@ -636,7 +641,7 @@ iv = FloatRow(
     nin=2,
     complex=True,
     real_inputs=(0,),
-    derivative=lambda v, x, out: (None, 0.5 * (iv(v - 1, x) + iv(v + 1, x))),
+    derivative=lambda v, x, out: (None, _slope_of_iv(v, x, out)),
     undefined=_ORDER,
 )
 
@@ -698,11 +703,26 @@ kve = FloatRow(
 _NEIGHBORS_UP_TO = 0.5
 
 
+def _keeps_order(v: Any) -> Any:
+    """Return whether v - 1 has the digits of v, which it has not for a small v."""
+    return or_(eq(v, 0), ge(abs(v), 0.5))
+
+
+def _slope_of_iv(v: Any, x: Any, out: Any) -> Any:
+    """Return the derivative of iv by x: the mean of both neighbors, but of small orders near 0."""
+    if dtype_of(x).kind == "c":
+        return 0.5 * (iv(v - 1, x) + iv(v + 1, x))
+    is_usual = or_(_keeps_order(v), ge(abs(x), _NEIGHBORS_UP_TO))
+    place, other = switch(is_usual, x, 0), switch(is_usual, 1, x)
+    usual = 0.5 * (iv(v - 1, place) + iv(v + 1, place))
+    return switch(is_usual, usual, v / other * out + iv(v + 1, other))
+
+
 def _slope_of_jv(v: Any, x: Any, out: Any) -> Any:
     """Return the derivative of jv by x: of v - 1, which may be negative, only near 0."""
     if dtype_of(x).kind == "c":
         return 0.5 * (jv(v - 1, x) - jv(v + 1, x))
-    is_near = lt(abs(x), _NEIGHBORS_UP_TO)
+    is_near = and_(lt(abs(x), _NEIGHBORS_UP_TO), _keeps_order(v))
     place, far = switch(is_near, x, 0), switch(is_near, 1, x)
     near = 0.5 * (jv(v - 1, place) - jv(v + 1, place))
     return switch(is_near, near, v / far * out - jv(v + 1, far))

@@ -27,6 +27,7 @@ from phintys.scalar.slope_coefficients import (
     DAWSN,
     DAWSN_TAIL,
     ERFCX,
+    I1E_MIDDLE,
     I1E_NEAR,
     Coefficients,
 )
@@ -52,12 +53,14 @@ def minus_slope_of_erfcx(x: Any) -> Any:
     return _polynomial(ERFCX, dtype_of(x), 1 - 8 / (x + 4)) * inverse * inverse
 
 
-I1E_SLOPE_TO = 2.0
+I1E_SLOPE_TO = 8.0
 """The largest argument of :func:`slope_of_i1e`."""
+
+_I1E_NEAR = 2.0
 
 
 def slope_of_i1e(x: Any) -> Any:
-    """Return the derivative of i1e for x from 0 to 2.
+    """Return the derivative of i1e for x from 0 to 8.
 
     Examples
     --------
@@ -67,7 +70,10 @@ def slope_of_i1e(x: Any) -> Any:
     >>> round(slope_of_i1e(x).eval({x: 0.0}), 12)
     np.float64(0.5)
     """
-    return _polynomial(I1E_NEAR, dtype_of(x), x - 1)
+    near = _polynomial(I1E_NEAR, dtype_of(x), minimum(x, _I1E_NEAR) - 1)
+    middle = maximum(x, _I1E_NEAR)
+    middle = _polynomial(I1E_MIDDLE, dtype_of(x), (middle - 4) / (middle + 4))
+    return switch(lt(x, _I1E_NEAR), near, middle)
 
 
 DAWSN_FROM, DAWSN_TO = 1.5, 10.0
@@ -174,7 +180,7 @@ def _difference_of_positive(a: Any, b: Any, log1p: Any) -> Any:
     and v are multiples of ``u - v = b u v``.
     """
     total: Any = 0.0
-    for n in range(_SHIFTS):
+    for n in range(1, _SHIFTS):
         total = total + 1 / ((a + n) * ((a + b) + n))
     u, v = 1 / (a + _SHIFTS), 1 / ((a + b) + _SHIFTS)
     p, q = u * u, v * v
@@ -185,7 +191,8 @@ def _difference_of_positive(a: Any, b: Any, log1p: Any) -> Any:
         series = series + number * sums
         power = power * q
         sums = sums * p + power
-    return b * (total + u * v * (0.5 + (u + v) * series)) + log1p(b * u)
+    first = b / (a + b) / a  # the product of both may underflow
+    return first + b * (total + u * v * (0.5 + (u + v) * series)) + log1p(b * u)
 
 
 def _polynomial(coefficients: Coefficients, dtype: np.dtype[Any], x: Any) -> Any:

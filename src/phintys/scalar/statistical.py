@@ -9,6 +9,7 @@ import numpy as np
 
 from phintys._base.uninterrupted import import_whole
 from phintys.scalar.arithmetic import abs, pow, pow_less_one, sqr, xlog1py, xlogy
+from phintys.scalar.cancelling import cancelled_product, product
 from phintys.scalar.comparison import eq, ge, gt, isnan, lt
 from phintys.scalar.exponential import exp, expm1, log, log1p
 from phintys.scalar.logic import and_, or_
@@ -41,6 +42,25 @@ def _xlogx_values(x: Any) -> Any:
     return import_whole("scipy.special").xlogy(x, x)
 
 
+def _pull_by_logarithm(sign: int) -> Any:
+    """sign * x * log(x): sign * (log(x) * g + g), where g is 0 wherever x is"""
+
+    def pull(x: Any, out: Any, g: Any) -> tuple[Any] | None:
+        found = cancelled_product(log(x), g)
+        return None if found is None else (sign * (found + g),)
+
+    return pull
+
+
+def _push_by_logarithm(sign: int) -> Any:
+    """sign * x * log(x): sign * (log(x) * v + v), a sum whose terms can be multiplied by a zero"""
+
+    def push(x: Any, out: Any, v: Any) -> Any:
+        return sign * product(log(x), v[0]) + sign * v[0]
+
+    return push
+
+
 xlogx = FloatRow(
     "xlogx",
     _xlogx_values,
@@ -50,6 +70,9 @@ xlogx = FloatRow(
     intervals=((0.1, 5.0),),
     expansion=lambda x: xlogy(x, x),
     derivative=lambda x, out: (log(x) + 1,),
+    pullback=_pull_by_logarithm(1),
+    pushforward=_push_by_logarithm(1),
+    vanishes=True,
 )
 
 entr = FloatRow(
@@ -60,6 +83,9 @@ entr = FloatRow(
     intervals=((0.1, 5.0),),
     expansion=lambda x: switch(lt(x, 0), -math.inf, -xlogy(x, x)),
     derivative=lambda x, out: (-log(x) - 1,),
+    pullback=_pull_by_logarithm(-1),
+    pushforward=_push_by_logarithm(-1),
+    vanishes=True,
 )
 
 _FAR = 1e30
@@ -194,7 +220,8 @@ def _slope_by_power(logarithm: Any, power: Any, raised: Any) -> Any:
 
     It is ``logarithm**2 * h(t)`` for ``t = power * logarithm`` and
     ``h(t) = (exp(t) * (t - 1) + 1) / t**2``, whose terms cancel near 0. There it is the sum of
-    ``t**n / (n! * (n + 2))``.
+    ``t**n / (n! * (n + 2))``. Where ``exp(t)`` is 0, also for an infinite logarithm, the result is
+    ``1 / power**2``.
     """
     t = power * logarithm
     is_near = lt(abs(t), 1.0)
@@ -202,10 +229,12 @@ def _slope_by_power(logarithm: Any, power: Any, raised: Any) -> Any:
     series: Any = 1.0 / (math.factorial(_TERMS) * (_TERMS + 2))
     for n in range(_TERMS - 1, -1, -1):
         series = near * series + 1.0 / (math.factorial(n) * (n + 2))
-    far = switch(is_near, 1, t)
+    is_zero = and_(eq(raised, 0), lt(t, 0))
+    far = switch(or_(is_near, is_zero), 1, t)
     raised = switch(is_near, 1, raised)
     h = switch(is_near, series, (raised * (far - 1) + 1) / sqr(far))
-    return sqr(logarithm) * h
+    usual = sqr(switch(is_zero, 0, logarithm)) * h
+    return switch(is_zero, 1 / sqr(switch(is_zero, power, 1)), usual)
 
 
 boxcox = FloatRow(

@@ -3,22 +3,40 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from phintys.scalar.arithmetic import abs, hypot, sqr
-from phintys.scalar.comparison import gt, lt
+from phintys.scalar.cancelling import cancelled_product, product
+from phintys.scalar.comparison import eq, gt, lt
 from phintys.scalar.exponential import sqrt
 from phintys.scalar.row import dtype_of
 from phintys.scalar.row_kinds import UfuncRow
 from phintys.scalar.selection import switch
 
-sin = UfuncRow("sin", np.sin, doc="Sine.", derivative=lambda x, out: (cos(x),), cost=15)
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+sin = UfuncRow(
+    "sin",
+    np.sin,
+    doc="Sine.",
+    derivative=lambda x, out: (cos(x),),
+    cost=15,
+    slope_at_zero=1,
+)
 
 cos = UfuncRow("cos", np.cos, doc="Cosine.", derivative=lambda x, out: (-sin(x),), cost=15)
 
-tan = UfuncRow("tan", np.tan, doc="Tangent.", derivative=lambda x, out: (1 + sqr(out),), cost=25)
+tan = UfuncRow(
+    "tan",
+    np.tan,
+    doc="Tangent.",
+    derivative=lambda x, out: (1 + sqr(out),),
+    cost=25,
+    slope_at_zero=1,
+)
 
 
 def _one_less_square(x: Any) -> Any:
@@ -31,6 +49,40 @@ def _root_of_one_and_square(x: Any) -> Any:
     return sqrt(1 + sqr(x)) if dtype_of(x).kind == "c" else hypot(1, x)
 
 
+def _slope_of_arccos(x: Any) -> Any:
+    return -1 / sqrt(_one_less_square(x))
+
+
+# Two roots, not the root of a product, which would be real below -1 and, for complex numbers, have
+# a different branch cut than arccosh.
+def _slope_of_arccosh(x: Any) -> Any:
+    return 1 / (sqrt(x - 1) * sqrt(x + 1))
+
+
+def _steep_beside_zero(slope: Callable[[Any], Any], limit: float) -> dict[str, Any]:
+    """Return both rules of a function f that is 0 at 1, where its slope is infinite.
+
+    There the product of both, half of the slope of the square of f, has a limit. It is used where
+    a factor f cancels, and in forward mode always: only a later factor could be f.
+    """
+
+    def half_slope_of_square(x: Any, out: Any) -> Any:
+        return switch(eq(x, 1), limit, out * slope(x))
+
+    def pull(x: Any, out: Any, g: Any) -> tuple[Any] | None:
+        above = cancelled_product(1 / out, g)
+        return None if above is None else (above * half_slope_of_square(x, out),)
+
+    def push(x: Any, out: Any, v: Any) -> Any:
+        return (
+            slope(x) * v[0]
+            if dtype_of(x).kind == "c"
+            else (product(half_slope_of_square(x, out) / out, v[0]))
+        )
+
+    return {"pullback": pull, "pushforward": push}
+
+
 arcsin = UfuncRow(
     "arcsin",
     np.arcsin,
@@ -38,6 +90,7 @@ arcsin = UfuncRow(
     domain="-1 <= x <= 1",
     derivative=lambda x, out: (1 / sqrt(_one_less_square(x)),),
     cost=25,
+    slope_at_zero=1,
 )
 
 arccos = UfuncRow(
@@ -45,7 +98,8 @@ arccos = UfuncRow(
     np.arccos,
     doc="Inverse cosine, in [0, pi].",
     domain="-1 <= x <= 1",
-    derivative=lambda x, out: (-1 / sqrt(_one_less_square(x)),),
+    derivative=lambda x, out: (_slope_of_arccos(x),),
+    **_steep_beside_zero(_slope_of_arccos, -1),
     cost=25,
 )
 
@@ -66,12 +120,22 @@ arctan = UfuncRow(
     example="[0.0, 1.0]",
     derivative=lambda x, out: (_slope_of_arctan(x),),
     cost=20,
+    slope_at_zero=1,
 )
 
 
 def _partials_of_arctan2(y: Any, x: Any, out: Any) -> tuple[Any, Any]:
     distance = hypot(x, y)  # its square overflows or underflows where the partials do not
     return x / distance / distance, -y / distance / distance
+
+
+def _pull_arctan2(y: Any, x: Any, out: Any, g: Any) -> tuple[Any, Any]:
+    """x / distance * g / distance, -y / distance * g / distance
+
+    A partial underflows where the logarithm of a small angle makes up for it by a large g.
+    """
+    distance = hypot(x, y)
+    return x / distance * g / distance, -y / distance * g / distance
 
 
 arctan2 = UfuncRow(
@@ -81,6 +145,7 @@ arctan2 = UfuncRow(
     example="[1.0, -1.0], [0.0, 1.0]",
     hint="For a complex z, angle(z) is arctan2(imag(z), real(z)).",
     derivative=_partials_of_arctan2,
+    pullback=_pull_arctan2,
     cost=30,
 )
 
@@ -91,6 +156,7 @@ sinh = UfuncRow(
     derivative=lambda x, out: (cosh(x),),
     cost=20,
     infinite_slope=True,
+    slope_at_zero=1,
 )
 
 cosh = UfuncRow(
@@ -103,7 +169,12 @@ cosh = UfuncRow(
 )
 
 tanh = UfuncRow(
-    "tanh", np.tanh, doc="Hyperbolic tangent.", derivative=lambda x, out: (1 - sqr(out),), cost=20
+    "tanh",
+    np.tanh,
+    doc="Hyperbolic tangent.",
+    derivative=lambda x, out: (1 - sqr(out),),
+    cost=20,
+    slope_at_zero=1,
 )
 
 arcsinh = UfuncRow(
@@ -112,17 +183,17 @@ arcsinh = UfuncRow(
     doc="Inverse hyperbolic sine.",
     derivative=lambda x, out: (1 / _root_of_one_and_square(x),),
     cost=30,
+    slope_at_zero=1,
 )
 
-# Two roots, not the root of a product, which would be real below -1 and, for complex numbers, have
-# a different branch cut than arccosh.
 arccosh = UfuncRow(
     "arccosh",
     np.arccosh,
     doc="Inverse hyperbolic cosine, not negative.",
     domain="x >= 1",
     example="[1.0, 2.0]",
-    derivative=lambda x, out: (1 / (sqrt(x - 1) * sqrt(x + 1)),),
+    derivative=lambda x, out: (_slope_of_arccosh(x),),
+    **_steep_beside_zero(_slope_of_arccosh, 1),
     cost=30,
 )
 
@@ -134,6 +205,7 @@ arctanh = UfuncRow(
     example="[0.0, 0.5]",
     derivative=lambda x, out: (1 / _one_less_square(x),),
     cost=30,
+    slope_at_zero=1,
 )
 
 deg2rad = UfuncRow(
@@ -143,6 +215,7 @@ deg2rad = UfuncRow(
     example="[90.0, 180.0]",
     derivative=lambda x, out: (math.pi / 180,),
     cost=1,
+    slope_at_zero=math.pi / 180,
 )
 
 rad2deg = UfuncRow(
@@ -151,4 +224,5 @@ rad2deg = UfuncRow(
     doc="x radians in degrees.",
     derivative=lambda x, out: (180 / math.pi,),
     cost=1,
+    slope_at_zero=180 / math.pi,
 )

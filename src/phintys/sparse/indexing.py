@@ -9,6 +9,8 @@ import numpy as np
 
 import phintys.tensor as pt
 from phintys._base.errors import ArgumentError, IndexingError, ShapeError, TypeContractError
+from phintys.graph.apply import Apply
+from phintys.graph.null_type import disconnected_type
 from phintys.sparse.operations import (
     as_sparse_variable,
     cast,
@@ -18,45 +20,55 @@ from phintys.sparse.operations import (
     to_format,
 )
 from phintys.sparse.parts import Form, from_arrays, parts
-from phintys.sparse.patterns import PatternOp, keys, places
-from phintys.sparse.type import sp
+from phintys.sparse.patterns import check_pattern, keys, places, wrong_pattern
+from phintys.sparse.type import FORMATS, LIMIT
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.observing import CheckAndRaise
+from phintys.tensor.shape_rules import ShapedOp
+from phintys.tensor.sizes import as_size
+from phintys.tensor.type import TensorType
 
 
-class TakenPattern(PatternOp):
-    """``(indices, indptr, minor size, rows, columns)``: the pattern of ``x[rows][:, columns]``.
+class EntryPlaces(ShapedOp):
+    """``(indices, indptr, rows, columns, minor size)``: where elements are stored.
 
-    The places are those of its entries in x.
+    It is the number of entries for elements that are not stored. Negative rows and columns count
+    from the end.
     """
 
-    places = 1
+    __props__ = ()
 
-    def pattern(self, indices: Any, indptr: Any, size: Any, rows: Any, columns: Any) -> Any:
-        """Take rows and columns of a matrix of places with SciPy."""
-        shape = (len(indptr) - 1, int(size))
-        rows, columns = _in_range(rows, shape[0]), _in_range(columns, shape[1])
-        numbers = np.arange(1, len(indices) + 1)
-        taken = sp.csr_array((numbers, indices, indptr), shape=shape)[rows, :][:, columns]
-        taken = taken.sorted_indices()
-        return taken.indices, taken.indptr, taken.data - 1
+    def make_node(self, *inputs: Any) -> Apply:
+        """Build a node for vectors of integers, and a size."""
+        *vectors, size = inputs
+        variables = [*map(as_tensor_variable, vectors), as_size(size, "A size")]
+        return Apply(self, variables, [TensorType("int64", *self.static_shapes(variables))()])
 
-
-class EntryPlaces(PatternOp):
-    """``(indices, indptr, minor size, rows, columns)``: where elements are stored.
-
-    It is the number of entries for elements that are not stored.
-    """
-
-    places = 1
-
-    def pattern(self, indices: Any, indptr: Any, size: Any, rows: Any, columns: Any) -> Any:
+    def perform(self, node: Apply, inputs: Any, output_storage: Any) -> None:
         """Search by the keys of entries."""
-        rows = _in_range(rows, len(indptr) - 1)
-        columns = _in_range(columns, int(size))
-        rows, columns = np.broadcast_arrays(rows, columns)
-        found = places((rows << 31) + columns, keys(indices, indptr))
-        return indices, indptr, found
+        indices, indptr, rows, columns, size = inputs
+        if len(rows) != len(columns):
+            msg = f"{self}: {len(rows)} rows for {len(columns)} columns."
+            raise ShapeError(msg)
+        check_pattern(self, indices, indptr, int(size))
+        rows, columns = _in_range(rows, len(indptr) - 1), _in_range(columns, int(size))
+        output_storage[0][0] = places((rows << 31) + columns, keys(indices, indptr))
+
+    def output_shapes(self, shapes: Any) -> list[tuple[Any, ...]]:
+        """Return a place for each row and column."""
+        return [shapes.shapes[2]]
+
+    def error(self, number: int, _: int) -> Exception:
+        """Return the error of a pattern or of indices that native code found to be wrong."""
+        return wrong_pattern(self, number)
+
+    def L_op(self, inputs: Any, outputs: Any, output_grads: Any) -> list[Any]:
+        """Return nothing: patterns have no derivative."""
+        return [disconnected_type() for _ in inputs]
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Patterns have no derivative."""
+        return [[False] for _ in node.inputs]
 
 
 def _in_range(places: Any, size: int) -> Any:
@@ -133,23 +145,33 @@ def _index(one: Any) -> Any:
 
 
 def _elements(form: Form, axes: list[Any]) -> Any:
-    rows, columns = axes if form.is_csr else axes[::-1]
-    pattern = form.indices, form.indptr
-    given = (pt.atleast_1d(rows), pt.atleast_1d(columns))
-    at = EntryPlaces()(*pattern, form.minor_size, *given)[2]
+    rows, columns = pt.broadcast_arrays(*(pt.atleast_1d(one) for one in axes))
+    major, minor = (rows, columns) if form.is_csr else (columns, rows)
+    at = EntryPlaces()(form.indices, form.indptr, major, minor, form.minor_size)
     return pt.concatenate([form.data, pt.zeros(1, form.data.dtype)])[at]
 
 
 def _part(form: Form, axes: list[Any]) -> Any:
-    taken: list[Any] = [
-        pt.arange(form.size(axis))[one] if isinstance(one, slice) else pt.atleast_1d(one)
-        for axis, one in enumerate(axes)
-    ]
-    major, minor = taken if form.is_csr else taken[::-1]
-    pattern = form.indices, form.indptr
-    indices, indptr, at = TakenPattern()(*pattern, form.minor_size, major, minor)
-    sizes = tuple(one.shape[0] for one in taken)
-    return from_arrays(form.data[at], indices, indptr, sizes, form.format).variable
+    """Return rows, and then columns: those are rows of the same matrix in the other format."""
+    format = form.format
+    for axis in (0, 1) if form.is_csr else (1, 0):
+        one = axes[axis]
+        if not (isinstance(one, slice) and one.start is one.stop is one.step is None):
+            form = _major_taken(converted(form, FORMATS[axis]), one)
+    return converted(form, format).variable
+
+
+def _major_taken(form: Form, index: Any) -> Form:
+    """Return some rows of a csr matrix, or columns of a csc matrix, in any order."""
+    at = index if isinstance(index, slice) else pt.atleast_1d(index)
+    starts, counts = form.indptr[:-1][at], pt.diff(form.indptr)[at]
+    indptr = pt.concatenate([pt.zeros(1, "int64"), pt.cumsum(counts)])
+    msg = "A part of a sparse matrix must have fewer than 2**31 entries."
+    total = CheckAndRaise(ShapeError, msg)(indptr[-1], indptr[-1] < LIMIT)
+    entries = pt.repeat(starts - indptr[:-1], counts) + pt.arange(total)
+    sizes = [form.size(0), form.size(1)]
+    sizes[0 if form.is_csr else 1] = counts.shape[0]
+    return from_arrays(form.data[entries], form.indices[entries], indptr, sizes, form.format)
 
 
 def get_item_2d(x: Any, index: Any) -> Any:

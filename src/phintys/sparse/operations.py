@@ -31,6 +31,7 @@ from phintys.sparse.products import (
 from phintys.sparse.type import FORMATS, SparseType, sp, type_of
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.observing import CheckAndRaise
+from phintys.tensor.size_check import SizeCheck
 
 
 def is_sparse(x: Any) -> bool:
@@ -273,19 +274,27 @@ def _at_entries(y: Any, form: Form) -> Any:
 def row_scale(x: Any, s: Any) -> Any:
     """Return the matrix with each row multiplied by an element of a vector."""
     form = parts(as_sparse_variable(x))
-    return form.with_data(form.data * _of_length(s, form.size(0))[form.rows]).variable
+    scale = _of_length(s, form.size(0), "row_scale: the rows and the elements of the vector")
+    return form.with_data(form.data * scale[form.rows]).variable
 
 
-def _of_length(s: Any, size: Any) -> Any:
-    """Return a tensor whose first axis must have a size."""
+def _of_length(s: Any, size: Any, subject: str) -> Any:
+    """Return a tensor whose first axis must have a size; the subject is both, for the error."""
     s = as_tensor_variable(s)
+    own = s.type.shape[0]
+    check = SizeCheck("equal", subject)
+    if own is None or not isinstance(size, int):
+        size = check(size, size, s.shape[0])
+    elif own != size:
+        raise check.error(size, own)
     return pt.specify_shape(s, (size, *(None for _ in range(s.ndim - 1))))
 
 
 def col_scale(x: Any, s: Any) -> Any:
     """Return the matrix with each column multiplied by an element of a vector."""
     form = parts(as_sparse_variable(x))
-    return form.with_data(form.data * _of_length(s, form.size(1))[form.columns]).variable
+    scale = _of_length(s, form.size(1), "col_scale: the columns and the elements of the vector")
+    return form.with_data(form.data * scale[form.columns]).variable
 
 
 def sp_sum(x: Any, axis: int | None = None) -> Any:
@@ -362,7 +371,7 @@ def _dense_product(form: Form, y: Any) -> Any:
     if y.ndim not in {1, 2}:
         msg = f"A sparse matrix is multiplied by a vector or a matrix, got {y} of type {y.type}."
         raise ShapeError(msg)
-    y = _of_length(y, form.size(1))
+    y = _of_length(y, form.size(1), "The axes that a sparse product sums over")
     pattern = form.indices, form.indptr
     if form.is_csr:
         return ProductByRows()(form.data, y, *pattern)
@@ -389,7 +398,8 @@ def _rows_times_rows(a: Form, b: Form) -> Form:
 def sampling_dot(x: Any, y: Any, p: Any) -> Any:
     """Return ``x @ y.T`` at the entries of ``p``, multiplied by them; nothing else is computed."""
     form = parts(as_sparse_variable(p))
-    x, y = _of_length(x, form.size(0)), _of_length(y, form.size(1))
+    x = _of_length(x, form.size(0), "sampling_dot: the rows of the pattern and of x")
+    y = _of_length(y, form.size(1), "sampling_dot: the columns of the pattern and the rows of y")
     major, minor = (x, y) if form.is_csr else (y, x)
     sampled = ProductOfRows()(major, minor, form.indices, form.indptr)
     return form.with_data(form.data * sampled).variable

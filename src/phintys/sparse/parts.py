@@ -17,7 +17,7 @@ from phintys.graph.apply import Apply
 from phintys.graph.null_type import DisconnectedType, disconnected_type
 from phintys.graph.op import Op
 from phintys.graph.variable import Constant
-from phintys.sparse.patterns import check_both, keys, places, wrong_pattern
+from phintys.sparse.patterns import PatternOp, check_both, keys, places, wrong_pattern
 from phintys.sparse.type import ARRAYS, INDEX, SparseType
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.known import known_int
@@ -117,6 +117,8 @@ class FromParts(Op):
         matrix = ARRAYS[self.format](
             (data.copy(), indices.copy(), indptr.copy()), shape=tuple(int(n) for n in shape)
         )
+        if _is_in_order(node.inputs[1], node.inputs[2]):
+            matrix.has_canonical_format = True  # so that the filter does not search for duplicates
         output_storage[0][0] = node.outputs[0].type.filter(matrix, strict=True)
 
     def L_op(self, inputs: Any, outputs: Any, output_grads: Any) -> list[Any]:
@@ -133,6 +135,18 @@ class FromParts(Op):
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """The pattern has no derivative."""
         return [[True], [False], [False], [False]]
+
+
+def _is_in_order(indices: Any, indptr: Any) -> bool:
+    """Return whether two variables are the pattern of one matrix, or what an Op on patterns made.
+
+    Indices then grow within each row.
+    """
+    made = indices.owner
+    if made is None or made is not indptr.owner or not isinstance(made.op, Parts | PatternOp):
+        return False
+    first = 1 if isinstance(made.op, Parts) else 0
+    return made.outputs[first] is indices and made.outputs[first + 1] is indptr
 
 
 @dataclass(frozen=True, eq=False)

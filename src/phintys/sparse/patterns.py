@@ -23,6 +23,7 @@ PROBLEMS = {
     1: "indptr must go up from 0 to the number of entries",
     2: "the indices must be columns of the matrix",
     3: "a result must have fewer than 2**31 entries",
+    4: "rows and columns must be those of the matrix",
 }
 """What may be wrong with a pattern, by the numbers of native code."""
 
@@ -108,8 +109,8 @@ class PatternOp(Op):
 
     def make_node(self, *inputs: Any) -> Apply:
         """Build a node for vectors of integers, and sizes."""
-        index, place = TensorType(INDEX, (None,)), TensorType("int64", (None,))
-        outputs = [index(), index(), *(place() for _ in range(self.places))]
+        index = TensorType(INDEX, (None,))
+        outputs = [index() for _ in range(2 + self.places)]
         return Apply(self, [as_tensor_variable(v) for v in inputs], outputs)
 
     def perform(self, node: Apply, inputs: Any, output_storage: Any) -> None:
@@ -117,10 +118,8 @@ class PatternOp(Op):
         for size in inputs:
             if size.ndim == 0:
                 check_room(self, (int(size),), "int64")
-        indices, indptr, *found = self.pattern(*inputs)
-        values = [indices.astype(INDEX), indptr.astype(INDEX), *(v.astype("int64") for v in found)]
-        for cell, value in zip(output_storage, values, strict=True):
-            cell[0] = value
+        for cell, value in zip(output_storage, self.pattern(*inputs), strict=True):
+            cell[0] = value.astype(INDEX)
 
     def pattern(self, *inputs: Any) -> Any:
         """Return ``indices``, ``indptr`` and vectors of places."""

@@ -9,6 +9,7 @@ import scipy.sparse
 
 from phintys._base.errors import ArgumentError, ShapeError, TypeContractError
 from phintys.graph.type import Type
+from phintys.sparse.structure import check_pointers, check_structure
 from phintys.tensor.type import TensorType, normalize_dtype
 
 sp: Any = scipy.sparse
@@ -96,8 +97,8 @@ class SparseType(Type):
         TypeContractError
             ``value`` is not sparse, or of another dtype or format that may not be converted.
         ShapeError
-            ``value`` has another shape than the type, an element is stored twice, or there are
-            2**31 entries or more.
+            ``value`` has another shape than the type, an element is stored twice, there are 2**31
+            entries or more, or its arrays do not fit together.
         """
         if not sp.issparse(value):
             msg = (
@@ -111,6 +112,10 @@ class SparseType(Type):
                 f"Convert it with value.to{self.format}()."
             )
             raise TypeContractError(msg)
+        if value.format == self.format:
+            check_pointers(value)
+        else:
+            check_structure(value)
         matrix = value.asformat(self.format)
         self._check_shape(matrix)
         matrix = in_order(matrix, strict)

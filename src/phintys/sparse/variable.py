@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
 
 import phintys.tensor as pt
 from phintys._base.errors import TypeContractError
@@ -12,6 +14,9 @@ from phintys.graph.variable import Constant, Variable
 from phintys.sparse import elementwise, indexing, operations
 from phintys.sparse.parts import parts
 from phintys.sparse.type import SparseType, sp, type_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 def _refuse_divisor(y: Any) -> NoReturn:
@@ -126,6 +131,30 @@ class SparseVariable(Variable):
         """Return the sum of all elements, or of those along an axis."""
         return operations.sp_sum(self, axis)
 
+    def mean(self, axis: int | None = None) -> Any:
+        """Return the mean of all elements, or of those along an axis; zeros count."""
+        rows, columns = self.shape
+        count = rows * columns if axis is None else columns if axis % 2 else rows
+        return self.sum(axis) / count
+
+    def power(self, exponent: Any) -> Any:
+        """Return the elements to the power of a positive number.
+
+        Raises
+        ------
+        TypeContractError
+            The exponent is not a positive number: the power of elements that are not stored would
+            not be 0.
+        """
+        if not isinstance(exponent, int | float | np.number) or not exponent > 0:
+            msg = (
+                f"The exponent of a sparse matrix must be a positive number, got {exponent!r}: "
+                "powers of 0 are not 0 otherwise. Write sparse.structured_pow(x, exponent) for "
+                "those of the stored elements alone."
+            )
+            raise TypeContractError(msg)
+        return elementwise.structured_pow(self, exponent)
+
     def diagonal(self) -> Any:
         """Return the main diagonal."""
         return operations.diag(self)
@@ -174,6 +203,34 @@ class SparseVariable(Variable):
         """Return zeros on the same pattern."""
         return operations.structured(self, pt.zeros_like)
 
+    def __bool__(self) -> NoReturn:
+        msg = (
+            f"{self} is symbolic and sparse, so it is neither true nor false. Reduce it to a "
+            f"scalar for phintys.ifelse, such as {self}.sum() > 0; `is not None` tests for absence."
+        )
+        raise TypeError(msg)
+
+    def __len__(self) -> NoReturn:
+        msg = f"{self} is symbolic and sparse: its sizes are {self}.shape."
+        raise TypeError(msg)
+
+    def __contains__(self, item: Any) -> NoReturn:
+        msg = f"{self} is symbolic: what it contains is not known. Compare {self}.elements with it."
+        raise TypeError(msg)
+
+    def __iter__(self) -> Iterator[Any]:
+        count = self.type.shape[0]
+        if count is None:
+            msg = (
+                f"Cannot iterate over {self}: its number of rows is not known until run time. Give "
+                "the variable a static shape, as in sparse.csr_matrix('x', shape=(3, 4))."
+            )
+            raise TypeError(msg)
+        return (self[row] for row in range(count))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
+        _refuse_as_dense(self, None)
+
     def __neg__(self) -> Any:
         return operations.neg(self)
 
@@ -205,6 +262,9 @@ class SparseVariable(Variable):
 
     def __rtruediv__(self, other: Any) -> Any:
         _refuse_divisor(self)
+
+    def __pow__(self, exponent: Any) -> Any:
+        return self.power(exponent)
 
     def __lt__(self, other: Any) -> Any:
         return elementwise.lt(self, other)
@@ -243,9 +303,9 @@ SparseType.shared_type = SparseSharedVariable
 
 def _refuse_as_dense(x: SparseVariable, name: str | None) -> NoReturn:
     msg = (
-        f"Expected a tensor, got {x} of type {x.type}, which is sparse. Write x.toarray() for a "
-        "dense matrix, sparse.structured(x, function) to compute with the stored elements only, or "
-        "the operators +, -, * and @, which take sparse and dense operands."
+        f"Expected a tensor, got {x} of type {x.type}, which is sparse. Write {x}.toarray() for a "
+        f"dense matrix, sparse.structured({x}, function) to compute with the stored elements only, "
+        "or the operators +, -, * and @, which take sparse and dense operands."
     )
     raise TypeContractError(msg)
 

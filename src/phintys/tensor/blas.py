@@ -77,6 +77,9 @@ class Gemm(ShapedOp):
             self.destroy_map = {0: [3]}
 
     def __str__(self) -> str:
+        return "Gemm"
+
+    def __repr__(self) -> str:
         return "Gemm{inplace}" if self.inplace else "Gemm"
 
     def inplace_twins(self, node: Apply) -> Iterable[Op]:

@@ -83,11 +83,9 @@ def constant(
         data = data.astype(config.floatX)
     if data.dtype.kind not in "biufc":
         msg = (
-            f"Expected a variable, a number or an array of numbers, got {x!r} of type "
+            f"Expected a variable, a number or an array of numbers, got {shown(x)} of type "
             f"{type(x).__name__} (dtype {data.dtype}){how_to_get_numbers(data)}"
         )
-        if type(x) is int:
-            msg = f"{x} is outside of the range of all integer dtypes; pass dtype='float64'."
         raise TypeContractError(msg)
     if ndim is not None:
         data = _with_ndim(data, ndim)

@@ -422,12 +422,13 @@ class Elemwise(ShapedOp):
         return math.prod(output_shapes[0]) * self.scalar_op.cost
 
     def __str__(self) -> str:
-        if self.name is not None:
-            return self.name
-        if self.inplace_pattern:
-            into = ", ".join(f"{out}->{arg}" for out, arg in self.inplace_pattern.items())
-            return f"{str(self.scalar_op).capitalize()}{{inplace {into}}}"
-        return str(self.scalar_op).capitalize()
+        return str(self.scalar_op).capitalize() if self.name is None else self.name
+
+    def __repr__(self) -> str:
+        if self.name is not None or not self.inplace_pattern:
+            return str(self)
+        into = ", ".join(f"{out}->{arg}" for out, arg in self.inplace_pattern.items())
+        return f"{self}{{inplace {into}}}"
 
 
 def _is_quotient(node: Any) -> bool:

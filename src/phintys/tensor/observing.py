@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from phintys._base.errors import ArgumentError, DtypeError
+from phintys._base.errors import ArgumentError, DtypeError, add_note
 from phintys.graph.apply import Apply
 from phintys.graph.null_type import disconnected_type
 from phintys.graph.op import Op
@@ -119,7 +119,9 @@ class CheckAndRaise(_Observer):
         value, *conditions = inputs
         for condition in conditions:
             if not np.all(condition):
-                raise self.error()
+                error = self.error()
+                _explain(error, value, condition)
+                raise error
         output_storage[0][0] = value
 
     def error(self, *_numbers: int) -> Exception:
@@ -128,6 +130,13 @@ class CheckAndRaise(_Observer):
 
     def __str__(self) -> str:
         return f"{type(self).__name__}{{{self.exc_type.__name__}, {self.msg!r}}}"
+
+
+def _explain(error: Exception, value: Any, condition: Any) -> None:
+    """Add a note to an error: for which element of a value its condition is false."""
+    if np.ndim(condition) and np.shape(value) == np.shape(condition):
+        place = tuple(map(int, np.argwhere(~np.asarray(condition, bool))[0]))
+        add_note(error, f"The check fails first at element {list(place)}, which is {value[place]}.")
 
 
 class Assert(CheckAndRaise):

@@ -372,10 +372,10 @@ class SpecifyShape(ShapedOp):
     def misfit_error(self, misfit: Misfit, shapes: Shapes[Any]) -> ShapeError:
         """Show the shape."""
         return ShapeError(
-            f"{self}: dimension {misfit.dim} of {shapes.inputs[0]} is stated to be of size "
-            f"{shapes.value(misfit.position)}, but the shape is {shapes.shapes[0]}. Correct the "
-            "statement (specify_shape, or the static shape in a type), or pass an array of the "
-            "stated shape."
+            f"{self}: dimension {misfit.dim} of {shapes.inputs[0]} must be of size "
+            f"{shapes.value(misfit.position)}, but the shape is {shapes.shapes[0]}. The size is "
+            "that of another operand, or stated by specify_shape or a type: pass an array that has "
+            "it, or correct the statement."
         )
 
     def perform(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from phintys._base.config import config
-from phintys._base.errors import TypeContractError, add_note
+from phintys._base.errors import TypeContractError, add_note, shown
 from phintys.graph.shared_variable import SharedVariable
 from phintys.graph.sharing import shared_constructor
 from phintys.tensor.convert import constant, contains_variable
@@ -227,6 +227,9 @@ def shared_number(
     if dtype is None and type(value) is float:
         dtype = config.floatX
     array = np.asarray(value, dtype=None if dtype is None else normalize_dtype(dtype))
+    if array.dtype == np.object_:
+        msg = f"Expected a number, got {shown(value)}{how_to_get_numbers(array)}"
+        raise TypeContractError(msg)
     return TensorSharedVariable(
         TensorType(array.dtype, ()), array, strict, allow_downcast, name=name
     )

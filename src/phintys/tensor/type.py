@@ -523,9 +523,8 @@ def as_array(value: Any) -> np.ndarray[Any, Any]:
     array([1, 2])
     """
     array = np.asarray(value)
-    if array.dtype == np.object_ and array.ndim == 0 and hasattr(value, "__dlpack__"):
-        return np.from_dlpack(value)
-    return array
+    is_unknown = array.dtype == np.object_ and array.ndim == 0 and array is not value
+    return np.from_dlpack(value) if is_unknown and hasattr(value, "__dlpack__") else array
 
 
 _BUFFERS = (memoryview, PythonArray, range)
@@ -607,10 +606,26 @@ def how_to_get_numbers(array: np.ndarray[Any, Any]) -> str:
     if dtype.names:
         return f", which has fields. Take one of them, as in x[{dtype.names[0]!r}]."
     other = next((one for one in np.ndenumerate(array) if not _is_number(one[1])), None)
-    if other is None or not array.ndim:
+    if other is None:
+        return _of_large_ints(array)
+    if not array.ndim:
+        if hasattr(other[1], "__float__"):  # a Fraction, a Decimal
+            return ". Convert it first, as in float(x)."
         return ". Pass a number, or an array or list of numbers."
     place = ", ".join(map(str, other[0]))
     return f": element [{place}] is {_describe(other[1])}. Replace it, or convert it by float."
+
+
+def _of_large_ints(array: np.ndarray[Any, Any]) -> str:
+    """Return the end of a message about an array of numbers that no dtype holds."""
+    for place, item in np.ndenumerate(array):
+        if isinstance(item, int) and not -(2**63) <= item < 2**64:
+            element = f": element {list(place)} is {_describe(item)}" if place else ""
+            return (
+                f"{element}, outside of the range of all integer dtypes. Write a float, as in "
+                "float(x)."
+            )
+    return ". Pass a number, or an array or list of numbers."
 
 
 def _are_numbers(array: np.ndarray[Any, Any]) -> bool:

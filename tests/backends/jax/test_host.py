@@ -26,9 +26,9 @@ OPS = """
 """
 # Of sparse matrices: factors are refused, positions of entries are found on the host.
 SPARSE_OPS = """
-    Factorize FromParts InverseAtEntries LogDet LowerFactor Parts PlacesIn PreconditionedIteration
-    RootFactor RootFactorGradient SelectedInverse SolveByFactors SolveByIteration
-    SolveTriangularMatrix
+    EntryPlaces Factorize FromParts InverseAtEntries LogDet LowerFactor Parts PlacesIn
+    PreconditionedIteration RootFactor RootFactorGradient SelectedInverse SolveByFactors
+    SolveByIteration SolveTriangularMatrix
 """
 FUNCTIONS = """
     betainc_by_a betainc_by_b betainccinv betaincinv binom gammainccinv gammaincinv

@@ -185,7 +185,7 @@ def outcome(function, length):
     except PhintysError as error:
         kinds = (ShapeError, IndexingError, ArgumentError)
         kind = next((kind.__name__ for kind in kinds if isinstance(error, kind)), "")
-        (first, *_) = str(error).replace("inplace; ", "").split("\n")  # which it may be in one only
+        (first, *_) = str(error).split("\n")
         return f"{kind}. {first}" if kind else repr(error)
     except IndexError:
         return "IndexError"  # NumPy's

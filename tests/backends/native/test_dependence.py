@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 import phintys.scalar as ps
-from phintys.backends.native.dependence import Accesses, Meeting, may_overwrite, meeting
+from phintys.backends.native.dependence import (
+    Accesses,
+    Meeting,
+    Occurrences,
+    may_overwrite,
+    meeting,
+)
 from phintys.backends.native.expressions import Index, Literal, Load, Operation, Statement
 from phintys.backends.native.sizes import Sizes
 from phintys.backends.native.values import Array, LoopVariable, Place
@@ -43,7 +49,8 @@ WRITER = reading(OTHER, target=NEW)
 
 
 def may(*nests, writer=WRITER, memory=OLD):
-    return may_overwrite(nests, writer, memory, lambda load: meeting(load, writer, SIZES))
+    kernel = Occurrences(nests)
+    return may_overwrite(kernel, writer, memory, lambda load: meeting(load, writer, SIZES))
 
 
 @pytest.mark.parametrize("name", [OLD, SAME_SIZES])

@@ -108,7 +108,8 @@ def test_the_last_of_several_values_is_that_of_the_last_row_and_column(mode, lay
 def test_in_print():
     x = pt.matrix("x")
     assert str(x[1:].set(0).owner.op) == "SetSubtensor{1:}"
-    assert str(inc_subtensor(x[0], 0, inplace=True).owner.op) == "IncSubtensor{inplace; 0}"
+    overwriting = inc_subtensor(x[0], 0, inplace=True).owner.op
+    assert (str(overwriting), repr(overwriting)) == ("IncSubtensor{0}", "IncSubtensor{inplace; 0}")
     assert str(x[[0]].inc(0).owner.op) == "AdvancedIncSubtensor{array}"
     assert str(x[[0]].set(0).owner.op) == "AdvancedSetSubtensor{array}"
 

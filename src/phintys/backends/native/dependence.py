@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter as Counts
+from collections import defaultdict
 from dataclasses import replace
 from enum import Enum
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import phintys.scalar as ps
@@ -422,8 +424,33 @@ def meeting(load: Load, writer: Statement, sizes: Sizes) -> Meeting:
     return Meeting.APART if is_apart else Meeting.UNKNOWN
 
 
+class Occurrences:
+    """Where the statements of a kernel read and write, by memory.
+
+    Parameters
+    ----------
+    nests
+        The statements, in order, by nest.
+    """
+
+    def __init__(self, nests: Iterable[Iterable[Statement]]) -> None:
+        self._found: defaultdict[Array, list[tuple[int, int, Load | Statement]]]
+        self._found = defaultdict(list)
+        for number, nest in enumerate(nests):
+            for place, statement in enumerate(nest):
+                for load in reads_of(statement):
+                    self._found[load.array.memory].append((number, 2 * place, load))
+                self._found[statement.target.memory].append((number, 2 * place + 1, statement))
+
+    def of(self, *memory: Array) -> Iterator[tuple[int, Load | Statement]]:
+        """Yield what reads or writes some memory, in order: the number of its nest, and it."""
+        found = [each for one in dict.fromkeys(memory) for each in self._found.get(one, ())]
+        for number, _, one in sorted(found, key=itemgetter(0, 1)):
+            yield number, one
+
+
 def may_overwrite(
-    nests: Iterable[Iterable[Statement]],
+    kernel: Occurrences,
     writer: Statement,
     memory: Array,
     meet: Callable[[Load], Meeting],
@@ -441,8 +468,8 @@ def may_overwrite(
 
     Parameters
     ----------
-    nests
-        The statements of the kernel, in order, by nest, with the writer. Without those that read
+    kernel
+        What the statements of the kernel read and write, with the writer. Without those that read
         what it writes, if they read the memory by the name by which it is written.
     writer
         The statement.
@@ -455,24 +482,22 @@ def may_overwrite(
         return False
     if not _writes_each_once(writer):
         return False
+    target = writer.target.memory
     is_written = False
-    for nest in nests:
-        is_in_register = False
-        for statement in nest:
-            for load in reads_of(statement):
-                if load.array.memory is not memory:
-                    continue
-                met = meet(load)
-                if met is Meeting.UNKNOWN:
-                    return False
-                if met is Meeting.SAME:
-                    if is_written and not is_in_register:
-                        return False
-                    is_in_register = True
-            if statement is writer:
-                is_written = True
-            elif statement.target.memory in {memory, writer.target.memory}:
+    in_register_of = -1  # the nest that has read the element
+    for number, one in kernel.of(memory, target):
+        if one is writer:
+            is_written = True
+        elif isinstance(one, Statement):
+            return False
+        elif one.array.memory is memory:
+            met = meet(one)
+            if met is Meeting.UNKNOWN or (
+                met is Meeting.SAME and is_written and in_register_of != number
+            ):
                 return False
+            if met is Meeting.SAME:
+                in_register_of = number
     return True
 
 

@@ -264,14 +264,34 @@ SHARING_SAVINGS = 30_000_000
 Chosen: several time slices of the scheduler of Linux, 3 ms each.
 """
 
+SHARING_PURSE = 1_000_000
+"""nanoseconds: the most that jobs may lose one after the other, whatever was gained before.
+Chosen: about forty jobs for which a worker was woken that came too late.
+"""
+
+LONGEST_USUAL_LOSS = 100_000
+"""nanoseconds: the most that a job takes from ``SHARING_PURSE``: longer waits are rare.
+Chosen: several times what waking a worker takes.
+"""
+
 LEAST_ALONE = 4
-"""times what has been lost: callers at first work alone for so long when the account is overdrawn.
+"""times what has been lost: callers at first do so much work alone when the account is overdrawn.
 Chosen: sharing then costs at most a fifth of the time on a busy machine.
 """
 
 MOST_ALONE = 1_000_000_000
-"""nanoseconds: the most that callers work alone before they try to share again.
+"""nanoseconds: the most work that callers do alone before they try to share again.
 Chosen: a second, after which a machine may be idle again, for a try of a few milliseconds.
+"""
+
+STOPPED_NANOSECONDS = 200_000
+"""nanoseconds: a thread was stopped in a chunk that took longer by as much than others of its job.
+Chosen: below the shortest time slice of the scheduler of Linux, 0.7 ms, and above most chunks.
+"""
+
+STOPPED_TIMES = 8
+"""times: and as many times as long, since chunks of unequal rows differ.
+Chosen: rows that differ by more are rare, and then only one thread works.
 """
 
 SOON_NANOSECONDS = 50_000

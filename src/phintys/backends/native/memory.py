@@ -20,7 +20,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from phintys._base.records import record
-from phintys.backends.native.dependence import Meeting, may_overwrite
+from phintys.backends.native.dependence import Meeting, Occurrences, may_overwrite
 from phintys.backends.native.program import Step, walk_steps
 from phintys.backends.native.sizes import Arithmetic, Element, Extent, Size
 from phintys.backends.native.steps.callback import Callback
@@ -29,11 +29,11 @@ from phintys.backends.native.values import Array, Place, Value
 from phintys.graph.alias_map import AliasMap
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
 
-    from phintys.backends.native.expressions import Load
+    from phintys.backends.native.expressions import Load, Statement
     from phintys.backends.native.kernels.code_sharing import PlannedKernel
-    from phintys.backends.native.kernels.plans import KernelPlan
+    from phintys.backends.native.kernels.plans import KernelPlan, NestPlan
     from phintys.backends.native.polynomials import Atom, Polynomial, Polynomials
     from phintys.backends.native.program import Program
 
@@ -139,6 +139,7 @@ class _Planner:
         self.last_use: dict[Array, int] = {}
         self._viewed: set[Array] = set()  # by what Ops return, which kernels know by other names
         self._taking_over: dict[tuple[KernelPlan, Array, Array], bool] = {}
+        self._takers: dict[KernelPlan, TakingOver] = {}
         self._free: dict[Polynomial, list[int]] = defaultdict(list)
 
     def lives(self) -> None:
@@ -211,27 +212,33 @@ class _Planner:
                 if array.place == Place.BUFFER and self.plan.first_writes[array] == number
             ]
             # Only kernels take over memory; a loop of many steps writes and ends many arrays.
-            ending = dying[number] if isinstance(step, Kernel) else ()
+            ending = self._by_bytes(dying[number]) if isinstance(step, Kernel) else {}
             for array in born:
-                self._place(array, step, [a for a in ending if a in self.plan.places])
+                self._place(array, step, ending.get(self.ring.bytes(array), {}))
             for array in dying[number]:
                 slot = self.plan.places.get(array)
                 if slot is not None and self.plan.slots[slot].arrays[-1] is array:
                     self._free[self.plan.slots[slot].bytes].append(slot)
         return self.plan
 
-    def _place(self, array: Array, step: Step, dying: Sequence[Array]) -> None:
+    def _by_bytes(self, dying: Iterable[Array]) -> dict[Polynomial, dict[Array, None]]:
+        """Return the arrays that may be overwritten at the end of their lives, by their bytes."""
+        plan = self.plan
+        found: dict[Polynomial, dict[Array, None]] = {}
+        for array in dying:
+            if array in self._viewed or array not in plan.places:
+                continue
+            slot, size = plan.slots[plan.places[array]], self.ring.bytes(array)
+            if slot.arrays[-1] is array and (slot.bytes is size or size in slot.others):
+                found.setdefault(size, {})[array] = None
+        return found
+
+    def _place(self, array: Array, step: Step, dying: dict[Array, None]) -> None:
         plan = self.plan
         size = self.ring.bytes(array)
         for operand in dying:
-            if operand in self._viewed:
-                continue
-            slot = plan.slots[plan.places[operand]]
-            if slot.arrays[-1] is not operand or self.ring.bytes(operand) is not size:
-                continue
-            if slot.bytes is not size and size not in slot.others:
-                continue
             if isinstance(step, Kernel) and self._can_take_over(step, array, operand):
+                del dying[operand]
                 plan.taken_over[array] = operand
                 self._put(array, plan.places[operand])
                 return
@@ -253,7 +260,10 @@ class _Planner:
         key = planned.plan, planned.in_plan(target), planned.in_plan(operand)
         found = self._taking_over.get(key)
         if found is None:
-            found = self._taking_over[key] = can_take_over(*key)
+            if planned.plan not in self._takers:
+                self._takers[planned.plan] = TakingOver(planned.plan)
+            found = self._takers[planned.plan].can_take_over(*key[1:])
+            self._taking_over[key] = found
         return found
 
     def _put(self, array: Array, slot: int) -> None:
@@ -300,32 +310,45 @@ def _differ_in_one(size: Polynomial, other: Polynomial) -> bool:
     return len(left) == 1
 
 
-def can_take_over(plan: KernelPlan, target: Array, operand: Array) -> bool:
-    """Return whether a kernel may overwrite an operand, at the end of its life, with an array."""
-    writers = [
-        (nest, statement)
-        for nest in plan.nests
-        for statement in nest.statements
-        if statement.target.memory is target
-    ]
-    if len(writers) != 1:
-        return False
-    ((nest, writer),) = writers
-    store = nest.stores.get(id(writer))
-    loads = {number: access for one in plan.nests for number, access in one.loads.items()}
+class TakingOver:
+    """Says which operands, at the end of their lives, a kernel may overwrite with what arrays.
 
-    def meet(load: Load) -> Meeting:
-        access = loads.get(id(load))
-        is_same = (
-            store is not None
-            and access is not None
-            and not access.dynamic
-            and access.offset is store.offset
-            and access.steps == store.steps
-        )
-        return Meeting.SAME if is_same else Meeting.UNKNOWN
+    Parameters
+    ----------
+    plan
+        The plan of the kernel.
+    """
 
-    return may_overwrite([one.statements for one in plan.nests], writer, operand, meet)
+    def __init__(self, plan: KernelPlan) -> None:
+        self._kernel = Occurrences(nest.statements for nest in plan.nests)
+        self._loads = {
+            number: access for nest in plan.nests for number, access in nest.loads.items()
+        }
+        self._writers: defaultdict[Array, list[tuple[NestPlan, Statement]]] = defaultdict(list)
+        for nest in plan.nests:
+            for statement in nest.statements:
+                self._writers[statement.target.memory].append((nest, statement))
+
+    def can_take_over(self, target: Array, operand: Array) -> bool:
+        """Return whether the kernel may overwrite an operand with an array."""
+        writers = self._writers.get(target, ())
+        if len(writers) != 1:
+            return False
+        ((nest, writer),) = writers
+        store = nest.stores.get(id(writer))
+
+        def meet(load: Load) -> Meeting:
+            access = self._loads.get(id(load))
+            is_same = (
+                store is not None
+                and access is not None
+                and not access.dynamic
+                and access.offset is store.offset
+                and access.steps == store.steps
+            )
+            return Meeting.SAME if is_same else Meeting.UNKNOWN
+
+        return may_overwrite(self._kernel, writer, operand, meet)
 
 
 def plan_memory(

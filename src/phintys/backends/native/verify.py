@@ -14,6 +14,7 @@ import numpy as np
 from phintys._base.errors import IntegrityError
 from phintys.backends.native.assembler.scalar_ops import can_emit
 from phintys.backends.native.dependence import (
+    Occurrences,
     arrays_written,
     has_order,
     may_overwrite,
@@ -186,7 +187,8 @@ class Verifier:
     ) -> bool:
         """Return whether a statement may overwrite memory that its kernel reads."""
         sizes = self.program.sizes
-        return may_overwrite(nests, writer, memory, lambda load: meeting(load, writer, sizes))
+        kernel = Occurrences(nests)
+        return may_overwrite(kernel, writer, memory, lambda load: meeting(load, writer, sizes))
 
     def truth(self, condition: Array) -> None:
         """Check the condition of a branch or loop."""

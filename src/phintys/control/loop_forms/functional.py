@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from phintys._base.errors import ArgumentError, DtypeError, ShapeError, add_note
-from phintys._base.nested_containers import form_of, matched, rebuilt, walk
+from phintys._base.nested_containers import forms_of, matched, rebuilt, walk
 from phintys._base.records import record
 from phintys.control.graph_ops.default_updates import DefaultUpdates
 from phintys.control.loop_forms.builder import LoopBuilder, check_alike, errors_name
@@ -291,9 +291,10 @@ class _Carry:
             (value is None) is not (entry.state is None)
             for value, entry in zip(listed, self._entries, strict=True)
         ):
+            expected, got = forms_of(self._init, new)
             msg = (
                 f"The body of a {self._what} must return a carry of the same form as the initial "
-                f"one, {form_of(self._init)}; got {form_of(new)}."
+                f"one, {expected}; got {got}."
             )
             raise ArgumentError(msg)
         made = StepOutputs[Any]([], [], [])

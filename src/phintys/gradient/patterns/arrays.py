@@ -30,6 +30,7 @@ from phintys.tensor.extremes import ArgExtremeAlong
 from phintys.tensor.fourier import FFT, IRFFT, RFFT
 from phintys.tensor.indexing.advanced import AdvancedSubtensor
 from phintys.tensor.indexing.basic import Subtensor
+from phintys.tensor.indexing.template import FULL, Slice, count_inputs
 from phintys.tensor.indexing.update import AdvancedIncSubtensor, IncSubtensor
 from phintys.tensor.joining import Join, Split
 from phintys.tensor.linear_algebra.assumptions import Assume
@@ -139,9 +140,24 @@ def pattern_of_diagonal(step: Step) -> list[Sets]:
 @pattern_of(Subtensor, AdvancedSubtensor)
 def pattern_of_subtensor(step: Step) -> list[Sets]:
     """The selected elements; where the index is not known, any element of the array."""
+    if step.node.inputs[0] in step.walk.alike:
+        return [_of_alike_rows(step)]
     if step.values(1) is None:
         return step.dense()
     return [taken(step.sets[0], _moved(step, 0)[0])]
+
+
+def _of_alike_rows(step: Step) -> Sets:
+    """Return the sets of a part of one row, or of a slice of rows, where all are alike."""
+    first, *rest = step.op.idx_list or [FULL]
+    shape = step.node.inputs[0].type.shape[1:]
+    values = step.values(1 + count_inputs([first])) or []
+    if None in shape or len(values) < count_inputs(rest):
+        step.shape(0)  # raises the error: it is not known
+    cells = [[None]]
+    Subtensor([0, *rest]).perform(step.node, [places((1, *shape)), *values], cells)
+    row = taken(step.sets[0], cells[0][0])
+    return step.walk.repeat(row, step.node.outputs[0]) if isinstance(first, Slice) else row
 
 
 @pattern_of(Join)

@@ -10,12 +10,13 @@ import numpy as np
 from phintys._base import index
 from phintys._base.errors import MethodNotDefinedError, ShapeError
 from phintys.gradient.arithmetic import is_discrete
-from phintys.gradient.patterns.index_sets import everything, union
+from phintys.gradient.patterns.index_sets import everything, taken, union
 from phintys.graph import contract
 from phintys.graph.op import Op
 from phintys.graph.rules import OpRules
 from phintys.graph.traversal import toposort
 from phintys.graph.variable import Constant, Variable
+from phintys.tensor.indexing.basic import Subtensor
 from phintys.tensor.shapes import Shape, ShapeI
 
 if TYPE_CHECKING:
@@ -231,6 +232,12 @@ class Walk:
         What is known of shapes and values.
     without_rule
         The Ops that have no rule of their own are added to it.
+
+    Attributes
+    ----------
+    alike
+        Tensors of which the number of rows is not known, and all rows have the same sets: those of
+        one row stand for them. Only what reads a single row can be followed.
     """
 
     def __init__(
@@ -240,6 +247,7 @@ class Walk:
         self.width = width
         self.facts = facts
         self.without_rule = without_rule
+        self.alike: set[Variable] = set()
 
     def inside(self, sets: dict[Variable, Sets], width: int, facts: Facts) -> Walk:
         """Return a walk through an inner graph."""
@@ -277,11 +285,30 @@ class Walk:
             for output, found in zip(node.outputs, self._through(node, given), strict=True):
                 if found is not None and found.nnz and not is_discrete(output.type):
                     self.sets[output] = union([self.sets.get(output), found])
+        for output in outputs:
+            self._check_rows(output)
         return [self.sets.get(output) for output in outputs]
+
+    def repeat(self, row: Sets, variable: Any) -> Sets:
+        """Return the sets of a tensor of which each row has those of one."""
+        if row is None:
+            return None
+        shape = self.facts.shape(variable)
+        if shape is not None:
+            return taken(row, np.tile(np.arange(row.shape[0]), shape[0]))
+        self.alike.add(variable)
+        return row
+
+    def _check_rows(self, variable: Any) -> None:
+        if variable in self.alike:
+            self.shape(variable)  # raises the error: it is not known
 
     def _through(self, node: Apply, given: list[Sets]) -> Sequence[Sets]:
         if all(is_discrete(output.type) for output in node.outputs):
             return [None] * len(node.outputs)  # integers have no derivative
+        if not isinstance(node.op, Subtensor):
+            for variable in node.inputs:
+                self._check_rows(variable)
         rule = PATTERNS.find(type(node.op))
         step = Step(node, given, self)
         if rule is None:

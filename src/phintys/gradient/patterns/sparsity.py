@@ -71,8 +71,8 @@ def sparsity(
     propagation of index sets of A. Griewank and A. Walther, "Evaluating Derivatives", 2nd edition,
     2008, section 7.2). An integer depends on nothing, since it has no derivative; an index, a
     condition or a factor of 0 counts as known only if it is computed from constants and shapes. A
-    loop of a known number of steps is followed step by step; otherwise the pattern holds for any
-    number of them.
+    loop of a known number of steps is followed step by step; otherwise single states have a
+    pattern, which holds for any number of steps.
 
     Examples
     --------

@@ -11,7 +11,7 @@ from phintys.random.distributions.base import Distribution, same
 from phintys.random.distributions.checks import positive
 from phintys.random.distributions.location_scale import EULER, LocationScale, log1p_square
 from phintys.random.distributions.positive import Positive
-from phintys.random.distributions.tails import log_beyond, log_of_hazard, log_quotient
+from phintys.random.distributions.tails import log_beyond, log_increase, log_of_hazard, log_quotient
 from phintys.random.exact.functions import exact_normal
 from phintys.tensor import math, special
 from phintys.tensor.creation import zeros_like
@@ -56,7 +56,7 @@ class Pareto(Distribution, method="pareto"):
         return math.exp(self._logsf(value))
 
     def _logsf(self, value: Any) -> Any:
-        return -self.b * log_quotient(value, self.scale)
+        return -self.b * log_increase(value, self.scale)
 
     def _icdf(self, q: Any) -> Any:
         return self.scale * math.exp(-math.log1p(-q) / self.b)
@@ -167,10 +167,10 @@ class HalfCauchy(Distribution, method="halfcauchy"):
         return numbers.log(2 / numbers.pi) - math.log(self.scale) - log1p_square(z)
 
     def _cdf(self, value: Any) -> Any:
-        return 2 / numbers.pi * math.arctan(self._standardized(value))
+        return 2 / numbers.pi * math.arctan2(value - self.loc, self.scale)
 
     def _sf(self, value: Any) -> Any:
-        return 2 / numbers.pi * math.arctan2(1.0, self._standardized(value))
+        return 2 / numbers.pi * math.arctan2(self.scale, value - self.loc)
 
     def _icdf(self, q: Any) -> Any:
         return self.loc + self.scale * math.tan(0.5 * numbers.pi * q)

@@ -10,7 +10,7 @@ import numpy as np
 from phintys.random.distributions.base import Distribution, log_by_rest, same
 from phintys.random.distributions.checks import at_least, positive
 from phintys.random.distributions.location_scale import EULER, Normal
-from phintys.random.distributions.tails import log_of_hazard, log_quotient
+from phintys.random.distributions.tails import log_increase, log_of_hazard
 from phintys.tensor import math, special
 from phintys.tensor.creation import zeros_like
 
@@ -315,16 +315,16 @@ class LogUniform(Distribution, method="loguniform"):
         return self.low, self.high
 
     def _width(self) -> Any:
-        return log_quotient(self.high, self.low)
+        return log_increase(self.high, self.low)
 
     def _logp(self, value: Any) -> Any:
         return -math.log(value) - math.log(self._width())
 
     def _cdf(self, value: Any) -> Any:
-        return log_quotient(value, self.low) / self._width()
+        return log_increase(value, self.low) / self._width()
 
     def _sf(self, value: Any) -> Any:
-        return log_quotient(self.high, value) / self._width()
+        return log_increase(self.high, value) / self._width()
 
     def _icdf(self, q: Any) -> Any:
         # In two factors: the quotient of the ends may overflow, but not its root.

@@ -185,13 +185,14 @@ class Laplace(LocationScale, method="laplace"):
     def _standard_logp(self, z: Any) -> Any:
         return -abs(z) - numbers.log(2)
 
+    # The absolute value has no slope at 0, where the two sides meet; z has.
     def _standard_cdf(self, z: Any) -> Any:
-        below = 0.5 * math.exp(-abs(z))
-        return math.switch(z < 0, below, 1 - below)
+        above = 1 - 0.5 * math.exp(-math.maximum(z, 0))
+        return math.switch(z < 0, 0.5 * math.exp(math.minimum(z, 0)), above)
 
     def _standard_logcdf(self, z: Any) -> Any:
-        below = -numbers.log(2) - abs(z)
-        return math.switch(z < 0, below, math.log1p(-0.5 * math.exp(-abs(z))))
+        above = math.log1p(-0.5 * math.exp(-math.maximum(z, 0)))
+        return math.switch(z < 0, z - numbers.log(2), above)
 
     def _standard_icdf(self, q: Any) -> Any:
         tail = math.log(2 * math.minimum(q, 1 - q))
@@ -323,9 +324,18 @@ class Cauchy(LocationScale, method="cauchy"):
     def _standard_logp(self, z: Any) -> Any:
         return -log1p_square(z) - numbers.log(numbers.pi)
 
-    def _standard_cdf(self, z: Any) -> Any:
-        # atan2 keeps the digits of both tails.
-        return math.arctan2(1.0, -z) / numbers.pi
+    # The angle keeps the digits of both tails, and has derivatives for every scale.
+    def _cdf(self, value: Any) -> Any:
+        return math.arctan2(self.scale, self.loc - value) / numbers.pi
+
+    def _sf(self, value: Any) -> Any:
+        return math.arctan2(self.scale, value - self.loc) / numbers.pi
+
+    def _logcdf(self, value: Any) -> Any:
+        return log_of_smaller(self._cdf(value), self._sf(value))
+
+    def _logsf(self, value: Any) -> Any:
+        return log_of_smaller(self._sf(value), self._cdf(value))
 
     def _standard_icdf(self, q: Any) -> Any:
         away = 1 / math.tan(numbers.pi * math.minimum(q, 1 - q))  # keeps the digits of both tails

@@ -129,8 +129,16 @@ log_skew_ndtr = _row(
 # ---- sums of normal and exponential numbers ------------------------------------------------------
 
 
-def log_waiting(z: Any, rate: Any) -> Any:
+def log_waiting(z: Any, rate: Any, product: Any = None) -> Any:
     """Return ``log(exp(rate**2 / 2 - rate * z) * ndtr(z - rate))``.
+
+    Parameters
+    ----------
+    z, rate
+        The standard normal number, and the rate in its unit.
+    product
+        ``rate * z``, for callers that have it: where both are quotients by the same parameter, its
+        derivative is the difference of two large numbers.
 
     Examples
     --------
@@ -143,7 +151,9 @@ def log_waiting(z: Any, rate: Any) -> Any:
     is_far = ps.gt(ahead, 0.0)
     far = _log_density(z) + _log_mills(ps.switch(is_far, ahead, 0.0))
     behind = ps.switch(is_far, 0.0, ahead)
-    return ps.switch(is_far, far, rate * (0.5 * rate - z) + ps.log_ndtr(-behind))
+    is_given = product is not None
+    exponent = 0.5 * ps.sqr(rate) - product if is_given else rate * (0.5 * rate - z)
+    return ps.switch(is_far, far, exponent + ps.log_ndtr(-behind))
 
 
 def _log_density(z: Any) -> Any:

@@ -77,7 +77,11 @@ class Wald(Positive, method="wald"):
         return self._mu * math.switch(is_smaller, root, 1 / root)
 
     def _logp(self, value: Any) -> Any:
-        away = math.sqr((value - self._mu) / self._mu) * self.scale / (2 * value)
+        # Far from the mean, (x - mu) / mu has a derivative in mu whose terms cancel.
+        is_near = abs(value - self._mu) < 0.5 * self._mu
+        near = math.switch(is_near, value - self._mu, 0) / self._mu
+        relative = math.switch(is_near, near, value / self._mu - 1)
+        away = math.sqr(relative) * self.scale / (2 * value)
         logp = 0.5 * math.log(self.scale) - 1.5 * math.log(value) - LOG_ROOT_TWO_PI - away
         return math.switch(math.le(value, 0), -np.inf, logp)
 
@@ -204,8 +208,11 @@ class ExGaussian(Distribution, method="exgaussian"):
         """Return the standard normal number of a value, and the rate in its unit."""
         return (value - self.mu) / self.sigma, self.sigma / self.nu
 
+    def _waiting(self, value: Any) -> Any:
+        return log_waiting(*self._parts(value), (value - self.mu) / self.nu)
+
     def _logp(self, value: Any) -> Any:
-        return log_waiting(*self._parts(value)) - math.log(self.nu)
+        return self._waiting(value) - math.log(self.nu)
 
     def _cdf(self, value: Any) -> Any:
         return math.exp(self._logcdf(value))
@@ -217,8 +224,8 @@ class ExGaussian(Distribution, method="exgaussian"):
         return elemwise(log_sum_cdf)(*self._parts(value))
 
     def _logsf(self, value: Any) -> Any:
-        z, rate = self._parts(value)
-        above = math.logaddexp(special.log_ndtr(-z), log_waiting(z, rate))
+        z, _ = self._parts(value)
+        above = math.logaddexp(special.log_ndtr(-z), self._waiting(value))
         return log_by_rest(above, self._cdf(value))
 
     def mean(self) -> Any:

@@ -96,6 +96,13 @@ def log_quotient(x: Any, y: Any) -> Any:
     )
 
 
+def log_increase(x: Any, y: Any) -> Any:
+    """Return ``log(x / y)`` of positive numbers of which x is the larger, be it by little."""
+    is_close = x < 2 * y
+    near = math.log1p(math.switch(is_close, x - y, 0) / y)
+    return math.switch(is_close, near, log_quotient(math.switch(is_close, 2 * y, x), y))
+
+
 # ---- gamma numbers -------------------------------------------------------------------------------
 
 

@@ -170,7 +170,7 @@ def has_draws(cls: _Holder, *, returns: str = NEXT_AND_NUMBERS) -> _Holder:
 
     def add(name: str, distribution: type[Distribution] | Shorthand) -> None:
         if name not in own:
-            setattr(cls, name, _method(name, distribution, returns))
+            setattr(cls, name, _method(cls, name, distribution, returns))
 
     for each in [*DISTRIBUTIONS.items(), *SHORTHANDS.items()]:
         add(*each)
@@ -179,7 +179,7 @@ def has_draws(cls: _Holder, *, returns: str = NEXT_AND_NUMBERS) -> _Holder:
 
 
 def _method(
-    name: str, distribution: type[Distribution] | Shorthand, returns: str
+    cls: type, name: str, distribution: type[Distribution] | Shorthand, returns: str
 ) -> Callable[..., Any]:
     def method(
         self: Any,
@@ -195,7 +195,7 @@ def _method(
     parameters = {"self": inspect.Parameter.empty, **distribution.defaults}
     options = {"size": None, "dtype": None, "name": None}
     text = about(distribution, tuple(options), returns)
-    return documented(method, name, text, {**parameters, **options})
+    return documented(method, cls, name, text, {**parameters, **options})
 
 
 @cache
@@ -242,7 +242,11 @@ _OPTIONS = {
 
 
 def documented(
-    function: Callable[..., Any], name: str, text: str, parameters: Mapping[str, Any]
+    function: Callable[..., Any],
+    home: type | str,
+    name: str,
+    text: str,
+    parameters: Mapping[str, Any],
 ) -> Callable[..., Any]:
     """Return a function with a name, a description, and a signature.
 
@@ -250,13 +254,19 @@ def documented(
     ----------
     function
         The function.
+    home
+        The class or the name of the module that has it, where pickles look for it.
     name, text
         Its name and its description.
     parameters
         Its parameters and their defaults, ``inspect.Parameter.empty`` for none.
     """
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    function.__name__ = function.__qualname__ = name
+    function.__name__ = name
+    if isinstance(home, str):
+        function.__module__, function.__qualname__ = home, name
+    else:
+        function.__module__, function.__qualname__ = home.__module__, f"{home.__qualname__}.{name}"
     function.__doc__ = text
     function.__signature__ = inspect.Signature(
         [inspect.Parameter(one, kind, default=default) for one, default in parameters.items()]

@@ -60,7 +60,7 @@ def function_of(name: str, distribution: type[Distribution] | Shorthand) -> Call
         tuple(options),
         "variable\n    The draws; with ``return_next_rng`` the next state and the draws.",
     )
-    return documented(function, name, text, {**distribution.defaults, **options})
+    return documented(function, "phintys.random", name, text, {**distribution.defaults, **options})
 
 
 def function_named(name: str) -> Callable[..., Any] | None:

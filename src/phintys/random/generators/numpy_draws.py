@@ -307,6 +307,7 @@ def _method(method: str, known: _Method) -> Callable[..., Any]:
 
     return documented(
         drawing,
+        NumpyGeneratorVariable,
         method,
         f"Draw as {method} of ``numpy.random.Generator``.",
         {"self": _NEEDED, **known.parameters, "size": None, "dtype": None, "name": None},

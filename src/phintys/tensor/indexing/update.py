@@ -172,10 +172,15 @@ class _Update(IndexingOp, TakesShape):
         return ["", "values to write", *roles_of_indices(self.idx_list)], ()
 
     def __str__(self) -> str:
+        return self._text("")
+
+    def __repr__(self) -> str:
+        return self._text("inplace; " if self.inplace else "")
+
+    def _text(self, inplace: str) -> str:
         name = type(self).__name__
         if self.set_instead_of_inc:
             name = name.replace("Inc", "Set")
-        inplace = "inplace; " if self.inplace else ""
         return f"{name}{{{inplace}{template_text(self.idx_list)}}}"
 
 

@@ -136,9 +136,47 @@ def test_bundled_functions_need_no_library(name, tmp_path, repeats):
     f = phintys.function(inputs, outputs, name=f"f_{name}")
     module = loaded(f, tmp_path, blas="bundled")
     assert set(module.DESCRIPTION["needs"]) <= ALLOWED
+    assert (tmp_path / f"{f.name}.o").stat().st_size < 30_000
     for found, expected in zip(getattr(module, f.name)(*values), f(*values), strict=True):
         tolerance = 1e-5 if expected.dtype == "float32" else 1e-12
         np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.stress
+@pytest.mark.parametrize("target", ["x86-64", "x86-64-v3", "x86-64-v4", "aarch64"])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_objects_are_small_on_every_cpu(name, target, tmp_path):
+    inputs, outputs, _, needs_blas = PROGRAMS[name]
+    f = phintys.function(inputs, outputs, name="f")
+    blas = "bundled" if needs_blas else "link"
+    assert f.export(tmp_path, target=target, blas=blas)[0].stat().st_size < 30_000
+
+
+@needs_cc
+def test_products_and_sums_are_joined_if_that_is_allowed(tmp_path):
+    x, y, z = pt.dvectors("x", "y", "z")
+    values = [np.full(7, one) for one in (1 + 2.0**-30, 1 - 2.0**-30, -1.0)]
+    f = phintys.function([x, y, z], x * y + z, name="f")
+    assert not loaded(f, tmp_path).f(*values)[0].any()
+    joined = loaded(f, tmp_path, name="joined", contract=True).joined(*values)[0]
+    assert (joined == (-(2.0**-60) if Target.host().has_fma else 0.0)).all()
+    assert json.loads((tmp_path / "joined.json").read_text())["contracts"]
+
+
+@needs_cc
+def test_small_results_that_are_not_wanted_need_no_memory(tmp_path):
+    x = pt.tensor("x", dtype="float64", shape=(3,))
+    f = phintys.function([x], [pt.exp(x), x.sum()], name="f")
+    module = loaded(f, tmp_path)
+    assert not set(module.DESCRIPTION["needs"]) & {"malloc", "free"}
+    library = ctypes.CDLL(str(next(tmp_path.glob("libf.*"))))
+    values, total = np.arange(3.0), ctypes.c_double()
+    arguments = (ctypes.c_void_p * 1)(values.ctypes.data)
+    results = (ctypes.c_void_p * 2)(None, ctypes.addressof(total))
+    capacities = (ctypes.c_int64 * 2)(0, 1)  # of the first one: it is not wanted
+    library.f.argtypes = [ctypes.c_void_p] * 8 + [ctypes.c_int64]
+    assert library.f(arguments, None, results, capacities, None, None, None, None, 0) == 0
+    assert total.value == 3.0
 
 
 @needs_cc

@@ -199,7 +199,7 @@ def test_an_argument_that_was_overwritten_before_an_error(x, python_op):
     f = phintys.function([In(x, mutable=True), i], outputs, mode=MODE, accept_inplace=True)
     value = np.arange(3.0)
     with pytest.raises(
-        IndexingError, match="index 10 is out of range for axis 0 of size 3"
+        IndexingError, match=r"index 10 is out of range for axis 0 of Mul\.0, which has size 3"
     ) as error:
         f(value, [1])
     assert "# the line" in notes_of(error)

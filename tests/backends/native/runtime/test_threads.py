@@ -1,5 +1,6 @@
 import ctypes
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 
 from phintys.backends.native.assembler.atomics import null
 from phintys.backends.native.assembler.builder import Builder
-from phintys.backends.native.assembler.control import loop
+from phintys.backends.native.assembler.control import loop, when
 from phintys.backends.native.assembler.module import Module
 from phintys.backends.native.assembler.target import Target
 from phintys.backends.native.assembler.types import INT32, INT64, PTR, VOID
@@ -17,7 +18,7 @@ from phintys.backends.native.runtime.threads import POOL, emit_threads
 from tests.budget import budget
 
 MS = 1_000_000
-STAKE, SAVINGS = 2 * MS, 30 * MS
+STAKE, SAVINGS, PURSE = 2 * MS, 30 * MS, MS
 FAR = 2**62  # a time that does not come
 
 
@@ -30,15 +31,16 @@ class Pool:
         self._emit_count(module)
         self._emit_nested(module)
         self._emit_late(module)
+        self._emit_stopped(module)
         self.code = engine.load(module)
         self.address = self.code.data_address("phintys_threads")
-        names = ("count", "nested", "late")
-        self.kernel, self.nested, self.late = map(self.code.address, names)
+        names = ("count", "nested", "late", "stopped")
+        self.kernel, self.nested, self.late, self.stopped = map(self.code.address, names)
         self.reset = self._function("phintys_pool_reset")
         self.stop = self._function("phintys_pool_stop")
         number, pointer = ctypes.c_int64, ctypes.c_void_p
         self.run = self._function("phintys_run_parallel", *[pointer] * 3, *[number] * 3)
-        self.judge = self._function("phintys_pool_judge", number, number)
+        self.judge = self._function("phintys_pool_judge", number)
         self.reset()
         self["wanted"], self["patience"] = workers, patience
 
@@ -81,6 +83,15 @@ class Pool:
             INT32,
             [b.convert(b.select(is_caller, 2_000, b.constant(INT64, 50_000)), INT32)],
         )
+        b.ret()
+
+    @staticmethod
+    def _emit_stopped(module):
+        """A kernel that takes 50 ms for one of its iterations, of which data is the number."""
+        b = Builder(module.function("stopped", VOID, [PTR, INT64, INT64]))
+        data, begin, _ = b.arguments
+        with when(b, b.eq(begin, b.load(INT64, data))):
+            b.call("usleep", INT32, [b.constant(INT32, 50_000)])
         b.ret()
 
     def count(self, length, grain, threads, kernel=None):
@@ -130,23 +141,46 @@ def test_jobs_are_done_alone_where_workers_are_late():
     pool = Pool(1, 10_000)
     name = np.array([threading.get_ident()])
     for _ in range(100):
-        if pool["until"]:
+        if pool["left"]:
             break
         pool.run(None, pool.late, name.ctypes.data, 2, 1, 2)
     # The worker took 50 ms, a chunk of the caller 2 ms or a little more.
-    assert pool["until"] > 0
-    assert pool["alone"] >= 4 * STAKE
+    assert pool["left"] == pool["alone"] >= 4 * STAKE
     assert pool["account"] == STAKE
+    pool.stop()
+
+
+def test_only_the_time_of_jobs_counts_not_that_between_them():
+    pool = Pool(1)
+    pool["left"] = 50 * MS
+    name = np.array([threading.get_ident()])
+    for _ in range(3):
+        pool.run(None, pool.late, name.ctypes.data, 1000, 1000, 2)  # shared by none
+    assert pool["left"] == 50 * MS
+    for _ in range(3):
+        time.sleep(0.06)
+        pool.run(None, pool.late, name.ctypes.data, 17, 1, 2)  # two pieces of 2 ms each
+    assert 0 < pool["left"] <= 38 * MS
+    assert pool.workers == 0
+
+
+def test_a_caller_that_is_stopped_in_a_chunk_has_lost_that_time():
+    pool = Pool(1, 10_000)
+    first = np.array([0])  # which the caller takes, since the worker has not begun
+    pool.run(None, pool.stopped, first.ctypes.data, 8, 1, 2)
+    # All chunks but one take no time, and one 50 ms.
+    assert pool["left"] == pool["alone"] >= 4 * 45 * MS
     pool.stop()
 
 
 def test_workers_are_not_started_for_jobs_that_are_done_alone():
     pool = Pool(2)
-    pool["until"] = FAR
+    pool["left"] = FAR
     for _ in range(2):
         assert (pool.count(1000, 10, 8) == 1).all()
-        assert (pool.workers, pool["until"]) == (0, FAR)
-    pool["until"] = 1  # long past
+        assert pool.workers == 0
+        assert FAR - 1000 * MS < pool["left"] < FAR
+    pool["left"] = 0
     assert (pool.count(1000, 10, 8) == 1).all()
     assert pool.workers == 2
     pool.stop()
@@ -165,68 +199,82 @@ def account(accounts):
 
 
 def test_a_long_wait_is_paid_by_working_alone(account):
-    account.judge(-8 * MS, 100 * MS)
-    assert account["alone"] == 4 * 8 * MS
-    assert account["until"] == 132 * MS
+    account.judge(-8 * MS)
+    assert account["alone"] == account["left"] == 4 * 8 * MS
     assert account["account"] == STAKE
 
 
 def test_callers_work_alone_for_longer_while_sharing_does_not_pay(account):
     times = []
     for _ in range(8):
-        account.judge(-8 * MS, FAR)
-        times.append((account["until"] - FAR) // MS)
+        account.judge(-8 * MS)
+        times.append(account["left"] // MS)
     assert times == [32, 64, 128, 256, 512, 1000, 1000, 1000]
 
 
 def test_what_was_gained_pays_for_waiting(account):
     for _ in range(1000):
-        account.judge(MS // 10, FAR)
+        account.judge(MS // 10)
     assert account["account"] == SAVINGS
     for _ in range(3):
-        account.judge(-8 * MS, FAR)
-        assert account["until"] == 0
-    account.judge(-8 * MS, FAR)
-    assert account["until"] == FAR + 4 * (2 * MS + STAKE)
+        account.judge(-8 * MS)
+        assert account["left"] == 0
+    account.judge(-8 * MS)
+    assert account["left"] == 4 * (2 * MS + STAKE)
 
 
 def test_a_quiet_machine_is_trusted_again(account):
     for _ in range(6):
-        account.judge(-8 * MS, FAR)
+        account.judge(-8 * MS)
     assert account["alone"] == 1000 * MS
     for _ in range(300):
-        account.judge(MS // 10, FAR)
-    assert (account["alone"], account["until"]) == (0, 0)
+        account.judge(MS // 10)
+    assert (account["alone"], account["left"]) == (0, 0)
     account["account"] = STAKE
-    account.judge(-8 * MS, FAR)
+    account.judge(-8 * MS)
     assert account["alone"] == 32 * MS
 
 
 def test_losses_of_short_jobs_do_not_matter_beside_gains_of_long_ones(account):
     for _ in range(1000):
         for _ in range(20):
-            account.judge(-5_000, FAR)
-        account.judge(MS, FAR)
-        assert account["until"] == 0
+            account.judge(-5_000)
+        account.judge(MS)
+        assert account["left"] == 0
 
 
 def test_jobs_that_always_lose_are_soon_done_alone(account):
     jobs = 0
-    while account["until"] == 0:
-        account.judge(-5_000, FAR)
+    while account["left"] == 0:
+        account.judge(-5_000)
         jobs += 1
-    assert jobs == STAKE // 5_000 + 1
+    assert jobs == PURSE // 5_000 + 1
+    assert account["left"] == 4 * jobs * 5_000
 
 
-@given(st.lists(st.integers(-(10**12), 10**12), max_size=30), st.integers(1, 10**15))
+def test_savings_do_not_pay_for_what_each_job_loses(account):
+    for _ in range(1000):
+        account.judge(MS // 10)
+    assert account["account"] == SAVINGS
+    times = []
+    for _ in range(5):
+        while not account["left"]:
+            account.judge(-25_000)
+        times.append(account["left"] // MS)
+        account["left"] = 0
+    assert times == [4, 8, 16, 32, 64]  # 41 jobs each
+
+
+@given(st.lists(st.integers(-(10**12), 10**12), max_size=30))
 @budget(100)
-def test_callers_never_work_alone_for_more_than_a_second(accounts, gains, time):
+def test_callers_never_work_alone_for_more_than_a_second(accounts, gains):
     accounts.reset()
     for gain in gains:
-        accounts.judge(gain, time)
-        until = accounts["until"]
+        accounts.judge(gain)
+        left = accounts["left"]
         assert 0 <= accounts["account"] <= SAVINGS
-        assert until == 0 or time + 4 * STAKE <= until <= time + 1000 * MS
+        assert 0 <= accounts["purse"] <= PURSE
+        assert left == 0 or 4 * PURSE <= left <= 1000 * MS
 
 
 def test_workers_watch_for_jobs_only_where_jobs_follow_soon():
@@ -234,7 +282,7 @@ def test_workers_watch_for_jobs_only_where_jobs_follow_soon():
 
     def job(ended):
         pool["ended"] = ended
-        pool["until"] = 0  # it is shared, however late the worker was before
+        pool["left"] = 0  # it is shared, however late the worker was before
         pool.count(100, 1, 2)
 
     job(FAR)

@@ -34,7 +34,7 @@ def checked(inputs, outputs, *, target=None):
 @pytest.fixture
 def reckless(monkeypatch):
     """A planner by which kernels overwrite each operand that dies."""
-    monkeypatch.setattr(memory, "can_take_over", lambda plan, target, operand: True)
+    monkeypatch.setattr(memory.TakingOver, "can_take_over", lambda self, target, operand: True)
     with phintys.config.change_flags(object_cache=False):
         yield
 

@@ -227,6 +227,11 @@ class Builder:
         type = next(v.type for v in (x, y, z) if isinstance(v, Value))
         return self.intrinsic("fma", *(self.value(type, v) for v in (x, y, z)))
 
+    def contracted(self, instruction: str, x: Operand, y: Operand) -> Value:
+        """Write ``fadd``, ``fsub`` or ``fmul`` that LLVM may join to a fused multiply-add."""
+        x, y = self._pair(x, y)
+        return self.write(x.type, f"{instruction} contract {x.typed}, {y.text}")
+
     def madd(self, x: Operand, y: Operand, z: Operand) -> Value:
         """x * y + z, rounded once where that is an instruction, else twice."""
         if self.target.has_fma:

@@ -77,7 +77,7 @@ _SHORT: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "DisposePipelineTuningOptions": (None, (c_void_p,)),
     "CreatePassBuilder": (c_void_p, (c_void_p, c_void_p)),
     "DisposePassBuilder": (None, (c_void_p,)),
-    "buildPerModuleDefaultPipeline": (c_void_p, (c_void_p, c_int)),
+    "buildPerModuleDefaultPipeline": (c_void_p, (c_void_p, c_int, c_int)),
     "DisposeNewModulePassManger": (None, (c_void_p,)),
 }
 _LONG: dict[str, tuple[Any, tuple[Any, ...]]] = {
@@ -333,7 +333,9 @@ class Llvm:
         for name in ("PTOSetLoopVectorization", "PTOSetSLPVectorization"):
             self._call(name, options, False)
         builder = self._call("CreatePassBuilder", machine.handle, options)
-        passes = self._call("buildPerModuleDefaultPipeline", builder, _OPTIMIZED)
+        # llvmlite 0.50 has dropped the last parameter, how much code is made smaller; it is passed
+        # in a register, which a function without it does not read.
+        passes = self._call("buildPerModuleDefaultPipeline", builder, _OPTIMIZED, 0)
         try:
             self._call("RunNewModulePassManager", passes, module, builder)
         finally:

@@ -53,6 +53,8 @@ _BOOL_FUNCTIONS: dict[str, Callable[..., Value]] = {
     "trunc": lambda b, x: x,
 }
 
+_CONTRACTED = {"add": "fadd", "sub": "fsub", "mul": "fmul"}
+
 # Ops of any number of inputs.
 _FOLDED = {"add", "mul"}
 
@@ -164,7 +166,10 @@ def _compute(b: Builder, name: str, operands: Sequence[Any_]) -> Any_:
         msg = f"There is no native code for {name!r} of {type!r}; it can run as a callback."
         raise MethodNotDefinedError(msg)
     if type.kind == "f":
-        return float_math(b, name, *_reals(operands))
+        reals = _reals(operands)
+        if b.target.contracts and name in _CONTRACTED:
+            return b.contracted(_CONTRACTED[name], *reals)
+        return float_math(b, name, *reals)
     if type.kind == "h":
         if name == "nextafter":
             return _next_float16(b, *_reals(operands))

@@ -48,6 +48,8 @@ class Target:
         Whether float16 and float32 are converted by one instruction.
     has_avx512
         Whether the AVX-512 instructions F, DQ, BW and VL are available.
+    contracts
+        Whether a product of a graph and a sum with it may be a fused multiply-add.
 
     Examples
     --------
@@ -65,6 +67,7 @@ class Target:
     has_fma: bool
     has_float16: bool
     has_avx512: bool
+    contracts: bool = False
 
     @staticmethod
     @cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,11 +22,12 @@ from phintys.backends.native.export.interface import (
     OTHER_SHAPE,
     TOO_SMALL,
     WRONG_LENGTH,
+    length_of,
 )
 from phintys.backends.native.export.runtime import CALL, aligned_pointer, copy_bytes
 from phintys.backends.native.export.sizes import SizeWriter
 from phintys.backends.native.frame import CONSTANTS, STATE, STATUS
-from phintys.backends.native.limits import C_FRAME_BYTES
+from phintys.backends.native.limits import C_FRAME_BYTES, STACK_BYTES
 from phintys.backends.native.memory import ALIGNMENT
 from phintys.backends.native.sizes import MOST
 from phintys.backends.native.values import Place
@@ -80,6 +82,23 @@ class EntryWriter:
         self.layout = emitted.layout
         self.interface = interface
         self.allocates = allocates
+        self.on_stack = self._arrays_on_stack()
+        """New arrays that are on the stack if the caller has no memory for them, with their words.
+
+        A call of a function that has no others needs no memory, nor code for it.
+        """
+
+    def _arrays_on_stack(self) -> dict[Array, int]:
+        found: dict[Array, int] = {}
+        left = STACK_BYTES // 8
+        for array in self.layout.new_arrays:
+            lengths = [length_of(self.program, one, self.interface.known) for one in array.sizes]
+            if all(isinstance(length, int) for length in lengths):
+                words = max(1, -(-math.prod(lengths) * array.dtype.itemsize // 8))
+                if words <= left:
+                    found[array] = words
+                    left -= words
+        return found
 
     def write(self) -> list[str]:
         """Write them; return their names."""
@@ -138,8 +157,9 @@ class EntryWriter:
             if arena is None:
                 return None
             parts += [arena, sizes.b.constant(INT64, ALIGNMENT * self.layout.groups)]
-        arrays = [*self.layout.new_arrays]
-        arrays += [one.update for one in self.interface.state if one.update not in arrays]
+        arrays = [one for one in self.layout.new_arrays if one not in self.on_stack]
+        updates = [one.update for one in self.interface.state]
+        arrays += [one for one in updates if one not in arrays and one not in self.on_stack]
         for array in arrays:
             if not all(map(sizes.is_known, array.sizes)):
                 return None
@@ -417,8 +437,13 @@ class _CallWriter:
         for number, array in enumerate(self.layout.new_arrays):
             at = self.direct.get(array)
             pointer = null(b) if at is None else self.pointers[at]
-            b.store(pointer, b.offset(places, number, INT64))
             capacity = b.constant(INT64, 0) if at is None else self.capacities[at]
+            if array in self.entry.on_stack:
+                is_own = self._is_null(pointer)
+                own = b.slot(INT64, self.entry.on_stack[array])
+                pointer = b.select(is_own, own, pointer)
+                capacity = b.select(is_own, b.constant(INT64, MOST), capacity)
+            b.store(pointer, b.offset(places, number, INT64))
             b.store(capacity, b.offset(capacities, number, INT64))
 
     def _place_claims(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -46,7 +47,7 @@ def export_program(fgraph: FunctionGraph, names: ExportNames, options: ExportOpt
     """
     _check(names, options)
     with config.change_flags(native_target=options.target):
-        target = Target.configured()
+        target = replace(Target.configured(), contracts=options.contract)
         plan = Plan(lower_program(fgraph, is_exported=True), target)
         emitted = write_program(plan)
     interface = interface_of(plan.program, emitted, names)

@@ -174,6 +174,7 @@ def description_of(
         "cpu": target.cpu,
         "blas": options.blas,
         "allocates": options.allocate,
+        "contracts": options.contract,
         "dimensions": [one.name for one in interface.dimensions],
         "arguments": [_parameter(one, interface) for one in interface.arguments],
         "results": [_parameter(one, interface) for one in interface.results],

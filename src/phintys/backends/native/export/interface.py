@@ -167,7 +167,7 @@ def interface_of(program: Program, emitted: EmittedProgram, names: ExportNames) 
         assert isinstance(value, Array)
         for axis, size in enumerate(value.sizes):
             _note_dimension(program, size, f"{label}_{axis}", known, dimensions)
-        lengths = [_length(program, size, known) for size in value.sizes]
+        lengths = [length_of(program, size, known) for size in value.sizes]
         for axis, length in enumerate(lengths):
             if isinstance(length, Dimension):
                 length.axes.append((value, axis))
@@ -176,7 +176,7 @@ def interface_of(program: Program, emitted: EmittedProgram, names: ExportNames) 
         Parameter(
             unique.of(name, f"result{number}"),
             value,
-            [_length(program, size, known) for size in value.sizes],
+            [length_of(program, size, known) for size in value.sizes],
         )
         for number, (name, value) in enumerate(zip(names.outputs, program.results, strict=False))
         if isinstance(value, Array)
@@ -241,9 +241,10 @@ def _note_dimension(
         dimensions.append(dimension)
 
 
-def _length(
+def length_of(
     program: Program, size: Size, known: dict[Size, int | Dimension]
 ) -> int | Dimension | Size:
+    """Return a length if it is fixed, the dimension that has it, or the size that stands for it."""
     found = program.sizes.canonical(size)
     return found.known if found.known is not None else known.get(found, found)
 

@@ -27,6 +27,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from phintys.backends.native.dependence import (
+    Occurrences,
     are_apart,
     arrays_in_size,
     arrays_read,
@@ -265,8 +266,9 @@ class _Joining:
         statement = candidate.statement
         nests = [[one.statement for one in nest] for nest in group.nests]
         nests[number].append(statement)
+        kernel = Occurrences(nests)
         if not may_overwrite(
-            nests, statement, member.memory, lambda load: meeting(load, statement, self.sizes)
+            kernel, statement, member.memory, lambda load: meeting(load, statement, self.sizes)
         ):
             return False
         if _changes_order(group.nests[number], statement):

@@ -18,12 +18,14 @@ from phintys.backends.native.routines.sparse_patterns import (
     FILL_MERGED,
     FILL_PRODUCT,
     FIND,
+    FIND_ELEMENTS,
     FIRST_ELEMENTS,
     PRODUCT_ELEMENTS,
     SECOND_ELEMENTS,
 )
 from phintys.backends.native.steps.call import LibraryCall
 from phintys.graph.apply import Apply
+from phintys.sparse.indexing import EntryPlaces
 from phintys.sparse.parts import PlacesIn
 from phintys.sparse.patterns import CommonPattern, Converted, MergedPattern, ProductPattern
 from phintys.sparse.products import FirstAtEntries, ProductAtEntries, SecondAtEntries
@@ -155,6 +157,26 @@ def lower_places_in(op: PlacesIn, node: Apply, lowering: Lowering) -> None:
     target, _ = lowering.compute(node.outputs[0], [patterns.counts[0]])
     m, count = patterns.rows[0], patterns.counts[1]
     patterns.call(FIND, patterns.arrays, (target.array,), m=m, count=count)
+
+
+@lowers(EntryPlaces)
+def lower_entry_places(op: EntryPlaces, node: Apply, lowering: Lowering) -> None:
+    """A call that searches in a row for each element."""
+    views = [lowering.view(variable) for variable in node.inputs[2:4]]
+    if any(view.array.dtype != _INT64 for view in views):
+        msg = "rows or columns of other dtypes than int64"
+        raise NotLowered(msg)
+    patterns = _Patterns(node, 0, 1, lowering)
+    failure = Failure(node, "columns", "{0} rows for {1} columns")
+    lowering.require_equal(views[0].sizes[0], views[1].sizes[0], failure)
+    n = lowering.size_of(node.inputs[4])
+    lowering.require_length(n, Failure(node, "columns", "{0} columns"))
+    patterns.check(0, n)
+    count = lowering.sizes.canonical(views[0].sizes[0])
+    target, _ = lowering.compute(node.outputs[0], [count])
+    given = [lowering.contiguous(view, node).array for view in views]
+    options = {"m": patterns.rows[0], "n": n, "nnz": patterns.counts[0], "count": count}
+    patterns.call(FIND_ELEMENTS, (*patterns.arrays, *given), (target.array,), **options)
 
 
 @lowers(Converted)

@@ -15,7 +15,11 @@ from phintys.backends.native.assembler.control import divide_up, loop, when
 from phintys.backends.native.assembler.elements import load, store
 from phintys.backends.native.assembler.types import BOOL, INT32, INT64, type_of
 from phintys.backends.native.assembler.values import Complex, components, joined
-from phintys.backends.native.limits import SPARSE_BLOCKS, SPARSE_NANOSECONDS
+from phintys.backends.native.limits import (
+    SEARCH_NANOSECONDS,
+    SPARSE_BLOCKS,
+    SPARSE_NANOSECONDS,
+)
 from phintys.backends.native.routines.range_function import RangeFunction
 from phintys.backends.native.routines.sparse_products import plus, problem_of_pattern
 from phintys.backends.native.steps.call import LibraryCall, Routine
@@ -204,7 +208,7 @@ def sum_up(writer: CallWriter, call: LibraryCall[Any]) -> Value:
     found, signs = row.results
     put_place(b, found, total, zero)
     is_wrong = (signs < 0) | b.le(b.constant(INT64, 2**31 - 1), found)
-    too_many = b.constant(INT32, 3)  # the number of that problem in ``sparse.patterns.PROBLEMS``
+    too_many = b.constant(INT32, 3)  # that problem in ``sparse.pattern_arrays.PROBLEMS``
     return b.select(is_wrong, too_many, b.constant(INT32, 0))
 
 
@@ -249,13 +253,13 @@ class _Merge(_Rows):
         if self.is_union:
             put(b, b.minimum_number(x, y), into, out)
             # The place of an entry that is not taken yet is written again when it is.
-            put_place(b, out, at_p, p)
-            put_place(b, out, at_q, q)
+            put(b, out, at_p, p)
+            put(b, out, at_q, q)
             return
         with when(b, is_same):
             put(b, x, into, out)
-            put_place(b, p, at_p, out)
-            put_place(b, q, at_q, out)
+            put(b, p, at_p, out)
+            put(b, q, at_q, out)
 
 
 class _CountMerged(PatternRoutine):
@@ -296,10 +300,28 @@ class _FillMerged(PatternRoutine):
                 for indices, start, end, at in (first_rest, second_rest):
                     with loop(b, start, end, carried=[out]) as entry:
                         put(b, number(b, indices, entry.index), into, entry.carried[0])
-                        put_place(b, entry.carried[0], at, entry.index)
+                        put(b, entry.carried[0], at, entry.index)
                         entry.next(entry.carried[0] + 1)
                     (out,) = entry.results
         code.run(writer.size(call.options["m"]))
+
+
+def search(
+    b: Builder, indices: Value, first: Value, end: Value, wanted: Value, missing: Value
+) -> Value:
+    """Write a search for an index between two places; return its place, or another number."""
+
+    def step(low: Value, high: Value) -> list[Value]:
+        middle = (low + high) >> 1
+        is_before = number(b, indices, middle) < wanted
+        return [b.select(is_before, middle + 1, low), b.select(is_before, high, middle)]
+
+    place, _ = repeated(b, [first, end], lambda low, high: low < high, step)
+    found = b.slot(INT64)
+    b.store(missing, found)
+    with when(b, place < end), when(b, b.eq(number(b, indices, place), wanted)):
+        b.store(place, found)
+    return b.load(INT64, found)
 
 
 class _Find(PatternRoutine):
@@ -321,16 +343,55 @@ class _Find(PatternRoutine):
             with code.entries(starts, row) as entry:
                 wanted = number(b, indices, entry.index)
 
-                def step(low: Value, high: Value, wanted: Value = wanted) -> list[Value]:
-                    middle = (low + high) >> 1
-                    is_before = number(b, others, middle) < wanted
-                    return [b.select(is_before, middle + 1, low), b.select(is_before, high, middle)]
-
-                place, _ = repeated(b, [first, end], lambda low, high: low < high, step)
-                put_place(b, count, code.outputs[0], entry.index)
-                with when(b, place < end), when(b, b.eq(number(b, others, place), wanted)):
-                    put_place(b, place, code.outputs[0], entry.index)
+                put_place(
+                    b, search(b, others, first, end, wanted, count), code.outputs[0], entry.index
+                )
         code.run(writer.size(call.options["m"]))
+
+
+class _FindElements(PatternRoutine):
+    """``(indices, indptr, rows, columns)``: where elements are in a matrix.
+
+    It is the number of entries for those that are not stored. Negative rows and columns count from
+    the end.
+    """
+
+    name = "find_elements"
+
+    def work(self, call: LibraryCall[Any], costs: Costs) -> Polynomial:
+        """Return a rough estimate of its time."""
+        return costs.scaled(costs.ring.of(call.options["count"]), SEARCH_NANOSECONDS)
+
+    def write(self, call: LibraryCall[Any], writer: CallWriter, nanoseconds: Value) -> Value:
+        """Write a check of the rows and columns, and a loop that searches."""
+        code = _Rows(call, writer, nanoseconds)
+        b = code.b
+        indices, starts, rows, columns = code.inputs
+        m, n, nnz = (code.size(name) for name in ("m", "n", "nnz"))
+        with code.ranges.each() as at:
+            first, end = code.ends(starts, _place(b, rows, at, m))
+            found = search(b, indices, first, end, _place(b, columns, at, n), nnz)
+            put_place(b, found, code.outputs[0], at)
+        b = writer.b
+        count, *sizes = (writer.size(call.options[name]) for name in ("count", "m", "n"))
+        pointers = [writer.pointer(array) for array in call.inputs[2:]]
+        with loop(b, 0, count, carried=[b.constant(INT64, 0)]) as each:
+            signs = each.carried[0]
+            for pointer, size in zip(pointers, sizes, strict=True):
+                place = _place(b, pointer, each.index, size)
+                signs = signs | place | (size - 1 - place)
+            each.next(signs)
+        (signs,) = each.results
+        with when(b, b.le(b.constant(INT64, 0), signs)):
+            code.run(count)
+        wrong = b.constant(INT32, 4)  # that problem in ``sparse.pattern_arrays.PROBLEMS``
+        return b.select(signs < 0, wrong, b.constant(INT32, 0))
+
+
+def _place(b: Builder, pointer: Value, at: Value, size: Value) -> Value:
+    """Return an element of an array of int64; negative ones count from the end of an axis."""
+    place = b.load(INT64, b.offset(pointer, at, INT64))
+    return place + b.select(place < 0, size, b.constant(INT64, 0))
 
 
 # ---- transposes ----------------------------------------------------------------------------------
@@ -365,7 +426,7 @@ class _Convert(PatternRoutine):
             column = number(b, indices, entry.index)
             place = number(b, into, column)
             put(b, row.index, rows, place)
-            put_place(b, entry.index, order, place)
+            put(b, entry.index, order, place)
             put(b, place + 1, into, column)
         # Each column now ends where the next one begins.
         with loop(b, 0, n) as column:
@@ -625,6 +686,7 @@ class _SecondElements(PatternRoutine):
 COUNT_MERGED = _CountMerged()
 FILL_MERGED = _FillMerged()
 FIND = _Find()
+FIND_ELEMENTS = _FindElements()
 CONVERT = _Convert()
 COUNT_PRODUCT = _CountProduct()
 FILL_PRODUCT = _FillProduct()

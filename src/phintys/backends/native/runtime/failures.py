@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import numpy as np
 
-from phintys._base.errors import IntegrityError, PhintysError, add_note
+from phintys._base.errors import IndexingError, IntegrityError, PhintysError, ShapeError, add_note
 from phintys._base.late import LateModule
 from phintys.backends.native.frame import (
     NO_BUFFER,
@@ -24,6 +25,7 @@ from phintys.graph.alias_map import AliasMap
 from phintys.graph.aliasing import execution_order
 from phintys.graph.inner import HasInnerGraph
 from phintys.graph.variable import Constant
+from phintys.tensor.shapes import Shape, ShapeI
 
 if TYPE_CHECKING:
     from phintys.backends.native.failures import Failure
@@ -51,8 +53,8 @@ class Failures:
     A shape that does not fit or an index out of range is found in the middle of native code, which
     knows the place and the numbers but few words. The reference backend has all of them: it runs
     the nodes that the failing one depends on, with the same inputs, and what it raises is the
-    error. Inputs that the program may overwrite are not the same any more; then the sizes in the
-    frame, or native code's own words, have to do.
+    error. Inputs that the program may overwrite are not the same any more; where more than their
+    shapes matters, the sizes in the frame, or native code's own words, have to do.
 
     Nodes that were carried out by Python code may have effects, so none is carried out again: their
     results are taken from the call. Where what fails depends on others, such as those of a loop,
@@ -90,8 +92,10 @@ class Failures:
         words = self._words(call)
         status, first, second = words[STATUS : STATUS + 3]
         known = self._known(call, words, inputs)
-        if status == TOO_LARGE and not self._overwrites_inputs() and not self._has_loops():
-            self._replay(known, None)  # which has NumPy's words for it
+        carried_out = {step.node for step in self._done(call)}
+        overwritten = self._overwritten()
+        if status == TOO_LARGE and not overwritten and not self._has_loops():
+            self._replay(known, None, carried_out)  # which has NumPy's words for it
         self._check_memory(status, words)
         if not 1 <= status <= len(self.layout.failures):
             msg = f"Native code failed with status {status} and no error: a bug in Phintys."
@@ -102,13 +106,15 @@ class Failures:
             self._raise_own(failure, words, reason)
         if failure.is_own:
             self._raise_own(failure, words)
-        if self._overwrites_inputs():
+        if overwritten:
             reason = "The function may overwrite some of its arguments, and may have begun to."
+            if self._is_replayable(failure, known, overwritten):
+                copies = {x: value.copy() for x, value in known.items() if x in overwritten}
+                self._replay({**known, **copies}, failure.node, carried_out, reason)
             self._raise_own(failure, words, reason)
-        is_new = all(step.node is not failure.node for step in self._done(call))
-        self._replay(known, failure.node, is_new=is_new)
-        self._replay(known, None)
-        if self.layout.callbacks:
+        self._replay(known, failure.node, carried_out)
+        self._replay(known, None, carried_out)
+        if carried_out:
             self._raise_own(failure, words, "Its inputs depend on Ops in Python.")
         if failure.is_rounded:
             reason = "It is so close to the limit that the reference backend computes it."
@@ -137,9 +143,11 @@ class Failures:
         """
         first, second = words[STATUS + 1 : STATUS + 3]
         error = self._error_of_rule(failure, words) or failure.exception(first, second)
-        note = f"While computing {failure.node}\nmade at\n  {failure.node.origin}"
-        add_note(error, f"{note}\n{reason}" if reason else note)
+        if all(node is not failure.node for node, _ in self.layout.loops_around.get(failure, [])):
+            add_note(error, f"While computing {failure.node}\nmade at\n  {failure.node.origin}")
         self._explain_loops(failure, words, error)
+        if reason:
+            add_note(error, reason)
         raise error
 
     def _error_of_rule(self, failure: Failure, words: Words) -> Exception | None:
@@ -221,7 +229,11 @@ class Failures:
         return value
 
     def _replay(
-        self, known: Mapping[Variable, Any], last: Apply | None, *, is_new: bool = False
+        self,
+        known: Mapping[Variable, Any],
+        last: Apply | None,
+        carried_out: set[Apply],
+        reason: str = "",
     ) -> None:
         """Run a node, and what it depends on, in the reference backend.
 
@@ -234,14 +246,15 @@ class Failures:
             Values that need not be computed.
         last
             The node; all nodes if not given.
-        is_new
-            Whether no Python code of that node has been carried out, so that it may be.
+        carried_out
+            The nodes whose Python code has been carried out, also those of loops; those that are
+            carried out now are added.
+        reason
+            A note for the error.
         """
-        callbacks = {step.node for step in self.layout.callbacks}
-        if is_new:
-            callbacks.discard(cast("Apply", last))
         nodes = execution_order(self.fgraph)
-        has_inner = not callbacks.issubset(nodes)
+        callbacks = {step.node for step in self.layout.callbacks}
+        inside = callbacks.difference(nodes)
         if last is not None:
             nodes = _needed(nodes, last, known)
         cells: StorageMap = {variable: [value] for variable, value in known.items()}
@@ -250,8 +263,10 @@ class Failures:
             for one in node.inputs:
                 if isinstance(one, Constant):
                     cells[one], states[one] = [one.data], [1]
-            is_callback = node in callbacks or (has_inner and isinstance(node.op, HasInnerGraph))
-            if is_callback or not all(one in cells for one in node.inputs):
+            python = callbacks & {node}
+            if isinstance(node.op, HasInnerGraph):
+                python |= inside
+            if not python.isdisjoint(carried_out) or any(x not in cells for x in node.inputs):
                 continue
             for one in node.outputs:
                 cells[one], states[one] = [None], [0]
@@ -261,7 +276,30 @@ class Failures:
                     ownership.owning_thunk(thunk, node, cells)()
             except Exception as error:
                 diagnosis.explain_failure(error, node, cells)
+                if reason:
+                    add_note(error, reason)
                 raise
+            carried_out |= python
+
+    def _is_replayable(
+        self, failure: Failure, known: Mapping[Variable, Any], overwritten: set[Variable]
+    ) -> bool:
+        """Return whether a node fails whatever numbers are in the arguments that are overwritten.
+
+        It does if these are neither its indices nor what those are computed from.
+        """
+        nodes, node = execution_order(self.fgraph), failure.node
+        if node not in nodes or not issubclass(failure.error, ShapeError | IndexingError):
+            return False
+        changed = set(overwritten)
+        for before in _needed(nodes, node, known):
+            is_of_sizes = isinstance(before.op, Shape | ShapeI)
+            if before is not node and not is_of_sizes and not changed.isdisjoint(before.inputs):
+                changed.update(before.outputs)
+        places = itertools.chain(*node.op.destroy_map.values(), *node.op.view_map.values())
+        written = {node.inputs[place] for place in places}
+        read: list[Any] = [x.type for x in node.inputs if x in changed - written]
+        return all(type_.holds_arrays and type_.numpy_dtype.kind in "fc" for type_ in read)
 
     def _out_of_memory(self, size: int, node: Apply | None) -> MemoryError:
         """Return the error for a buffer that cannot be allocated, with the node that it is for."""
@@ -308,9 +346,9 @@ class Failures:
         """Return whether the graph has loops, which may take the reference backend very long."""
         return any(isinstance(node.op, HasInnerGraph) for node in self.fgraph.apply_nodes)
 
-    def _overwrites_inputs(self) -> bool:
-        """Return whether a node of the graph writes into an argument."""
-        return not AliasMap.of_graph(self.fgraph).overwritten.isdisjoint(self.fgraph.inputs)
+    def _overwritten(self) -> set[Variable]:
+        """Return the arguments that nodes of the graph write into."""
+        return AliasMap.of_graph(self.fgraph).overwritten.intersection(self.fgraph.inputs)
 
 
 def _needed(nodes: Sequence[Apply], last: Apply, known: Mapping[Variable, Any]) -> list[Apply]:

@@ -10,10 +10,14 @@ on the thread that computes it.
 
 On a machine that other processes keep busy, a worker may be stopped in the middle of a chunk, for
 as long as the others' time slices last, and its caller has to wait. Nobody else can compute the
-chunk, since the worker may still write it. So the pool keeps an account of time: what workers have
-computed is a gain, and what callers have waited for them, and spent on waking them, is a loss. If
-the losses exceed the gains, callers work alone for a while, and for twice as long if that is so
-again as soon as they share their work once more.
+chunk, since the worker may still write it. A worker may also be woken on the core of its caller,
+which is stopped then. So the pool keeps an account of time: what workers have computed is a gain,
+and all time in which the caller has not computed is a loss. If the losses exceed the gains, callers
+work alone for a while, and for twice as long if that is so again as soon as they share their work
+once more. Savings pay for long waits, which are rare. What each job loses, as where callers pause
+between calls and workers are asleep, has a much smaller limit. Only the time that they spend on
+such work counts, not that between calls: what sharing loses is then a small part of the time of the
+calls, however rare these are.
 """
 
 from __future__ import annotations
@@ -36,12 +40,16 @@ from phintys.backends.native.limits import (
     CHUNKS_A_THREAD,
     GRAINS_A_CHUNK,
     LEAST_ALONE,
+    LONGEST_USUAL_LOSS,
     MOST_ALONE,
     MOST_WORKERS,
     POLL_NANOSECONDS,
+    SHARING_PURSE,
     SHARING_SAVINGS,
     SHARING_STAKE,
     SOON_NANOSECONDS,
+    STOPPED_NANOSECONDS,
+    STOPPED_TIMES,
 )
 
 # Fields that different threads write at the same time are 64 bytes apart, on separate cache lines.
@@ -63,12 +71,15 @@ POOL = Record(
         "workers": (INT64, 312),
         "wanted": (INT64, 320),  # maximum number of workers
         "account": (INT64, 336),  # nanoseconds that sharing has gained, at most SHARING_SAVINGS
-        "alone": (INT64, 344),  # nanoseconds for which callers worked alone when they last began to
-        "until": (INT64, 352),  # the time until which they do, or 0
+        "purse": (INT64, 144),  # the same without long waits, at most SHARING_PURSE
+        "alone": (INT64, 344),  # nanoseconds of work to be done alone when that was last decided
+        "left": (INT64, 352),  # those that are left of it; callers share work if there are none
         "ended": (INT64, 360),  # when the last job ended
         "gaps": (INT64, 368),  # a bit for each of the last jobs: whether it soon followed another
         "watch": (INT64, 376),  # like patience, for idle workers
         "poll": (PTR, 328),  # i32 poll(call), not 0 if the call must end; null if none ends early
+        # Nanoseconds of the shortest chunk of this job, by any thread: it was not interrupted.
+        "shortest": (INT64, 136),
         # The largest pthread objects take 64 bytes (macOS).
         "mutex": (PTR, 384),
         "work_there": (PTR, 512),
@@ -76,9 +87,9 @@ POOL = Record(
         "handles": (PTR, 768),
     }
 ).with_atomic(
-    *("word", "sleepers", "done", "caller_sleeps", "tickets", "stop", "busy"),
+    *("word", "sleepers", "done", "caller_sleeps", "tickets", "stop", "busy", "shortest"),
     # A caller reads these before it knows whether it gets the pool, and workers read ``watch``.
-    *("wanted", "until", "watch"),
+    *("wanted", "left", "watch"),
 )
 POOL_BYTES = 768 + 8 * MOST_WORKERS
 
@@ -96,7 +107,8 @@ once: spinning would take time from other processes, and from the caller if they
 
 _TALLY = Record.packed(
     chunks=INT64,  # how many chunks a thread has computed
-    shortest=INT64,  # the nanoseconds of the shortest of them: it was not interrupted
+    spent=INT64,  # the nanoseconds of all of them
+    longest=INT64,  # those of the longest
 )
 
 _SYMBOL = "phintys_threads"
@@ -111,12 +123,13 @@ def emit_threads(module: Module) -> None:
     Chunks are multiples of the grain; if it is 0 there are no more chunks than threads, and if it
     is negative, its absolute value is the length of each chunk.
     ``phintys_pool_reset()`` resets the pool, without workers; ``phintys_pool_stop()`` stops the
-    workers and waits for them. ``phintys_pool_judge(gain, time)`` enters the gain of a job that
-    ended at a time into the account. Where there are no threads there is only the first of these
+    workers and waits for them. ``phintys_pool_judge(gain)`` enters the gain of a job into the
+    account. Where there are no threads there is only the first of these
     functions: it computes all chunks itself.
     """
     module.memory(_SYMBOL, POOL_BYTES)
     _emit_ask(module)
+    _emit_alone(module)
     if not has_pool():
         _emit_run_without_pool(module)
         return
@@ -201,7 +214,7 @@ def _emit_drain(module: Module) -> None:
     start = (chunks - b.convert(remaining, INT64)) * chunk
     stop = b.minimum_number(start + chunk, count)
     call_pointer(b, kernel, VOID, [arguments, start, stop])
-    _count_chunk(b, tally, time)
+    _count_chunk(b, pool, tally, time)
     done = fetch_add(b, POOL.pointer(b, pool, "done"), b.constant(INT32, 1)) + 1
     b.branch(b.eq(done, b.convert(chunks, INT32)), check, ask)
     b.begin(check)
@@ -221,21 +234,25 @@ def _emit_drain(module: Module) -> None:
     b.ret()
 
 
-def _count_chunk(b: Builder, tally: Value, time: Value) -> None:
+def _count_chunk(b: Builder, pool: Value, tally: Value, time: Value) -> None:
     """Add to a tally a chunk that began at the time in a slot, and store the present time there."""
     now = _now(b)
-    _TALLY.store(b, tally, "chunks", _TALLY.load(b, tally, "chunks") + 1)
     spent = now - b.load(INT64, time)
-    shortest = b.minimum_number(_TALLY.load(b, tally, "shortest"), spent)
-    _TALLY.store(b, tally, "shortest", shortest)
+    _TALLY.store(b, tally, "chunks", _TALLY.load(b, tally, "chunks") + 1)
+    _TALLY.store(b, tally, "spent", _TALLY.load(b, tally, "spent") + spent)
+    longest = b.maximum_number(_TALLY.load(b, tally, "longest"), spent)
+    _TALLY.store(b, tally, "longest", longest)
+    # Of two threads that write at once, either may be the last: then it is only a short one.
+    with when(b, spent < POOL.load(b, pool, "shortest")):
+        POOL.store(b, pool, "shortest", spent)
     b.store(now, time)
 
 
 def _new_tally(b: Builder) -> Value:
     """Return a tally of no chunks."""
     tally = b.slot(INT64, _TALLY.size // 8)
-    _TALLY.store(b, tally, "chunks", 0)
-    _TALLY.store(b, tally, "shortest", _BILLION)
+    for name in _TALLY.fields:
+        _TALLY.store(b, tally, name, 0)
     return tally
 
 
@@ -356,23 +373,23 @@ def _emit_run(module: Module) -> None:
     b = Builder(module.function("phintys_run_parallel", INT32, parameters))
     call, kernel, arguments, count, grain, threads = b.arguments
     pool = _pool(b)
-    alone, several, parallel = (b.new_block(name) for name in ("alone", "several", "parallel"))
+    names = ("alone", "several", "wary", "trusting", "parallel")
+    alone, several, wary, trusting, parallel = map(b.new_block, names)
+    given = [call, kernel, arguments, count, grain]
     # POOL.wanted is the machine's limit, threads is the caller's.
     helpers = b.minimum_number(POOL.load(b, pool, "wanted"), threads - 1)
     b.branch((helpers > 0) & (count > b.maximum_number(grain, 1)), several, alone)
 
     b.begin(alone)
-    _run_alone(b, call, kernel, arguments, count, grain)
+    b.ret(b.call("phintys_alone", INT32, given))
 
     b.begin(several)
-    trusting, ask, again = (b.new_block(name) for name in ("trusting", "ask", "again"))
-    until = POOL.load(b, pool, "until")
-    b.branch(until > 0, ask, trusting)
-    b.begin(ask)
-    b.branch(_now(b) < until, alone, again)
-    b.begin(again)
-    POOL.store(b, pool, "until", 0)
-    b.jump(trusting)
+    b.branch(POOL.load(b, pool, "left") > 0, wary, trusting)
+    b.begin(wary)
+    begin = _now(b)
+    status = b.call("phintys_alone", INT32, given)
+    fetch_add(b, POOL.pointer(b, pool, "left"), begin - _now(b))
+    b.ret(status)
     b.begin(trusting)
     free, taken = b.constant(INT32, 0), b.constant(INT32, 1)
     got = compare_exchange(b, POOL.pointer(b, pool, "busy"), free, taken)
@@ -384,20 +401,27 @@ def _emit_run(module: Module) -> None:
     begin = _now(b)
     _choose_watch(b, pool, begin)
     _publish(b, pool, kernel, arguments, count, grain, helpers)
-    published = _now(b)
     tally = _new_tally(b)
     b.call("phintys_drain", VOID, [pool, call, tally])
-    middle = _now(b)
     _wait(b, pool, call)
     end = _now(b)
     POOL.store(b, pool, "ended", end)
-    own = _TALLY.load(b, tally, "chunks")
-    others = (POOL.load(b, pool, "chunks") - own) * _TALLY.load(b, tally, "shortest")
-    # Without chunks of its own, the caller does not know how long one takes.
-    gain = b.select(own > 0, others - (end - middle) - (published - begin), 0)
-    b.call("phintys_pool_judge", VOID, [gain, end])
+    b.call("phintys_pool_judge", VOID, [_gain(b, pool, tally, end - begin)])
     POOL.store(b, pool, "busy", free)
     b.ret(b.call("phintys_ask", INT32, [call]))
+
+
+def _gain(b: Builder, pool: Value, tally: Value, elapsed: Value) -> Value:
+    """Return the gain of a job: the time of what others computed, less what their caller lost.
+
+    A caller that was stopped in one of its chunks did not compute all the time.
+    """
+    shortest = POOL.load(b, pool, "shortest")
+    others = POOL.load(b, pool, "chunks") - _TALLY.load(b, tally, "chunks")
+    longest = _TALLY.load(b, tally, "longest")
+    was_stopped = longest > shortest * STOPPED_TIMES + STOPPED_NANOSECONDS
+    stopped = b.select(was_stopped, longest - shortest, 0)
+    return others * shortest - (elapsed - _TALLY.load(b, tally, "spent")) - stopped
 
 
 def _emit_run_without_pool(module: Module) -> None:
@@ -410,7 +434,7 @@ def _emit_run_without_pool(module: Module) -> None:
     b.begin(none)
     b.ret(b.constant(INT32, 0))
     b.begin(some)
-    _run_alone(b, call, kernel, arguments, count, grain)
+    b.ret(b.call("phintys_alone", INT32, [call, kernel, arguments, count, grain]))
 
 
 def _now(b: Builder) -> Value:
@@ -428,29 +452,34 @@ def _choose_watch(b: Builder, pool: Value, begin: Value) -> None:
 
 
 def _emit_judge(module: Module) -> None:
-    """``pool_judge(gain, time)``: enter a gain into the account.
+    """``pool_judge(gain)``: enter a gain into the account.
 
-    If it is overdrawn, callers work alone for some time from then on. That time grows as long as
-    sharing does not pay.
+    If it is overdrawn, callers do some of their next work alone. That grows as long as sharing does
+    not pay.
     """
-    b = Builder(module.function("phintys_pool_judge", VOID, [INT64, INT64]))
-    gain, time = b.arguments
+    b = Builder(module.function("phintys_pool_judge", VOID, [INT64]))
+    (gain,) = b.arguments
     pool = _pool(b)
     account = b.minimum_number(POOL.load(b, pool, "account") + gain, SHARING_SAVINGS)
-    is_overdrawn = account < 0
+    usual = b.maximum_number(gain, -LONGEST_USUAL_LOSS)
+    purse = b.minimum_number(POOL.load(b, pool, "purse") + usual, SHARING_PURSE)
+    is_overdrawn = (account < 0) | (purse < 0)
     before = b.select(account < SHARING_SAVINGS, POOL.load(b, pool, "alone"), 0)
-    least = (SHARING_STAKE - account) * LEAST_ALONE
+    lost = b.maximum_number(SHARING_STAKE - account, SHARING_PURSE)
+    least = lost * LEAST_ALONE
     longer = b.minimum_number(b.maximum_number(before * 2, least), MOST_ALONE)
-    POOL.store(b, pool, "until", b.select(is_overdrawn, time + longer, 0))
+    POOL.store(b, pool, "left", b.select(is_overdrawn, longer, 0))
     POOL.store(b, pool, "alone", b.select(is_overdrawn, longer, before))
     POOL.store(b, pool, "account", b.select(is_overdrawn, SHARING_STAKE, account))
+    POOL.store(b, pool, "purse", b.select(is_overdrawn, SHARING_PURSE, purse))
     b.ret()
 
 
-def _run_alone(
-    b: Builder, call: Value, kernel: Value, arguments: Value, count: Value, grain: Value
-) -> None:
-    """Compute a range in this thread, piece by piece, and return."""
+def _emit_alone(module: Module) -> None:
+    """``alone(call, kernel, arguments, count, grain)``: compute a range in this thread."""
+    parameters = [PTR, PTR, PTR, INT64, INT64]
+    b = Builder(module.function("phintys_alone", INT32, parameters, linkage="internal"))
+    call, kernel, arguments, count, grain = b.arguments
     piece, rest, more, out = (b.new_block(name) for name in ("piece", "rest", "more", "out"))
     size = b.minimum_number(_longest_chunk(b, count, grain), count)
     before = b.block
@@ -502,6 +531,7 @@ def _publish(
         "chunks": chunks,
         "done": b.constant(INT32, 0),
         "caller_sleeps": b.constant(INT32, 0),
+        "shortest": b.constant(INT64, _BILLION),
     }
     for name, value in fields.items():
         POOL.store(b, pool, name, value)
@@ -576,9 +606,10 @@ def _emit_reset(module: Module) -> None:
     pool = _pool(b)
     for name in ("sleepers", "done", "caller_sleeps", "tickets", "stop", "busy"):
         POOL.store(b, pool, name, 0)
-    for name in ("word", "workers", "alone", "until", "ended", "gaps", "watch"):
+    for name in ("word", "workers", "alone", "left", "ended", "gaps", "watch"):
         POOL.store(b, pool, name, 0)
     POOL.store(b, pool, "account", SHARING_STAKE)
+    POOL.store(b, pool, "purse", SHARING_PURSE)
     b.call("pthread_mutex_init", INT32, [POOL.pointer(b, pool, "mutex"), null(b)])
     for name in ("work_there", "work_done"):
         b.call("pthread_cond_init", INT32, [POOL.pointer(b, pool, name), null(b)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from phintys._base.records import record
-from phintys.backends.native.dependence import arrays_loaded, may_overwrite, meeting
+from phintys.backends.native.dependence import Occurrences, arrays_loaded, may_overwrite, meeting
 from phintys.backends.native.limits import SHORT_WRITE_BYTES
 from phintys.backends.native.program import Step
 from phintys.backends.native.steps.kernel import Kernel
@@ -105,9 +105,9 @@ class Claim(Step):
         writers = [one for one in step.statements if one.target.memory is self.target]
         if len(writers) != 1:
             return False
-        nests = [nest.statements for nest in step.nests]
+        kernel = Occurrences(nest.statements for nest in step.nests)
         (writer,) = writers
-        return may_overwrite(nests, writer, self.source, lambda load: meeting(load, writer, sizes))
+        return may_overwrite(kernel, writer, self.source, lambda load: meeting(load, writer, sizes))
 
     @property
     def begins_commit(self) -> bool:

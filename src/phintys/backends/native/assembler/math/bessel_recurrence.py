@@ -72,7 +72,10 @@ def jv(b: Builder, v: Value, x: Value) -> Value:
     beyond = computed_where(b, is_beyond, lambda: _far(b, order, size)[0])
     found = b.select(is_near, near, b.select(is_beyond, beyond, found))
     found = _turned(b, found, v, x)
-    known = is_small | is_near | is_beyond
+    is_opposite = _is_opposite(b, v, x)
+    opposite = computed_where(b, is_opposite, lambda: _of_opposite(b, v, x)[0])
+    found = b.select(is_opposite, opposite, found)
+    known = is_small | is_near | is_beyond | is_opposite
     return redo_lanes(b, found, ~known, "phintys_scipy_jv_float64", [v, x])
 
 
@@ -96,8 +99,12 @@ def yv(b: Builder, v: Value, x: Value) -> Value:
     ):
         part = computed_where(b, there, lambda: function(b, *_inside(b, there, order, x)))  # noqa: B023 - called at once
         found = b.select(there, part, found)
-    known = is_large | is_small | is_near | is_beyond
-    return redo_lanes(b, _turned(b, found, v, x), ~known, "phintys_scipy_yv_float64", [v, x])
+    found = _turned(b, found, v, x)
+    is_opposite = _is_opposite(b, v, x)
+    opposite = computed_where(b, is_opposite, lambda: _of_opposite(b, v, x)[1])
+    found = b.select(is_opposite, opposite, found)
+    known = is_large | is_small | is_near | is_beyond | is_opposite
+    return redo_lanes(b, found, ~known, "phintys_scipy_yv_float64", [v, x])
 
 
 def _widened(
@@ -235,6 +242,25 @@ def _is_beyond(b: Builder, v: Value, x: Value) -> Value:
     root = float_math(b, "cbrt", v)
     is_far = float_math(b, "hypot", v, x) > BEYOND
     return is_far & (_distance(b, v, x) > root * root * TURNING)
+
+
+def _is_opposite(b: Builder, v: Value, x: Value) -> Value:
+    """Write where an order is negative and not whole, and the expansion holds for its opposite."""
+    is_between = (v < 0.0) & ~_is_whole(b, v) & (-v < x) & (x < math.inf)
+    return is_between & _is_beyond(b, fabs(b, v), x)
+
+
+def _of_opposite(b: Builder, v: Value, x: Value) -> tuple[Value, Value]:
+    """Write both functions of a negative order by those of its opposite."""
+    order = fabs(b, v)
+    first, second = _far(b, order, x)
+    whole = b.intrinsic("rint", order)
+    part = (order - whole) * math.pi
+    cosine = float_math(b, "sin", -fabs(b, part) + 0.5 * math.pi)
+    sine = float_math(b, "sin", part)
+    is_odd = _is_odd(b, whole)
+    cosine, sine = b.select(is_odd, -cosine, cosine), b.select(is_odd, -sine, sine)
+    return cosine * first - sine * second, sine * first + cosine * second
 
 
 def _distance(b: Builder, v: Value, x: Value) -> Value:

@@ -138,7 +138,8 @@ def sin(b: Builder, x: Value) -> Value:
 @float_function("cos")
 def cos(b: Builder, x: Value) -> Value:
     """Cosine."""
-    r, bits = _reduced(b, x)
+    # Of |x|, so that the sine of the same number has the same parts.
+    r, bits = _reduced(b, fabs(b, x))
     result = _sine_or_cosine(b, r, b.eq(bits & 1, 0))
     return _or_libm(b, _with_quadrant(b, result, bits + 1), "cos", x)
 
