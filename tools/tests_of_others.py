@@ -83,7 +83,7 @@ def run_pytest(
             subprocess.run(  # noqa: S603 - pytest, on what was unpacked
                 command,
                 cwd=home,
-                env=os.environ | given | environment,
+                env={**os.environ, **given, **environment},
                 timeout=seconds,
                 stdout=stream,
                 stderr=subprocess.STDOUT,

@@ -1,7 +1,7 @@
-"""The old ``config``, and options from ``THEANO_FLAGS``, ``AESARA_FLAGS``, ``PYTENSOR_FLAGS``.
+"""The old ``config``: options, also from ``THEANO_FLAGS``, ``AESARA_FLAGS``, ``PYTENSOR_FLAGS``.
 
-The latter are accepted and stored, so that programs that set them run. ``optimizer``, ``linker``
-and ``mode``, a name or a mode, select the mode in which functions are compiled, and
+Those that only the old packages had are stored, so that programs that set them run. ``optimizer``,
+``linker`` and ``mode``, a name or a mode, select the mode in which functions are compiled, and
 ``compute_test_value`` is read by :mod:`phintys.compat.test_values`; the others have no effect,
 since they concern features that Phintys does not have (C compilers, devices).
 """

@@ -1,7 +1,7 @@
 """Old classes whose instances are those of a class of Phintys.
 
-Here the functions are rows of one table, so that a class stands for one row or more. Constructors
-return that row, with another rule for the dtype if one is given.
+Scalar functions are rows of one table here, so that a class stands for one row or more.
+Constructors return that row, with another rule for the dtype if one is given.
 """
 
 from __future__ import annotations

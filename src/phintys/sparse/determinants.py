@@ -1,16 +1,14 @@
 """Cholesky factors and logarithms of determinants, with derivatives on the pattern alone.
 
-References
-----------
-S. P. Smith, Differentiation of the Cholesky algorithm, Journal of Computational and Graphical
-Statistics 4 (1995), 134-147.
-
 The derivative by an element is one of the inverse. Those of the inverse of a positive definite
 matrix that are in the pattern of its factor follow from the factor, without the others (Takahashi's
 equations).
 
 References
 ----------
+S. P. Smith, Differentiation of the Cholesky algorithm, Journal of Computational and Graphical
+Statistics 4 (1995), 134-147.
+
 K. Takahashi, J. Fagan, M.-S. Chen, Formation of a sparse bus impedance matrix and its application
 to short circuit study, Proceedings of the 8th PICA Conference (1973), 63-69.
 

@@ -1,8 +1,8 @@
 """Sorting, argsort, and the order of rows.
 
-Indices are found by sorting integers that hold both a value, in their leading bits, and its index
-in the others: sorting values moves memory in order, where sorting indices by the values that they
-stand for does not.
+Indices of long vectors are found by sorting integers that hold both a value, in their leading bits,
+and its index in the others: sorting values moves memory in order, where sorting indices by the
+values that they stand for does not.
 """
 
 from __future__ import annotations

@@ -80,7 +80,7 @@ class DebugProgram:
     ----------
     fgraph
         The graph. Replaced variables are compared if it has the feature
-        :class:`~phintys.compile.debugging.rewrite_checks.Replacements`.
+        :class:`~phintys.compile.debugging.replacements.Replacements`.
     options
         The checks to make.
     rules
