@@ -163,7 +163,7 @@ def literal_constant(value: complex, dtype: np.dtype[Any], user: Any) -> ScalarC
 
 def _remedy(dtype: np.dtype[Any]) -> str:
     """Return the advice for an int that does not fit into a dtype."""
-    if dtype.itemsize < 8:
+    if dtype.itemsize < (16 if dtype.kind == "c" else 8):
         return "Write a NumPy scalar of a larger dtype, as in np.int64(300), to compute in that."
     if dtype.kind in "iu":
         return "Write a float, as in float(n), to compute in floats."
