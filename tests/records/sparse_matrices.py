@@ -339,7 +339,7 @@ def _numbered(indices, indptr):
 
 def _arrays(full, *places):
     matrix = sp.csr_array(full)
-    return [matrix.indices.astype("int32"), matrix.indptr.astype("int32"), *places]
+    return [np.asarray(v, "int32") for v in (matrix.indices, matrix.indptr, *places)]
 
 
 def _union(a, b, c, d):

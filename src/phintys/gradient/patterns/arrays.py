@@ -149,10 +149,11 @@ def pattern_of_subtensor(step: Step) -> list[Sets]:
 
 def _of_alike_rows(step: Step) -> Sets:
     """Return the sets of a part of one row, or of a slice of rows, where all are alike."""
-    first, *rest = step.op.idx_list or [FULL]
-    shape = step.node.inputs[0].type.shape[1:]
-    values = step.values(1 + count_inputs([first])) or []
-    if None in shape or len(values) < count_inputs(rest):
+    first, *rest = step.op.idx_list or (FULL,)
+    given: Any = step.node.inputs[0].type
+    shape = given.shape[1:]
+    values = step.values(1 + count_inputs((first,))) or []
+    if None in shape or len(values) < count_inputs(tuple(rest)):
         step.shape(0)  # raises the error: it is not known
     cells = [[None]]
     Subtensor([0, *rest]).perform(step.node, [places((1, *shape)), *values], cells)

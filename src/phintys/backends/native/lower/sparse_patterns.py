@@ -175,8 +175,9 @@ def lower_entry_places(op: EntryPlaces, node: Apply, lowering: Lowering) -> None
     count = lowering.sizes.canonical(views[0].sizes[0])
     target, _ = lowering.compute(node.outputs[0], [count])
     given = [lowering.contiguous(view, node).array for view in views]
-    options = {"m": patterns.rows[0], "n": n, "nnz": patterns.counts[0], "count": count}
-    patterns.call(FIND_ELEMENTS, (*patterns.arrays, *given), (target.array,), **options)
+    inputs, (nnz,) = (*patterns.arrays, *given), patterns.counts
+    m = patterns.rows[0]
+    patterns.call(FIND_ELEMENTS, inputs, (target.array,), m=m, n=n, nnz=nnz, count=count)
 
 
 @lowers(Converted)
