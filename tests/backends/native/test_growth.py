@@ -46,6 +46,19 @@ def growth(make, length):
     return (third[0] - second[0]) / (second[0] - first[0]), third[1] / second[1]
 
 
+def many_terms(length):
+    """A kernel that ends the lives of as many arrays as it makes."""
+    given = [pt.dvector() for _ in range(length)]
+    cost = pt.add(*map(pt.exp, given)).sum()
+    return given, [cost, *phintys.grad(cost, given)]
+
+
+def test_the_arrays_of_a_kernel_are_not_asked_about_each_other():
+    calls, text = growth(many_terms, 20)
+    assert calls < MOST
+    assert text < MOST
+
+
 @pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", FAMILIES)
 def test_the_work_doubles_with_the_length(name, repeats):
