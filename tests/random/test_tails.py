@@ -284,8 +284,7 @@ def test_slopes_of_distribution_functions_are_the_density(record):
     for question in (distribution.mode, distribution.median):
         with suppress(MethodNotDefinedError):
             places.append(question())
-    if record.method not in {"truncated_normal", "exgaussian"}:
-        places.extend(inputs[one] for one in ("loc", "mu", "c", "mode") if one in inputs)
+    places.extend(inputs[one] for one in ("loc", "mu", "c", "mode") if one in inputs)
     numbers = record.parameters()
     low, high = (pt.as_tensor_variable(end) for end in distribution.support())
     rows = [place + pt.zeros(3) for place in (*places, low, high)]
