@@ -11,8 +11,7 @@ import numpy as np
 from phintys._base.errors import DomainError
 from phintys.graph.pretty import PRECEDENCE
 from phintys.graph.variable import Constant
-from phintys.scalar.cancelling import cancelled_product, product
-from phintys.scalar.factors import number_of
+from phintys.scalar.cancelling import cancelled_product, number_of, product
 from phintys.scalar.op import Dtypes
 from phintys.scalar.operators import OPERATORS
 from phintys.scalar.roots import along_root, divisor_of_power

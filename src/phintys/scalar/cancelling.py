@@ -19,30 +19,18 @@ A logarithm of 0 is cancelled by a factor that is 0 there: ``log(x) * x`` is ``x
 from __future__ import annotations
 
 from functools import reduce as fold
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from phintys.graph.variable import Constant, Variable
-from phintys.scalar.factors import (
-    AS_DEEP,
-    MOST_FACTORS,
-    applied,
-    factors_of,
-    is_same,
-    known_exponent,
-    number_of,
-    power_of,
-    raised,
-    seen_through,
-    vanishes_with,
-)
 from phintys.scalar.operators import OPERATORS
-from phintys.scalar.splitting import showing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+_MOST_FACTORS = 16
+_AS_DEEP = 6  # forward mode computes values again
 _MOST_TERMS = 16
 _NO_EXPONENT = 1e-12  # a third and two thirds less one
 
@@ -82,8 +70,8 @@ def without_root(g: Any, x: Any, or_divisors: bool = False) -> tuple[Any, Any] |
     is_root = op is OPERATORS.sqrt or op is OPERATORS.pow
     if not is_root and not (or_divisors and _is_steep(g)):
         return None
-    base, _ = power_of(x)
-    factors, is_negative = factors_of(g)
+    base, _ = _power(x)
+    factors, is_negative = _factors(g)
     taken = [one for one in factors if is_same(one.base, base)]
     if not taken or any(one.is_guarded for one in factors):
         return None
@@ -122,10 +110,10 @@ def _are_real(x: Any, y: Any) -> bool:
 def _is_steep(x: Any, in_parts: bool = False) -> bool:
     """Return whether a divisor or a logarithm is among a variable's factors, or its parts'."""
     waiting = [x]
-    for _ in range(MOST_FACTORS):
+    for _ in range(_MOST_FACTORS):
         if not waiting:
             return False
-        op, inputs = seen_through(waiting.pop())
+        op, inputs = _seen_through(waiting.pop())
         if op is OPERATORS.true_div or op is OPERATORS.log:
             return True
         if op is OPERATORS.mul or (in_parts and (op is OPERATORS.add or hasattr(op, "pieces"))):
@@ -133,18 +121,367 @@ def _is_steep(x: Any, in_parts: bool = False) -> bool:
         elif op is OPERATORS.neg:
             waiting.append(inputs[0])
         elif op is OPERATORS.pow or op is OPERATORS.pow_less_one:
-            if (known_exponent(op, inputs) or 0) < 0:
+            if (_exponent(op, inputs) or 0) < 0:
                 return True
         elif in_parts and op is OPERATORS.switch:
             waiting.extend(inputs[1:])
     return False
 
 
+# ---- what variables are made of ------------------------------------------------------------------
+
+
+def applied(x: Any) -> tuple[Any, Sequence[Any]]:
+    """Return the scalar op that a variable results from, applied elementwise, and its operands."""
+    node = x.owner
+    if node is None:
+        return None, ()
+    op = node.op
+    scalar_op = getattr(op, "scalar_op", None)
+    if scalar_op is None:
+        return op, node.inputs
+    # A reduction has a scalar op too.
+    return (scalar_op, node.inputs) if hasattr(op, "inplace_pattern") else (None, ())
+
+
+def _seen_through(x: Any) -> tuple[Any, Sequence[Any]]:
+    """Return the scalar op and the operands of an element, be it selected from others or not.
+
+    An element of ``f(a, b)`` is f of elements of a and b, where f is a product or a power. Ops that
+    select elements have a method ``selected(node, y)``, which returns the same elements of another
+    array y, or ``None`` if it cannot.
+    """
+    op, inputs = applied(x)
+    select = getattr(op, "selected", None)
+    if select is None:
+        return op, inputs
+    inner, operands = _seen_through(inputs[0])
+    if not _is_of_factors(inner):
+        return op, inputs
+    chosen = [select(x.owner, operand) for operand in operands]
+    return (op, inputs) if any(one is None for one in chosen) else (inner, chosen)
+
+
+def _is_of_factors(op: Any) -> bool:
+    return (
+        op is OPERATORS.mul
+        or op is OPERATORS.true_div
+        or op is OPERATORS.neg
+        or op is OPERATORS.sqr
+        or op is OPERATORS.sqrt
+        or op is OPERATORS.pow
+        or op is OPERATORS.switch
+    )
+
+
+def number_of(x: Any) -> float | None:
+    """Return the real number that a constant is; ``None`` for anything else."""
+    if not isinstance(x, Constant) or np.size(x.data) != 1:
+        return None
+    number = np.asarray(x.data).item()
+    return float(number) if isinstance(number, int | float) else None
+
+
+def is_same(a: Any, b: Any, levels: int = _AS_DEEP) -> bool:
+    """Return whether two variables are one, or the same ops, some levels deep, of the same ones."""
+    if a is b:
+        return True
+    if a.owner is None or b.owner is None:
+        return _are_one_number(a, b)
+    if not levels or a.index != b.index or a.owner.op != b.owner.op or a.type != b.type:
+        return False
+    pairs = zip(a.owner.inputs, b.owner.inputs, strict=False)
+    return len(a.owner.inputs) == len(b.owner.inputs) and all(
+        is_same(x, y, levels - 1) for x, y in pairs
+    )
+
+
+def _are_one_number(x: Any, y: Any) -> bool:
+    return x.type == y.type and number_of(x) is not None and number_of(x) == number_of(y)
+
+
+class _Factor(NamedTuple):
+    """``base**exponent``, or, as it was written, ``written**sign``."""
+
+    base: Any
+    exponent: float
+    written: Any
+    sign: int
+
+    @property
+    def is_guarded(self) -> bool:
+        """Whether it is a divisor that is infinite where it would be 0."""
+        return unguarded(self.written) is not self.written
+
+
+def _factors(x: Any) -> tuple[list[_Factor], bool]:
+    """Return the factors of a product or quotient, and whether it is the negative of theirs."""
+    found: list[_Factor] = []
+    is_negative = False
+    waiting = [(x, 1)]
+    while waiting:
+        factor, sign = waiting.pop()
+        op, inputs = _seen_through(factor)
+        is_product = op is OPERATORS.mul or op is OPERATORS.true_div or op is OPERATORS.neg
+        has_room = len(waiting) + len(found) < _MOST_FACTORS
+        if not (is_product and has_room and _keeps_dtype(factor, inputs)):
+            found.append(_factor(factor, op, sign))
+        elif op is OPERATORS.mul:
+            waiting.extend((one, sign) for one in reversed(inputs))
+        elif op is OPERATORS.true_div:
+            waiting += [(inputs[1], -sign), (inputs[0], sign)]
+        else:
+            is_negative = not is_negative
+            waiting.append((inputs[0], sign))
+    return found, is_negative
+
+
+def _factor(x: Any, op: Any, sign: int) -> _Factor:
+    """Return a factor that is not a product, or its inverse."""
+    if op is OPERATORS.switch:
+        x, written = unguarded(x), x
+        return _Factor(*_power(x, sign), written, sign)
+    if op in (OPERATORS.sqr, OPERATORS.sqrt, OPERATORS.pow, OPERATORS.pow_less_one):
+        return _Factor(*_power(x, sign), x, sign)
+    return _Factor(x, sign, x, sign)
+
+
+def _keeps_dtype(x: Any, inputs: Sequence[Any]) -> bool:
+    dtype = x.type.dtype
+    return all(one.type.dtype == dtype for one in inputs)
+
+
+def _power(x: Any, sign: int = 1, most: int = _MOST_FACTORS) -> tuple[Any, float]:
+    """Return a base and the exponent to which it is raised, times a sign."""
+    if not most:
+        return x, sign
+    op, inputs = _seen_through(x)
+    power = None
+    if op is OPERATORS.sqr:
+        power = 2.0
+    elif op is OPERATORS.sqrt:
+        power = 0.5
+    elif op is OPERATORS.pow or op is OPERATORS.pow_less_one:
+        power = _exponent(op, inputs)
+    if not power or not np.isfinite(power) or not _keeps_dtype(x, inputs):
+        return x, sign
+    base, exponent = _power(inputs[0], most=most - 1)
+    if exponent != 1 and float(exponent).is_integer() and not power.is_integer():
+        return inputs[0], sign * power  # the root of a square is an absolute value
+    return base, sign * exponent * power
+
+
+def unguarded(x: Any) -> Any:
+    """Return d where ``x`` is d, but infinite where d is 0, as the divisors of roots are."""
+    op, inputs = _seen_through(x)
+    if op is OPERATORS.switch and number_of(inputs[1]) == np.inf:
+        test, tested = applied(inputs[0])
+        if test is OPERATORS.eq and tested[0] is inputs[2]:
+            return inputs[2]
+    return x
+
+
+def _vanishes_with(x: Any, base: Any, levels: int = _AS_DEEP) -> bool:
+    """Return whether ``x`` is known to be 0 wherever ``base`` is."""
+    op, inputs = _seen_through(base)
+    if op is OPERATORS.mul and levels:
+        return all(_vanishes_with(x, one, levels - 1) for one in inputs)
+    if (op is OPERATORS.abs or op is OPERATORS.neg) and levels:
+        return _vanishes_with(x, inputs[0], levels - 1)
+    root, _ = _power(base)
+    return _is_zero_at(x, root, levels)
+
+
+def _is_zero_at(x: Any, root: Any, levels: int) -> bool:
+    """Return whether ``x`` is known to be 0 wherever a variable that is not a power is."""
+    if is_same(x, root):
+        return True
+    op, inputs = _seen_through(x)
+    if not levels or op is None:
+        return False
+    if op is OPERATORS.mul:
+        return any(_is_zero_at(one, root, levels - 1) for one in inputs)
+    if op is OPERATORS.pow and (_exponent(op, inputs) or 0) <= 0:
+        return False
+    vanishes = op is OPERATORS.pow or getattr(op, "vanishes", False)
+    return vanishes and _is_zero_at(inputs[0], root, levels - 1)
+
+
+def _exponent(op: Any, inputs: Sequence[Any]) -> float | None:
+    """Return the exponent of a power if it is known."""
+    power = number_of(inputs[1])
+    return power if power is None or op is OPERATORS.pow else power - 1
+
+
+def _raised(base: Any, exponent: float) -> Any:
+    """Return the power of a base."""
+    if exponent == 1:
+        return base
+    if exponent == 2:
+        return OPERATORS.sqr(base)
+    return OPERATORS.sqrt(base) if exponent == 0.5 else OPERATORS.pow(base, exponent)
+
+
+# ---- taking factors apart ------------------------------------------------------------------------
+
+
+def _showing(factors: list[_Factor], others: list[_Factor]) -> list[_Factor]:
+    """Return factors in which those that contain a divisor among the others are products of it."""
+    divisors = [one for one in others if one.exponent < 0 and not isinstance(one.base, Constant)]
+    return (
+        [part for one in factors for part in _taken_apart(one, divisors)] if divisors else factors
+    )
+
+
+def _taken_apart(factor: _Factor, divisors: Sequence[_Factor]) -> Sequence[_Factor]:
+    """Return a power of a divisor and the rest of a factor, or the factor alone."""
+    if factor.exponent <= 0 or factor.is_guarded:
+        return (factor,)
+    op, inputs = applied(factor.base)
+    for divisor in divisors:
+        found = _split(factor.base, op, inputs, divisor.base)
+        if found is not None:
+            exponent, rest = found[0] * factor.exponent, found[1]
+            power = _Factor(divisor.base, exponent, _raised(divisor.base, exponent), 1)
+            if rest is None:
+                return (power,)
+            return (power, _Factor(rest, factor.exponent, _raised(rest, factor.exponent), 1))
+    return (factor,)
+
+
+def _split(x: Any, op: Any, inputs: Sequence[Any], base: Any) -> tuple[float, Any] | None:
+    """Return n and y where ``x``, an ``op(*inputs)``, is ``base**n * y``; y is ``None`` for 1."""
+    if op is OPERATORS.exp:
+        return _split_exponential(inputs, base)
+    if op is OPERATORS.sub:
+        return _split_square_of_tanh(inputs, base)
+    slope = getattr(op, "slope_at_zero", None)
+    return _split_cube(x, base) if slope is None else _split_odd(x, inputs[0], base, slope)
+
+
+def _split_cube(x: Any, base: Any) -> tuple[float, Any] | None:
+    """x -> 3, 1 for the base cbrt(x)"""
+    op, inputs = applied(base)
+    return (3.0, None) if op is OPERATORS.cbrt and is_same(inputs[0], x) else None
+
+
+def _split_odd(x: Any, argument: Any, base: Any, slope: float) -> tuple[float, Any] | None:
+    """f(b**n) -> n, f(b**n) / b**n for the base b and an odd function, also where b is 0
+
+    The derivative of the quotient of an odd function and its argument is 0 at 0.
+    """
+    root, exponent = _power(argument)
+    if exponent <= 0 or not is_same(root, base):
+        return None
+    is_zero = OPERATORS.eq(argument, 0)
+    quotient = OPERATORS.true_div(x, OPERATORS.switch(is_zero, 1, argument))
+    return exponent, OPERATORS.switch(is_zero, slope, quotient)
+
+
+def _split_exponential(inputs: Sequence[Any], base: Any) -> tuple[float, Any] | None:
+    """exp(c * log(x) + y) -> c, exp(y) for the base x, where c is positive"""
+    for term, rest in _terms(inputs[0]):
+        exponent = _exponent_of(term, base)
+        if exponent > 0:
+            return exponent, None if rest is None else OPERATORS.exp(rest)
+    return None
+
+
+def _terms(x: Any, levels: int = 4) -> list[tuple[Any, Any]]:
+    """Return the terms of a sum that are added, each with the sum of the others."""
+    op, inputs = applied(x)
+    if not levels or not (op is OPERATORS.sub or (op is OPERATORS.add and len(inputs) > 1)):
+        return [(x, None)]
+    found: list[tuple[Any, Any]] = []
+    for place, part in enumerate(inputs[:1] if op is OPERATORS.sub else inputs):
+        others = [one for i, one in enumerate(inputs) if i != place]
+        for term, rest in _terms(part, levels - 1):
+            if rest is not None:
+                whole = op(rest, *others)
+            elif op is OPERATORS.sub:
+                whole = OPERATORS.neg(*others)
+            else:
+                whole = others[0] if len(others) == 1 else OPERATORS.add(*others)
+            found.append((term, whole))
+    return found
+
+
+def _exponent_of(term: Any, base: Any) -> float:
+    """Return c where a term is ``c * log(base)``; 0 for others."""
+    op, inputs = applied(term)
+    if op is OPERATORS.mul and len(inputs) == 2:
+        for number, other in (inputs, reversed(inputs)):
+            factor = number_of(number)
+            if factor is not None and np.isfinite(factor):
+                return factor * _exponent_of(other, base)
+        return 0.0
+    if op is OPERATORS.log:
+        return float(is_same(inputs[0], base))
+    if op is OPERATORS.log1p:
+        sum_op, parts = applied(base)
+        is_sum = sum_op is OPERATORS.add and number_of(parts[0]) == 1
+        return float(is_sum and is_same(parts[1], inputs[0]))
+    return 0.0
+
+
+def _split_square_of_tanh(inputs: Sequence[Any], base: Any) -> tuple[float, Any] | None:
+    """1 - tanh(x)**2 -> 1, (1 - tanh(x)) / c for the base c + c * tanh(x); also of differences"""
+    op, squared = applied(inputs[1])
+    if op is not OPERATORS.sqr or number_of(inputs[0]) != 1:
+        return None
+    op, arguments = applied(squared[0])
+    if op is not OPERATORS.tanh:
+        return None
+    number, factor = _affine(base, squared[0])
+    if not number or abs(number) != abs(factor):
+        return None
+    # Of 1 - tanh(x) and 1 + tanh(x), without cancellation.
+    rest = OPERATORS.sigmoid(OPERATORS.mul(arguments[0], -2 if number == factor else 2))
+    return 1.0, OPERATORS.mul(rest, 2 / number)
+
+
+def _affine(x: Any, of: Any) -> tuple[float, float]:
+    """Return c and d where x is ``c + d * of``; 0 and 0 for others."""
+    op, terms = applied(x)
+    if op is OPERATORS.sub:
+        signs = (1.0, -1.0)
+    elif op is OPERATORS.add and len(terms) == 2:
+        signs = (1.0, 1.0)
+    else:
+        return 0.0, 0.0
+    number = factor = 0.0
+    for sign, term in zip(signs, terms, strict=True):
+        constant = number_of(term)
+        if constant is None:
+            factor += sign * _multiple_of(term, of)
+        else:
+            number += sign * constant
+    return number, factor
+
+
+def _multiple_of(term: Any, of: Any) -> float:
+    """Return c where a term is ``c * of``; 0 for others."""
+    if is_same(term, of):
+        return 1.0
+    op, inputs = applied(term)
+    if op is OPERATORS.neg:
+        return -_multiple_of(inputs[0], of)
+    if op is OPERATORS.mul and len(inputs) == 2:
+        for number, other in (inputs, reversed(inputs)):
+            factor = number_of(number)
+            if factor is not None:
+                return factor * _multiple_of(other, of)
+    return 0.0
+
+
+# ---- cancelling ----------------------------------------------------------------------------------
+
+
 def _of_monomials(partial: Any, g: Any) -> Any:
     """Return the product of two products of powers if a power cancels; otherwise ``None``."""
-    first, first_negative = factors_of(partial)
-    second, second_negative = factors_of(g)
-    first, second = showing(first, second), showing(second, first)
+    first, first_negative = _factors(partial)
+    second, second_negative = _factors(g)
+    first, second = _showing(first, second), _showing(second, first)
     bases = [
         one.base
         for one in first
@@ -173,7 +510,7 @@ def _of_monomials(partial: Any, g: Any) -> Any:
             continue
         if exponent < 0 and is_guarded:
             return None
-        (above if exponent > 0 else below).append(raised(base, abs(exponent)))
+        (above if exponent > 0 else below).append(_raised(base, abs(exponent)))
     whole = _quotient(above, below, first_negative != second_negative)
     return fold(_in_shape_of, bases, whole)
 
@@ -193,10 +530,10 @@ def _multiplied(factors: Sequence[Any]) -> Any:
 def _of_logarithm(partial: Any, g: Any) -> Any:
     """log(b) * y -> xlogy(y, b) for a factor of one operand, where the other is 0 wherever b is"""
     for one, other in ((partial, g), (g, partial)):
-        factors, is_negative = factors_of(one)
+        factors, is_negative = _factors(one)
         for place, factor in enumerate(factors):
-            op, inputs = seen_through(factor.base)
-            if op is OPERATORS.log and factor.exponent == 1 and vanishes_with(other, inputs[0]):
+            op, inputs = _seen_through(factor.base)
+            if op is OPERATORS.log and factor.exponent == 1 and _vanishes_with(other, inputs[0]):
                 rest = (*factors[:place], *factors[place + 1 :])
                 above = [each.written for each in rest if each.sign > 0]
                 below = [each.written for each in rest if each.sign < 0]
@@ -207,9 +544,9 @@ def _of_logarithm(partial: Any, g: Any) -> Any:
 
 def _times_logarithm(x: Any, y: Any) -> Any:
     """Return ``xlogy(x, y)``; of a power with a multiple of the logarithm of its base."""
-    op, inputs = seen_through(y)
+    op, inputs = _seen_through(y)
     is_square = op is OPERATORS.mul and len(inputs) == 2 and inputs[0] is inputs[1]
-    root, exponent = (inputs[0], 2.0) if is_square else power_of(y)
+    root, exponent = (inputs[0], 2.0) if is_square else _power(y)
     if exponent == 1:
         return OPERATORS.xlogy(x, y)
     root = OPERATORS.abs(root) if exponent % 2 == 0 else root
@@ -267,7 +604,7 @@ def _times_choice(partial: Any, x: Any) -> Any:
     return OPERATORS.switch(inputs[0], *branches)
 
 
-def _in_branch(x: Any, test: Any, place: int, levels: int = AS_DEEP) -> Any:
+def _in_branch(x: Any, test: Any, place: int, levels: int = _AS_DEEP) -> Any:
     """Return x with the choices among its factors made as where a test is true (0) or false (1)."""
     op, inputs = applied(x)
     if not levels:
@@ -307,7 +644,7 @@ def _is_shared_out(partial: Any, terms: Sequence[Any]) -> bool:
     """Return whether a factor may be multiplied with each term of a sum."""
     if all(applied(term)[0] is OPERATORS.switch for term in terms):
         return True
-    return all(one.exponent > 0 for one in factors_of(partial)[0])
+    return all(one.exponent > 0 for one in _factors(partial)[0])
 
 
 def _is_zero(x: Any) -> bool:

@@ -9,8 +9,7 @@ import numpy as np
 
 from phintys._base.late import LateModule
 from phintys.scalar.arithmetic import abs, sqr
-from phintys.scalar.cancelling import cancelled_product
-from phintys.scalar.factors import number_of
+from phintys.scalar.cancelling import cancelled_product, number_of
 from phintys.scalar.operators import OPERATORS
 from phintys.scalar.roots import along_root, divisor
 from phintys.scalar.row import dtype_of

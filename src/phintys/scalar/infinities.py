@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from phintys.graph.variable import Constant
-from phintys.scalar.factors import applied
+from phintys.scalar.cancelling import applied
 from phintys.scalar.op import ScalarOp
 from phintys.scalar.operators import OPERATORS
 

@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from phintys.graph.variable import Constant
-from phintys.scalar.cancelling import cancelled_product, product
+from phintys.scalar.cancelling import applied, cancelled_product, number_of, product
 from phintys.scalar.casting import Cast
-from phintys.scalar.factors import applied, number_of
 from phintys.scalar.operators import OPERATORS
 
 if TYPE_CHECKING:

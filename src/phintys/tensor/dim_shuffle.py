@@ -13,7 +13,7 @@ from phintys._base.errors import AxisError, OpContractError, ShapeError
 from phintys.graph.apply import Apply
 from phintys.graph.identity import is_among
 from phintys.graph.variable import Constant
-from phintys.scalar.factors import is_same
+from phintys.scalar.cancelling import is_same
 from phintys.tensor.convert import as_tensor_variable, constant
 from phintys.tensor.shape_rules import Misfit, S, ShapedOp, Shapes
 from phintys.tensor.synonyms import also_named
