@@ -45,8 +45,11 @@ FACTS = {
     "the interfaces of LLVM, NumPy, Python, LAPACK and the system": """
         assembler/atomics._WHOLE_SYSTEM runtime/blocks._LARGEST_PAGE
         assembler/llvm_library._INTERNAL assembler/llvm_library._OPTIMIZED export/assembling._LEVEL
-        export/labels._MERGED export/labels._OF_SECTION export/labels._X86_64 export/labels._NOTHING
-        export/labels._RELOCATIONS export/labels._SYMBOLS
+        assembler/llvm_library._NOT_SMALLER export/constants._OF_SECTION export/constants._OBJECT
+        export/constants._X86_64 export/constants._CONTENT export/constants._NOTHING
+        export/constants._RELOCATIONS export/constants._STRINGS export/constants._SYMBOLS
+        export/constants._LOADED export/constants._RUN export/constants._WRITTEN
+        export/constants._HAS_TARGET
         assembler/llvm_library._FIRST_KNOWN assembler/llvm_library._LAST_KNOWN
         measuring._STACK_BITS routines/decompositions._NOT_FINITE runtime/blas._PTHREADS
         runtime/capi._NUMPY_ARRAY_TYPE runtime/capi._VARARGS runtime/capi._KEYWORDS

@@ -91,13 +91,17 @@ _LONG: dict[str, tuple[Any, tuple[Any, ...]]] = {
 not release it."""
 
 
+_DROPPED = {"buildPerModuleDefaultPipeline": 1}
+"""How many of the last parameters newer versions of llvmlite lack. They are passed in registers,
+which a function without them does not read."""
+
 _READING = {name: _LONG[name] for name in ("ParseAssembly", "VerifyModule")}
 
 _INTERNAL = 8
 """The linkage of functions that only their own module sees: ``LLVMInternalLinkage``."""
 
-_OPTIMIZED = 2
-"""LLVM's level of passes between functions."""
+_OPTIMIZED, _NOT_SMALLER = 2, 0
+"""LLVM's level of passes between functions, and how much they make code smaller."""
 
 _FIRST_KNOWN, _LAST_KNOWN = (0, 45), (0, 50)
 """Versions of llvmlite whose library is known to have exactly these functions."""
@@ -333,9 +337,7 @@ class Llvm:
         for name in ("PTOSetLoopVectorization", "PTOSetSLPVectorization"):
             self._call(name, options, False)
         builder = self._call("CreatePassBuilder", machine.handle, options)
-        # llvmlite 0.50 has dropped the last parameter, how much code is made smaller; it is passed
-        # in a register, which a function without it does not read.
-        passes = self._call("buildPerModuleDefaultPipeline", builder, _OPTIMIZED, 0)
+        passes = self._call("buildPerModuleDefaultPipeline", builder, _OPTIMIZED, _NOT_SMALLER)
         try:
             self._call("RunNewModulePassManager", passes, module, builder)
         finally:
@@ -534,7 +536,9 @@ def _check_signatures(version: str) -> None:
     for name, (returns, parameters) in (_SHORT | _LONG).items():
         function = getattr(library, f"LLVMPY_{name}")
         theirs = function.argtypes
-        if theirs is not None and list(map(_kind, theirs)) != list(map(_kind, parameters)):
+        ours = list(map(_kind, parameters))
+        fewer = ours[: len(ours) - _DROPPED.get(name, 0)]
+        if theirs is not None and list(map(_kind, theirs)) not in (ours, fewer):
             msg = f"llvmlite {version} has another LLVMPY_{name} than Phintys knows"
             raise ImportError(msg)
         if returns is not None and _kind(function.restype) != _kind(returns):

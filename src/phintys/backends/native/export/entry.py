@@ -93,8 +93,9 @@ class EntryWriter:
         left = STACK_BYTES // 8
         for array in self.layout.new_arrays:
             lengths = [length_of(self.program, one, self.interface.known) for one in array.sizes]
-            if all(isinstance(length, int) for length in lengths):
-                words = max(1, -(-math.prod(lengths) * array.dtype.itemsize // 8))
+            known = [length for length in lengths if isinstance(length, int)]
+            if len(known) == len(lengths):
+                words = max(1, -(-math.prod(known) * array.dtype.itemsize // 8))
                 if words <= left:
                     found[array] = words
                     left -= words
