@@ -144,8 +144,8 @@ AT_FIRST_USE = f"""{HEAVY}
     phintys.backends.native.routines.product_parts
     phintys.backends.native.routines.outlined_products phintys.backends.native.assembler.random
     phintys.backends.native.runtime.saving phintys.backends.native.lower.cumulative
-    phintys.backends.native.lower.diagonals phintys.backends.native.lower.indexing
-    phintys.backends.native.lower.joining phintys.backends.native.lower.products
+    phintys.backends.native.lower.shapes phintys.backends.native.lower.indexing
+    phintys.backends.native.lower.shapes phintys.backends.native.lower.products
     phintys.backends.native.lower.row_loop
     """
 AT_PRODUCT = f"""{AT_FIRST_USE}

@@ -389,14 +389,11 @@ JAX_RULES: dict[str, str] = {
 LOWERINGS: dict[str, str] = {
     "phintys.backends.native.lower.banded": "SolveBanded SolveTridiagonalLU TridiagonalLU",
     "phintys.backends.native.lower.counting": "Nonzero RepeatIndex",
-    "phintys.backends.native.lower.creation": "Alloc AllocEmpty",
     "phintys.backends.native.lower.cumulative": """
         CumOp LinearRecurrence RunningArgExtreme RunningExtreme
         """,
     "phintys.backends.native.lower.decompositions": "PackedQR PivotedQR QR SVD",
-    "phintys.backends.native.lower.diagonals": "AllocDiag ExtractDiag",
     "phintys.backends.native.lower.elemwise": "DimShuffle Elemwise",
-    "phintys.backends.native.lower.extremes": "ArgExtremeAlong Argmax Argmin",
     "phintys.backends.native.lower.fourier": "FFT IRFFT RFFT",
     "phintys.backends.native.lower.from_graph": "OpFromGraph",
     "phintys.backends.native.lower.general_eigen": "Eig Eigvals",
@@ -405,40 +402,37 @@ LOWERINGS: dict[str, str] = {
     "phintys.backends.native.lower.indexing": """
         AdvancedIncSubtensor AdvancedSubtensor IncSubtensor Subtensor
         """,
-    "phintys.backends.native.lower.joining": "Join Split",
     "phintys.backends.native.lower.linear_algebra": """
         Cholesky CholeskyAdjoint CholeskyInverse CholeskyUpdate Eigh LUFactor PermuteRows
         SolveTriangular
         """,
     "phintys.backends.native.lower.matrix_functions": "Expm ExpmDerivative Logm Sqrtm",
-    "phintys.backends.native.lower.numpy_draws": "NumpyDraw NumpyIntegers",
     "phintys.backends.native.lower.observing": "Assume CheckAndRaise Fence WithSharding",
     "phintys.backends.native.lower.products": "BatchedDot Dot Gemm",
     "phintys.backends.native.lower.random": """
-        Advance FoldIn Jump Positions RandomBits SplitState StateOfWords StateWords
+        Advance FoldIn Jump NumpyDraw NumpyIntegers Positions RandomBits SplitState StateOfWords
+        StateWords
         """,
     "phintys.backends.native.lower.ranges": "ARange",
     "phintys.backends.native.lower.reduce": "Reduce",
     "phintys.backends.native.lower.row_loop": "RowLoop",
     "phintys.backends.native.lower.scan": "Scan StepCount",
     "phintys.backends.native.lower.schur_forms": "QZ QuasiTriangularSylvester Schur",
-    "phintys.backends.native.lower.searching": "SearchSorted",
+    "phintys.backends.native.lower.searching": "ArgExtremeAlong Argmax Argmin SearchSorted",
     "phintys.backends.native.lower.segments": "SegmentReduce",
-    "phintys.backends.native.lower.selected_inverse": "SelectedInverse",
     "phintys.backends.native.lower.shapes": """
-        GradientMark MakeVector Reshape Shape ShapeI SizeCheck SpecifyShape
+        Alloc AllocDiag AllocEmpty ExtractDiag GradientMark Join MakeVector Reshape Shape ShapeI
+        SizeCheck SpecifyShape Split
         """,
     "phintys.backends.native.lower.softmaxes": "LogSoftmax LogSumExp Softmax SoftmaxOrZero",
     "phintys.backends.native.lower.solving_by_factors": """
         Det Inv Lstsq Pinv SlogDet Solve Sylvester
         """,
     "phintys.backends.native.lower.sorting": "ArgPartitionOp ArgSortOp PartitionOp RowOrder SortOp",
-    "phintys.backends.native.lower.sparse_patterns": """
+    "phintys.backends.native.lower.sparse": """
         CommonPattern Converted FirstAtEntries MergedPattern PlacesIn ProductAtEntries
-        ProductPattern SecondAtEntries
-        """,
-    "phintys.backends.native.lower.sparse_products": """
-        ProductByColumns ProductByRows ProductGradients ProductOfRows
+        ProductByColumns ProductByRows ProductGradients ProductOfRows ProductPattern SecondAtEntries
+        SelectedInverse
         """,
     "phintys.backends.native.lower.user_functions": "NativeCall",
 }
