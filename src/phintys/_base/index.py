@@ -446,6 +446,22 @@ MODES: dict[str, str] = {
 }
 """Modules -> the modes that they register, and other names of these."""
 
+OUTLINED_FUNCTIONS: dict[str, str] = {
+    "phintys.backends.native.assembler.random": "random_bits",
+    "phintys.backends.native.routines.blocked_factors": "blocked_cholesky blocked_inverse",
+    "phintys.backends.native.routines.fourier": "fourier fourier_of_real fourier_to_real",
+    "phintys.backends.native.routines.image_parts": "image_filters image_spread image_sums",
+    "phintys.backends.native.routines.ordering": "sorting_order",
+    "phintys.backends.native.routines.outlined_products": "product",
+    "phintys.backends.native.routines.pool_parts": "max_pooled",
+    "phintys.backends.native.routines.product_parts": "product_parts vector_parts",
+    "phintys.backends.native.routines.products_by_columns": "columns",
+    "phintys.backends.native.routines.products_by_rows": "rows",
+    "phintys.backends.native.routines.small_systems": "lu triangle",
+    "phintys.backends.native.routines.tiled_factors": "cholesky cholesky_inverse",
+}
+"""Modules -> the outlined functions that they write, beside vector math."""
+
 PATTERNS: dict[str, str] = {
     "phintys.control.patterns": "Fence IfElse OpFromGraph Scan",
     "phintys.gradient.patterns.along_axes": """

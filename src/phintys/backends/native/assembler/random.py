@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from phintys.backends.native.assembler.builder import Builder
-from phintys.backends.native.assembler.math import OutlinedSymbol
-from phintys.backends.native.assembler.math.calls import RANDOM_BITS, outlined
+from phintys.backends.native.assembler.math import OutlinedSymbol, outlined_function
+from phintys.backends.native.assembler.math.calls import outlined
 from phintys.backends.native.assembler.scalar_ops import CODE, emit_formula
 from phintys.backends.native.assembler.types import BOOL, INT64, UINT64, MachineType, type_of
 from phintys.backends.native.assembler.values import Value
@@ -76,7 +76,7 @@ def emit_random_word(b: Builder, op: RandomWord, values: Sequence[Any]) -> Value
 
 
 def _of_any(b: Builder, position: Value, state: Sequence[Value], returns: MachineType) -> Value:
-    return outlined(b, RANDOM_BITS, returns, [position, *state])
+    return outlined(b, "random_bits", returns, [position, *state])
 
 
 def _of_blocks(b: Builder, first: Value, state: Sequence[Value], returns: MachineType) -> Value:
@@ -126,6 +126,7 @@ def _paired_words(b: Builder, low: Value, high: Value, key: Value) -> Value:
     return (c02 & _LOW) | (c13 << 32)
 
 
+@outlined_function("random_bits")
 def write_random_bits(module: Module, symbol: OutlinedSymbol) -> None:
     """Write ``bits(position, key, low, high)``, of the block of each lane."""
     returns, word = type_of(symbol.dtype, symbol.lanes), UINT64.of(symbol.lanes)

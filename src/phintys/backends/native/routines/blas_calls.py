@@ -27,7 +27,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from phintys._base.errors import IntegrityError
 from phintys._base.records import record
 from phintys.backends.native.assembler.control import loop, when
-from phintys.backends.native.assembler.math.calls import PRODUCT_PARTS, VECTOR_PARTS
 from phintys.backends.native.assembler.types import INT64, VOID, type_of
 from phintys.backends.native.assembler.values import Value
 from phintys.backends.native.limits import (
@@ -209,7 +208,7 @@ class BlasCall:
 
         def share() -> None:
             number, adds = self.blas.number(alpha), b.constant(INT64, beta)
-            self._outlined(VECTOR_PARTS, [rows, columns, *a.parts, *x, *y, number, adds])
+            self._outlined("vector_parts", [rows, columns, *a.parts, *x, *y, number, adds])
 
         self._by_size(
             (rows, self._at_least_one(columns)),
@@ -277,7 +276,7 @@ class GemmCall(BlasCall):
         alpha, beta = self._factors()
         adds = self.b.constant(INT64, beta)
         arguments = [*product.parts, self.blas.number(alpha), adds, count, *moves]
-        self._outlined(PRODUCT_PARTS, arguments)
+        self._outlined("product_parts", arguments)
 
     def _each(self, product: _Product, count: Value, moves: list[Value]) -> None:
         """Write products in order, one call for each."""

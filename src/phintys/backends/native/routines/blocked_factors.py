@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING
 
 from phintys.backends.native.assembler.builder import Builder
 from phintys.backends.native.assembler.control import divide_up, leaving, loop, when
-from phintys.backends.native.assembler.math import OutlinedSymbol
-from phintys.backends.native.assembler.math.calls import BLOCKED_CHOLESKY, BLOCKED_INVERSE
+from phintys.backends.native.assembler.math import OutlinedSymbol, outlined_function
 from phintys.backends.native.assembler.records import Record
 from phintys.backends.native.assembler.types import INT32, INT64, PTR, VOID, MachineType, type_of
 from phintys.backends.native.assembler.values import Value
@@ -50,7 +49,7 @@ def blocked_factor_symbol(type: MachineType) -> str:
     It is ``i32 (state, parallel_for, poll, call)``, with a record :data:`BLOCKED`, and returns what
     ``parallel_for`` does.
     """
-    return OutlinedSymbol(BLOCKED_CHOLESKY, type.name, 1).symbol
+    return OutlinedSymbol("blocked_cholesky", type.name, 1).symbol
 
 
 def blocked_inverse_symbol(type: MachineType) -> str:
@@ -58,12 +57,13 @@ def blocked_inverse_symbol(type: MachineType) -> str:
 
     It has the same parameters. There must be no zero on the diagonal.
     """
-    return OutlinedSymbol(BLOCKED_INVERSE, type.name, 1).symbol
+    return OutlinedSymbol("blocked_inverse", type.name, 1).symbol
 
 
 # ---- Cholesky factors ----------------------------------------------------------------------------
 
 
+@outlined_function("blocked_cholesky")
 def write_blocked_factor(module: Module, key: OutlinedSymbol) -> None:
     """One block of columns k after the other, with all rows i from its diagonal on.
 
@@ -121,6 +121,7 @@ def _divide(work: _Work, number: Value) -> None:
 # ---- inverses ------------------------------------------------------------------------------------
 
 
+@outlined_function("blocked_inverse")
 def write_blocked_inverse(module: Module, key: OutlinedSymbol) -> None:
     """First ``M = L^-1``, one block of rows i after the other, then ``M^T M``.
 

@@ -16,12 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from phintys.backends.native.assembler.builder import Builder
 from phintys.backends.native.assembler.control import ending_if, loop, when
-from phintys.backends.native.assembler.math import OutlinedSymbol
-from phintys.backends.native.assembler.math.calls import (
-    FOURIER,
-    FOURIER_OF_REAL,
-    FOURIER_TO_REAL,
-)
+from phintys.backends.native.assembler.math import OutlinedSymbol, outlined_function
 from phintys.backends.native.assembler.math.floating import sqrt
 from phintys.backends.native.assembler.records import Record
 from phintys.backends.native.assembler.types import (
@@ -52,7 +47,7 @@ from phintys.backends.native.routines.fourier_stages import (
     write_stages,
 )
 from phintys.backends.native.routines.shared_ranges import call_with_record, runtime_of
-from phintys.backends.native.steps.call import LibraryCall, Routine
+from phintys.backends.native.steps.call import CallWriter, LibraryCall, Routine
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,7 +56,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.costs import Costs
     from phintys.backends.native.polynomials import Polynomial
     from phintys.backends.native.sizes import Size, Sizes
-    from phintys.backends.native.steps.call import CallWriter
 
 NORMS = ("none", "points", "root")
 """What the result is divided by: nothing, the number of points, its root."""
@@ -110,7 +104,11 @@ class _Fourier(Routine):
         call_with_record(_TRANSFORM, arrays, call, writer, symbol)
 
 
-COMPLEX, OF_REAL, TO_REAL = _Fourier(FOURIER), _Fourier(FOURIER_OF_REAL), _Fourier(FOURIER_TO_REAL)
+COMPLEX, OF_REAL, TO_REAL = (
+    _Fourier("fourier"),
+    _Fourier("fourier_of_real"),
+    _Fourier("fourier_to_real"),
+)
 
 
 def room(sizes: Sizes, n: Size, block: Size, *, is_real: bool) -> Size:
@@ -139,6 +137,7 @@ def _room(n: int, is_real: bool) -> tuple[int, int]:
     return used, 4 * used + 2 * points + turns
 
 
+@outlined_function("fourier", "fourier_of_real", "fourier_to_real")
 def write_fourier(module: Module, key: OutlinedSymbol) -> None:
     """Write ``i32 (state, parallel_for, poll, transform)`` into a module."""
     b = Builder(module.function(key.symbol, INT32, [PTR] * 4))
@@ -174,7 +173,7 @@ class _Sequences:
 
     @property
     def _is_real(self) -> bool:
-        return self.name != FOURIER
+        return self.name != "fourier"
 
     def _scale(self, norm: Value) -> Value:
         """Return the factor of the results."""
@@ -332,9 +331,9 @@ class _Sequences:
 
     def _read(self, outer: Value, inner: Value, at: Value, side: Value) -> None:
         """Copy a sequence to the planes, as the complex numbers that are transformed."""
-        if self.name == FOURIER_OF_REAL:
+        if self.name == "fourier_of_real":
             self._read_real(outer * self.n * self.inner + inner, at, side)
-        elif self.name == FOURIER_TO_REAL:
+        elif self.name == "fourier_to_real":
             self._read_half(outer * (self.half + 1) * self.inner + inner, at, side)
         else:
             self._read_complex(outer * self.n * self.inner + inner, at, side)
@@ -404,9 +403,9 @@ class _Sequences:
 
     def _write(self, found: Complex, outer: Value, inner: Value, at: Value, side: Value) -> None:
         """Copy a transform to the result."""
-        if self.name == FOURIER_OF_REAL:
+        if self.name == "fourier_of_real":
             self._write_half(found, outer * (self.half + 1) * self.inner + inner, at, side)
-        elif self.name == FOURIER_TO_REAL:
+        elif self.name == "fourier_to_real":
             self._write_real(found, outer * self.n * self.inner + inner, at, side)
         else:
             self._write_complex(found, outer * self.n * self.inner + inner, at, side)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from phintys.backends.native.assembler.builder import Builder
 from phintys.backends.native.assembler.control import divide_up, lane_mask, loop
 from phintys.backends.native.assembler.elements import load, store
-from phintys.backends.native.assembler.math import OutlinedSymbol
+from phintys.backends.native.assembler.math import OutlinedSymbol, outlined_function
 from phintys.backends.native.assembler.types import INT32, INT64, PTR, VOID, MachineType, type_of
 from phintys.backends.native.assembler.values import Value
 from phintys.backends.native.limits import SHARED_IMAGE_WORK
@@ -49,6 +49,7 @@ def image_symbol(name: str, type: MachineType) -> str:
 # ---- results -----------------------------------------------------------------------------------
 
 
+@outlined_function("image_sums")
 def write_sums(module: Module, key: OutlinedSymbol) -> None:
     """Write the function that computes results."""
     type = type_of(key.dtype)
@@ -135,6 +136,7 @@ def _write_items(module: Module, type: MachineType) -> str:
 # ---- gradients with respect to images ------------------------------------------------------------
 
 
+@outlined_function("image_spread")
 def write_spread(module: Module, key: OutlinedSymbol) -> None:
     """Write the function that computes the gradient with respect to images."""
     type = type_of(key.dtype)
@@ -203,6 +205,7 @@ def _copy_panel(
 # ---- gradients with respect to filters -----------------------------------------------------------
 
 
+@outlined_function("image_filters")
 def write_filters(module: Module, key: OutlinedSymbol) -> None:
     """Write the function that computes the gradient with respect to filters."""
     type = type_of(key.dtype)

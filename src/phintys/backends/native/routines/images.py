@@ -8,24 +8,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from phintys.backends.native.assembler.math.calls import (
-    IMAGE_FILTERS,
-    IMAGE_SPREAD,
-    IMAGE_SUMS,
-    MAX_POOLED,
-)
 from phintys.backends.native.assembler.types import type_of
 from phintys.backends.native.limits import IMAGE_PRODUCT_NANOSECONDS, POOLING_NANOSECONDS
 from phintys.backends.native.routines.image_panels import CALL
 from phintys.backends.native.routines.image_parts import image_symbol
 from phintys.backends.native.routines.pool_parts import POOL, pool_symbol
 from phintys.backends.native.routines.shared_ranges import call_with_record
-from phintys.backends.native.steps.call import LibraryCall, Routine
+from phintys.backends.native.steps.call import CallExplainer, CallWriter, LibraryCall, Routine
 
 if TYPE_CHECKING:
     from phintys.backends.native.costs import Costs
     from phintys.backends.native.polynomials import Polynomial
-    from phintys.backends.native.steps.call import CallExplainer, CallWriter
 
 
 class _Images(Routine):
@@ -96,10 +89,10 @@ class _MaxPool(Routine):
         """Write the call of the outlined function."""
         values, places = call.outputs
         arrays = {"source": call.inputs[0], "values": values, "places": places}
-        call_with_record(POOL, arrays, call, writer, pool_symbol(MAX_POOLED, type_of(values.dtype)))
+        call_with_record(POOL, arrays, call, writer, pool_symbol(type_of(values.dtype)))
 
 
 MAX_POOL = _MaxPool()
-SUMS_OF_IMAGES = _Images("conv", IMAGE_SUMS)
-SPREAD_OVER_IMAGES = _Images("conv_by_images", IMAGE_SPREAD)
-FILTERS_OF_IMAGES = _Images("conv_by_filters", IMAGE_FILTERS)
+SUMS_OF_IMAGES = _Images("conv", "image_sums")
+SPREAD_OVER_IMAGES = _Images("conv_by_images", "image_spread")
+FILTERS_OF_IMAGES = _Images("conv_by_filters", "image_filters")

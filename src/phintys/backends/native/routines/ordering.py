@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from phintys.backends.native.assembler.builder import Builder
 from phintys.backends.native.assembler.control import ending_if, loop, when
 from phintys.backends.native.assembler.elements import load, store
-from phintys.backends.native.assembler.math import OutlinedSymbol
-from phintys.backends.native.assembler.math.calls import SORTING_ORDER
+from phintys.backends.native.assembler.math import OutlinedSymbol, outlined_function
 from phintys.backends.native.assembler.records import Record
 from phintys.backends.native.assembler.types import INT32, INT64, PTR, MachineType, type_of
 from phintys.backends.native.assembler.values import Value
@@ -24,13 +23,12 @@ from phintys.backends.native.routines.shared_ranges import (
     call_with_record,
     runtime_of,
 )
-from phintys.backends.native.steps.call import LibraryCall, Routine
+from phintys.backends.native.steps.call import CallWriter, LibraryCall, Routine
 
 if TYPE_CHECKING:
     from phintys.backends.native.assembler.module import Module
     from phintys.backends.native.costs import Costs
     from phintys.backends.native.polynomials import Polynomial
-    from phintys.backends.native.steps.call import CallWriter
 
 _ORDER = Record.packed(
     source=PTR,
@@ -72,7 +70,7 @@ class _Order(Routine):
         arrays = {"source": call.inputs[0]}
         arrays |= dict(zip(("places", "values"), call.outputs, strict=False))
         arrays |= dict(zip(("keys", "other_keys", "other_places"), call.workspace, strict=True))
-        symbol = OutlinedSymbol(SORTING_ORDER, dtype.name, 1).symbol
+        symbol = OutlinedSymbol("sorting_order", dtype.name, 1).symbol
         call_with_record(_ORDER, arrays, call, writer, symbol)
 
 
@@ -88,6 +86,7 @@ def _key_type(type: MachineType) -> MachineType:
     return type_of(f"uint{8 * type.part.itemsize}")
 
 
+@outlined_function("sorting_order")
 def write_order(module: Module, key: OutlinedSymbol) -> None:
     """Write ``i32 (state, parallel_for, poll, order)`` into a module."""
     type = type_of(key.dtype)

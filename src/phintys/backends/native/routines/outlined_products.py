@@ -20,8 +20,7 @@ from phintys._base.records import record
 from phintys.backends.native.assembler.builder import Builder
 from phintys.backends.native.assembler.control import lane_mask, leaving, loop, when
 from phintys.backends.native.assembler.elements import load, store
-from phintys.backends.native.assembler.math import OutlinedSymbol
-from phintys.backends.native.assembler.math.calls import PRODUCT
+from phintys.backends.native.assembler.math import OutlinedSymbol, outlined_function
 from phintys.backends.native.assembler.types import INT64, PTR, VOID, MachineType, type_of
 from phintys.backends.native.assembler.values import Value
 from phintys.backends.native.limits import (
@@ -103,9 +102,10 @@ def product_symbol(target: Target, type: MachineType) -> str:
     ``down`` is how far apart rows are, ``along`` how far apart columns, and the smaller of the two
     is 1. BLAS computes it if it has more than ``most`` multiplications.
     """
-    return OutlinedSymbol(PRODUCT, type.name, target.lanes(type)).symbol
+    return OutlinedSymbol("product", type.name, target.lanes(type)).symbol
 
 
+@outlined_function("product")
 def write_product(module: Module, key: OutlinedSymbol) -> None:
     """Write the function into a module."""
     type = type_of(key.dtype)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from phintys.backends.native.assembler.builder import Builder
 from phintys.backends.native.assembler.control import lane_mask, loop
 from phintys.backends.native.assembler.elements import gather, load, store
-from phintys.backends.native.assembler.math import OutlinedSymbol
+from phintys.backends.native.assembler.math import OutlinedSymbol, outlined_function
 from phintys.backends.native.assembler.records import Record
 from phintys.backends.native.assembler.types import INT32, INT64, PTR, VOID, MachineType, type_of
 from phintys.backends.native.assembler.values import Value
@@ -41,11 +41,12 @@ POOL = Record.packed(
 """What the function is passed. Images have three spatial axes, the first may have size 1."""
 
 
-def pool_symbol(name: str, type: MachineType) -> str:
+def pool_symbol(type: MachineType) -> str:
     """Return the symbol of ``i32 (state, parallel_for, poll, pool)``."""
-    return OutlinedSymbol(name, type.name, 1).symbol
+    return OutlinedSymbol("max_pooled", type.name, 1).symbol
 
 
+@outlined_function("max_pooled")
 def write_max_pool(module: Module, key: OutlinedSymbol) -> None:
     """Write the function into a module."""
     type = type_of(key.dtype)

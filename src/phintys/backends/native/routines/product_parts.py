@@ -30,7 +30,7 @@ from phintys.backends.native.assembler.atomics import (
 )
 from phintys.backends.native.assembler.builder import Builder
 from phintys.backends.native.assembler.control import divide_up, loop, when
-from phintys.backends.native.assembler.math import OutlinedSymbol
+from phintys.backends.native.assembler.math import OutlinedSymbol, outlined_function
 from phintys.backends.native.assembler.records import Record
 from phintys.backends.native.assembler.types import INT32, INT64, PTR, VOID, MachineType, type_of
 from phintys.backends.native.assembler.values import Value
@@ -118,6 +118,7 @@ def _is_cut(b: Builder, threads: Value, lengths: Value) -> Value:
 # ---- matrices ----------------------------------------------------------------------------------
 
 
+@outlined_function("product_parts")
 def write_product_parts(module: Module, key: OutlinedSymbol) -> None:
     """Write the function that shares products of matrices into a module."""
     type = type_of(key.dtype)
@@ -433,6 +434,7 @@ _VECTOR_PARAMETERS = [
 ]
 
 
+@outlined_function("vector_parts")
 def write_vector_parts(module: Module, key: OutlinedSymbol) -> None:
     """Write the function that shares a product of a matrix and a vector into a module."""
     b = Builder(module.function(key.symbol, INT32, _VECTOR_PARAMETERS))

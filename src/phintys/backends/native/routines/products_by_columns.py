@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 from phintys.backends.native.assembler.builder import Builder
 from phintys.backends.native.assembler.control import lane_mask, loop, when
 from phintys.backends.native.assembler.elements import load, store
-from phintys.backends.native.assembler.math import OutlinedSymbol
-from phintys.backends.native.assembler.math.calls import COLUMNS
+from phintys.backends.native.assembler.math import OutlinedSymbol, outlined_function
 from phintys.backends.native.assembler.types import INT64, PTR, VOID, MachineType, type_of
 from phintys.backends.native.assembler.values import Value
 from phintys.backends.native.limits import COLUMNS_SIDE_BY_SIDE, VECTORS_BY_COLUMNS
@@ -31,9 +30,10 @@ def columns_symbol(target: Target, type: MachineType) -> str:
     It is ``void (m, n, a, a_along, x, x_step, y, alpha, beta)``, for ``y = alpha a x + beta y``
     with a of m by n. Columns of a are contiguous, and ``a_along`` elements apart; so is y.
     """
-    return OutlinedSymbol(COLUMNS, type.name, target.lanes(type)).symbol
+    return OutlinedSymbol("columns", type.name, target.lanes(type)).symbol
 
 
+@outlined_function("columns")
 def write_columns(module: Module, key: OutlinedSymbol) -> None:
     """Write the function into a module."""
     type = type_of(key.dtype)

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 from phintys.backends.native.assembler.builder import Builder
 from phintys.backends.native.assembler.control import loop
-from phintys.backends.native.assembler.math import OutlinedSymbol
-from phintys.backends.native.assembler.math.calls import BY_ROWS
+from phintys.backends.native.assembler.math import OutlinedSymbol, outlined_function
 from phintys.backends.native.assembler.types import INT64, PTR, VOID, MachineType, type_of
 from phintys.backends.native.limits import ROWS_SIDE_BY_SIDE
 
@@ -28,9 +27,10 @@ def rows_symbol(type: MachineType) -> str:
     beta y`` with a of m by n. Rows of a are contiguous, and ``a_down`` elements apart. If ``beta``
     is 0, y is not read.
     """
-    return OutlinedSymbol(BY_ROWS, type.name, 1).symbol
+    return OutlinedSymbol("rows", type.name, 1).symbol
 
 
+@outlined_function("rows")
 def write_rows(module: Module, key: OutlinedSymbol) -> None:
     """Write the function into a module; missing rows of a group repeat the last row."""
     type = type_of(key.dtype)

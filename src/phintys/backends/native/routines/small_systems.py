@@ -9,8 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from phintys.backends.native.assembler.builder import Builder
-from phintys.backends.native.assembler.math import OutlinedSymbol
-from phintys.backends.native.assembler.math.calls import LU, TRIANGLE
+from phintys.backends.native.assembler.math import OutlinedSymbol, outlined_function
 from phintys.backends.native.assembler.types import INT32, INT64, PTR, VOID, MachineType, type_of
 from phintys.backends.native.limits import SMALL_SYSTEM_ROWS
 from phintys.backends.native.routines.lanes import LaneMatrix, Lanes, Length
@@ -27,7 +26,7 @@ def lu_symbol(type: MachineType) -> str:
     factors; int32 ``exchanges`` and int64 ``rows`` are the row exchanges and the order of the rows,
     from 0.
     """
-    return OutlinedSymbol(LU, type.name, 1).symbol
+    return OutlinedSymbol("lu", type.name, 1).symbol
 
 
 def triangle_symbol(type: MachineType) -> str:
@@ -36,9 +35,10 @@ def triangle_symbol(type: MachineType) -> str:
     It is ``int64 (n, k, a, a_down, a_along, x, is_lower, is_unit)``: x, of n by k and contiguous,
     becomes the solution. The result is the number of the first zero on the diagonal, from 1, or 0.
     """
-    return OutlinedSymbol(TRIANGLE, type.name, 1).symbol
+    return OutlinedSymbol("triangle", type.name, 1).symbol
 
 
+@outlined_function("lu")
 def write_lu(module: Module, key: OutlinedSymbol) -> None:
     """Write the function into a module."""
     b = Builder(module.function(key.symbol, VOID, [INT64, PTR, PTR, PTR]))
@@ -52,6 +52,7 @@ def write_lu(module: Module, key: OutlinedSymbol) -> None:
     b.ret()
 
 
+@outlined_function("triangle")
 def write_triangle(module: Module, key: OutlinedSymbol) -> None:
     """Write the function into a module: row by row, from the top or from the bottom."""
     parameters = [INT64, INT64, PTR, INT64, INT64, PTR, INT64, INT64]
