@@ -113,7 +113,7 @@ HEAVY = """
     textwrap tokenize unittest xml
     cloudpickle distributed joblib phintys.backends.jax phintys.parallel
     phintys.compat phintys.contrib phintys.random phintys.graph.from_function
-    phintys.testing phintys.backends.reference.vm phintys.backends.reference.thunks
+    phintys.testing phintys.backends.reference.backend phintys.backends.reference.thunks
     phintys.compile.debug_mode phintys.compile.debugging phintys.compile.monitor
     phintys.compile.nan_guard phintys.compile.profile.profile phintys.graph.printing
     phintys.graph.latex phintys.graph.notebooks phintys.scalar.notation phintys.tensor.notation
@@ -137,7 +137,7 @@ AT_IMPORT = f"""{HEAVY}
     """
 AT_FIRST_USE = f"""{HEAVY}
     phintys.backends.native.explain phintys.backends.native.measuring
-    phintys.backends.native.routines.blas_calls phintys.backends.native.routines.products_by_columns
+    phintys.backends.native.routines.blas_calls phintys.backends.native.routines.times_vectors
     phintys.backends.native.assembler.math.complex phintys.backends.native.assembler.math.gamma
     phintys.backends.native.assembler.math.integer phintys.backends.native.assembler.math.log_gamma
     phintys.backends.native.assembler.math.trigonometric phintys.backends.native.assembler.math.zeta

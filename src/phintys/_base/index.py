@@ -74,8 +74,7 @@ FACADES: dict[str, dict[str, str]] = {
         "phintys.backends.jax.modes": "mode",
     },
     "phintys.backends.reference": {
-        "phintys.backends.reference.backend": "ReferenceBackend",
-        "phintys.backends.reference.vm": "VM",
+        "phintys.backends.reference.backend": "ReferenceBackend VM",
     },
     "phintys.compile": {
         "phintys.compile.debug_mode": "DebugMode",
@@ -312,13 +311,13 @@ FACADES: dict[str, dict[str, str]] = {
 
 FLOAT_FUNCTIONS: dict[str, str] = {
     "phintys.backends.native.assembler.math.arithmetic": """
-        abs add conj copysign fmod heaviside int_div mod mul neg nextafter pos reciprocal sign
-        spacing sqr sub true_div
+        abs add ceil clip conj copysign floor fmax fmin fmod heaviside int_div maximum minimum mod
+        mul neg nextafter pos reciprocal rint round_half_away sign spacing sqr sub true_div trunc
         """,
     "phintys.backends.native.assembler.math.bessel": "ive j0 j1 kv kve",
     "phintys.backends.native.assembler.math.bessel_recurrence": "jv yv",
     "phintys.backends.native.assembler.math.bessel_slopes": "log_ive_slope log_kve_slope",
-    "phintys.backends.native.assembler.math.error_function": "erf erfc ndtr",
+    "phintys.backends.native.assembler.math.error_function": "erf erfc erfcx log_ndtr ndtr",
     "phintys.backends.native.assembler.math.exponential": """
         exp exp2 exp2_share exp_of_product exp_share expm1 sigmoid
         """,
@@ -334,9 +333,6 @@ FLOAT_FUNCTIONS: dict[str, str] = {
         log log10 log1mexp log1p log2 log_sigmoid logaddexp logaddexp2 softplus xlog1py xlogy
         """,
     "phintys.backends.native.assembler.math.power": "cbrt hypot pow pow_less_one sqrt",
-    "phintys.backends.native.assembler.math.rounding": "ceil floor rint round_half_away trunc",
-    "phintys.backends.native.assembler.math.scaled_error_function": "erfcx log_ndtr",
-    "phintys.backends.native.assembler.math.selection": "clip fmax fmin maximum minimum",
     "phintys.backends.native.assembler.math.trigonometric": """
         arccos arcsin arctan arctan2 cos deg2rad rad2deg sin tan
         """,
@@ -345,11 +341,11 @@ FLOAT_FUNCTIONS: dict[str, str] = {
 """Modules -> the scalar ops whose code for floats they have."""
 
 INTEGER_FUNCTIONS: dict[str, str] = {
+    "phintys.backends.native.assembler.math.arithmetic": "clip fmax fmin maximum minimum",
     "phintys.backends.native.assembler.math.integer": """
         abs add and_ ceil conj floor fmod gcd int_div invert lcm left_shift mod mul neg or_ pos pow
         reciprocal right_shift sign sqr sub trunc xor
         """,
-    "phintys.backends.native.assembler.math.selection": "clip fmax fmin maximum minimum",
 }
 """Modules -> the scalar ops whose code for integers they have."""
 
@@ -451,14 +447,13 @@ OUTLINED_FUNCTIONS: dict[str, str] = {
     "phintys.backends.native.routines.blocked_factors": "blocked_cholesky blocked_inverse",
     "phintys.backends.native.routines.fourier": "fourier fourier_of_real fourier_to_real",
     "phintys.backends.native.routines.image_parts": "image_filters image_spread image_sums",
+    "phintys.backends.native.routines.images": "max_pooled",
     "phintys.backends.native.routines.ordering": "sorting_order",
     "phintys.backends.native.routines.outlined_products": "product",
-    "phintys.backends.native.routines.pool_parts": "max_pooled",
     "phintys.backends.native.routines.product_parts": "product_parts vector_parts",
-    "phintys.backends.native.routines.products_by_columns": "columns",
-    "phintys.backends.native.routines.products_by_rows": "rows",
-    "phintys.backends.native.routines.small_systems": "lu triangle",
+    "phintys.backends.native.routines.small_factors": "lu triangle",
     "phintys.backends.native.routines.tiled_factors": "cholesky cholesky_inverse",
+    "phintys.backends.native.routines.times_vectors": "columns rows",
 }
 """Modules -> the outlined functions that they write, beside vector math."""
 

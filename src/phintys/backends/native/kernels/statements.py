@@ -1,4 +1,9 @@
-"""Statements before they are fused: without those that nothing reads, and fills first."""
+"""Statements before they are fused: without those that nothing reads, and fills first.
+
+A scatter, such as the gradient of ``x[index]``, adds to elements of an array that was filled with
+zeros. A fill between the scatter and the statements that compute what it adds would keep them in
+separate kernels: fusion moves a statement up only behind those that write the same memory.
+"""
 
 from __future__ import annotations
 

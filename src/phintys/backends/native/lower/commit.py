@@ -4,6 +4,13 @@ Which steps these are is decided here, by what the steps of the lowered graph ac
 
 Nothing in the commit may fail, because shared values would be left half updated. It does not react
 to signals either, so it must not take much longer than the copy of a shared value that it avoids.
+
+Updates of whole shared values are moved there so that they can be in place. ``s - rate * g`` as the
+next value of s is computed by a kernel that reads each element of s where it writes one of the
+result. If nothing in the kernel can fail, it can run last in a call, and then it can overwrite s.
+Kernels that read the result, such as that of its sum, move with it. What else the kernel computes
+from s, such as the largest difference from the result, is computed from the element as it was read
+before.
 """
 
 from __future__ import annotations
@@ -271,7 +278,7 @@ def allocates(kernels: Iterable[Kernel], sizes: Sizes) -> bool:
     )
 
 
-# ---- updates that are deferred -------------------------------------------------------------------
+# ---- updates of whole values ---------------------------------------------------------------------
 
 
 Updates = dict[Array, Array]

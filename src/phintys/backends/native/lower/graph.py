@@ -1,4 +1,10 @@
-"""Lowering of graphs: of the nodes of one in order, and of a whole one to a Program."""
+"""Lowering of graphs: of the nodes of one in order, and of a whole one to a Program.
+
+A product of stacks with a matrix is one large product, which is then reshaped. Its memory would be
+that of the arena, with the wrong sizes for a result, and be copied. But a routine that is passed an
+address and strides does not depend on the sizes of its output: it writes to the memory that is
+returned.
+"""
 
 from __future__ import annotations
 

@@ -20,8 +20,7 @@ from phintys.backends.native.lower.lowering import Lowering, lowers
 from phintys.backends.native.lower.shape_rules import NativeShapes
 from phintys.backends.native.lower.small_matrices import SmallMatrices, is_small
 from phintys.backends.native.lower.view import MatrixView, View
-from phintys.backends.native.routines.cholesky_adjoint import CHOLESKY_ADJOINT
-from phintys.backends.native.routines.cholesky_update import CHOLESKY_UPDATE
+from phintys.backends.native.routines.cholesky import CHOLESKY_ADJOINT, CHOLESKY_UPDATE
 from phintys.backends.native.routines.matrices import EVD, GETRF, POTRF, POTRI, TRSM
 from phintys.backends.native.steps.call import LibraryCall
 from phintys.backends.native.values import Array

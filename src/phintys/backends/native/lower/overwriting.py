@@ -1,10 +1,17 @@
-"""Which values of a graph are in which memory, during lowering.
+"""Which memory may be overwritten during lowering, and which values of the graph are where.
 
 A program may place a value in the memory of another although its Op says that it makes new memory:
 ``alloc(x, 1, n)[0]`` is x itself. That is valid as long as both are only read. Before memory is
-overwritten, handed to Python or returned, this module is asked who else is there: by what lowering
-has placed, by the roots of variables in the graph, and by the views that Ops in Python may return,
-the last two according to :class:`~phintys.graph.alias_map.AliasMap`.
+overwritten, handed to Python or returned, :class:`ValuesInMemory` is asked who else is there: by
+what lowering has placed, by the roots of variables in the graph, and by the views that Ops in
+Python may return, the last two according to :class:`~phintys.graph.alias_map.AliasMap`.
+
+The result of ``set_subtensor``, ``inc_subtensor`` and gemm begins as a copy of its base. No copy is
+needed if the base is not read afterwards: if it is memory of the program itself, an argument that
+the caller declared mutable, or a shared value whose next value this is. The latter is overwritten
+when a call commits, after everything that could fail, so that a call that fails leaves it
+unchanged. The updates that may be made so are found here by the graph, and lowered as if they were;
+which of them are is decided by the steps (:mod:`~phintys.backends.native.lower.commit`).
 """
 
 from __future__ import annotations

@@ -13,8 +13,7 @@ from phintys.backends.native.lower.lowering import Lowering, lowers
 from phintys.backends.native.lower.overwriting import Base, base_of
 from phintys.backends.native.lower.shape_rules import NativeShapes
 from phintys.backends.native.lower.view import MatrixView, Strided, View
-from phintys.backends.native.routines.products import GEMM, GEMV, Product
-from phintys.backends.native.routines.symmetric_products import SYRK
+from phintys.backends.native.routines.products import GEMM, GEMV, SYRK, Product
 from phintys.backends.native.steps.call import LibraryCall
 from phintys.backends.native.values import Array
 from phintys.graph.apply import Apply

@@ -1,8 +1,12 @@
-"""Lowering of random bits, and of the Ops from states to states.
+"""Lowering of random bits, of the Ops from states to states, and of draws by NumPy's generators.
 
 A state is an array of three words, whose values are computed like any others. The bits of an
 element follow from its position alone, so their loop is vectorized, divided among threads and fused
 with what uses the numbers as any elementwise one.
+
+A generator of NumPy is copied in Python, by a callback of :class:`CopyGenerator`; NumPy's own C
+functions draw from the copy, which has no other references. So they need neither the GIL nor the
+generator's lock.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from phintys.backends.native.assembler.builder import Builder
-from phintys.backends.native.assembler.control import divide_up, leaving, loop, when
+from phintys.backends.native.assembler.control import divide_up, either, leaving, loop, when
 from phintys.backends.native.assembler.math import OutlinedSymbol, outlined_function
 from phintys.backends.native.assembler.records import Record
 from phintys.backends.native.assembler.types import INT32, INT64, PTR, VOID, MachineType, type_of
@@ -24,7 +24,7 @@ from phintys.backends.native.assembler.values import Value
 from phintys.backends.native.limits import FACTOR_BLOCK, FACTOR_BLOCK_TILE
 from phintys.backends.native.routines.blas_functions import Matrix, Routines
 from phintys.backends.native.routines.blas_threads import begin_alone, end_alone, threads_of_blas
-from phintys.backends.native.routines.shared_ranges import run_ranges, runtime_of
+from phintys.backends.native.routines.ranges import run_ranges, runtime_of
 from phintys.tensor.blas import BLAS_LETTERS
 
 if TYPE_CHECKING:
@@ -87,19 +87,16 @@ def write_blocked_factor(module: Module, key: OutlinedSymbol) -> None:
 def _subtract(work: _Work, number: Value) -> None:
     """Subtract what the columns before contribute to a tile; first the block on the diagonal."""
     b = work.b
-    diagonal, other, end = (b.new_block(name) for name in ("diagonal", "other", "end"))
-    b.branch(b.eq(number, 0), diagonal, other)
-    b.begin(diagonal)
-    _factorize_diagonal(work)
-    b.jump(end)
-    b.begin(other)
-    first, row = work.first, work.row_below(number - 1)
-    with when(b, b.lt(0, first)):
-        lengths = (b.minimum_number(work.n - row, FACTOR_BLOCK_TILE), work.after - first, first)
-        turned = work.part(first, 0).transposed()
-        work.add_product(lengths, work.part(row, 0), turned, (row, first), alpha=-1)
-    b.jump(end)
-    b.begin(end)
+    with either(b, b.eq(number, 0)) as (is_first, is_below):
+        with is_first:
+            _factorize_diagonal(work)
+        with is_below:
+            first, row = work.first, work.row_below(number - 1)
+            with when(b, b.lt(0, first)):
+                rows = b.minimum_number(work.n - row, FACTOR_BLOCK_TILE)
+                turned = work.part(first, 0).transposed()
+                lengths = (rows, work.after - first, first)
+                work.add_product(lengths, work.part(row, 0), turned, (row, first), alpha=-1)
 
 
 def _factorize_diagonal(work: _Work) -> None:

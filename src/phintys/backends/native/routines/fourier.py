@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from phintys.backends.native.assembler.builder import Builder
-from phintys.backends.native.assembler.control import ending_if, loop, when
+from phintys.backends.native.assembler.control import computed_if, either, ending_if, loop, when
 from phintys.backends.native.assembler.math import OutlinedSymbol, outlined_function
 from phintys.backends.native.assembler.math.floating import sqrt
 from phintys.backends.native.assembler.records import Record
@@ -46,15 +46,14 @@ from phintys.backends.native.routines.fourier_stages import (
     write_products,
     write_stages,
 )
-from phintys.backends.native.routines.shared_ranges import call_with_record, runtime_of
+from phintys.backends.native.routines.ranges import call_with_record, runtime_of
 from phintys.backends.native.steps.call import CallWriter, LibraryCall, Routine
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from phintys.backends.native.assembler.module import Module
-    from phintys.backends.native.costs import Costs
-    from phintys.backends.native.polynomials import Polynomial
+    from phintys.backends.native.polynomials import Costs, Polynomial
     from phintys.backends.native.sizes import Size, Sizes
 
 NORMS = ("none", "points", "root")
@@ -90,8 +89,7 @@ class _Fourier(Routine):
 
     def work(self, call: LibraryCall[Any], costs: Costs) -> Polynomial:
         """Return a rough estimate of its time."""
-        factors = [call.options["n"], call.options["count"]]
-        return costs.scaled(costs.ring.product(factors), FOURIER_NANOSECONDS)
+        return call.time(costs, FOURIER_NANOSECONDS, "n", "count")
 
     def emit(self, call: LibraryCall[Any], writer: CallWriter) -> None:
         """Write the call of the outlined function."""
@@ -284,25 +282,20 @@ class _Sequences:
             self._multiply(self.planes, self.chirp, self.points, side)
             self._clear(self.planes, self.points * side, self.used * side)
         found = self._staged(self.planes, self.others, side)
-        before = b.block
-        convolve, after = b.new_block("convolve"), b.new_block("transformed")
-        b.branch(self.is_convolved, convolve, after)
-        b.begin(convolve)
+        return Complex(
+            *computed_if(b, self.is_convolved, lambda: self._convolved(found, side), found)
+        )
+
+    def _convolved(self, found: Complex, side: Value) -> Complex:
+        """Return the planes with convolutions of what has been transformed."""
+        b = self.b
         self._multiply(found, self.spectrum, self.used, side)
         is_first = b.write(BOOL, f"icmp eq ptr {found.re.text}, {self.planes.re.text}")
         pairs = zip(self.planes, self.others, strict=True)
         free = Complex(*[b.select(is_first, other, plane) for plane, other in pairs])
-        back = self._staged(_exchanged(found), _exchanged(free), side)
-        convolved = _exchanged(back)
+        convolved = _exchanged(self._staged(_exchanged(found), _exchanged(free), side))
         self._multiply(convolved, self.chirp, self.points, side)
-        last = b.block
-        b.jump(after)
-        b.begin(after)
-        phis = [b.phi(PTR), b.phi(PTR)]
-        for phi, one, other in zip(phis, found, convolved, strict=True):
-            phi.add(one, before)
-            phi.add(other, last)
-        return Complex(*[phi.value for phi in phis])
+        return convolved
 
     def _multiply(self, planes: Complex, factors: Complex, n: Value, side: Value) -> None:
         self.b.call(products_symbol(self.part), VOID, [*planes, *factors, n, side])
@@ -319,15 +312,11 @@ class _Sequences:
 
     def _by_pairs(self, paired: Callable[[], None], single: Callable[[], None]) -> None:
         """Write what is done with an even number of real points, and with an odd number."""
-        b = self.b
-        blocks = [b.new_block(name) for name in ("paired", "single")]
-        after = b.new_block("after")
-        b.branch(self.is_paired, *blocks)
-        for block, write in zip(blocks, (paired, single), strict=True):
-            b.begin(block)
-            write()
-            b.jump(after)
-        b.begin(after)
+        with either(self.b, self.is_paired) as (if_paired, otherwise):
+            with if_paired:
+                paired()
+            with otherwise:
+                single()
 
     def _read(self, outer: Value, inner: Value, at: Value, side: Value) -> None:
         """Copy a sequence to the planes, as the complex numbers that are transformed."""

@@ -18,7 +18,7 @@ from phintys.backends.native.assembler.records import Record
 from phintys.backends.native.assembler.types import INT32, INT64, PTR, MachineType, type_of
 from phintys.backends.native.assembler.values import Value
 from phintys.backends.native.limits import SORT_NANOSECONDS, SORTED_BY_INSERTION, SORTED_PART
-from phintys.backends.native.routines.shared_ranges import (
+from phintys.backends.native.routines.ranges import (
     Runtime,
     call_with_record,
     runtime_of,
@@ -27,8 +27,7 @@ from phintys.backends.native.steps.call import CallWriter, LibraryCall, Routine
 
 if TYPE_CHECKING:
     from phintys.backends.native.assembler.module import Module
-    from phintys.backends.native.costs import Costs
-    from phintys.backends.native.polynomials import Polynomial
+    from phintys.backends.native.polynomials import Costs, Polynomial
 
 _ORDER = Record.packed(
     source=PTR,
@@ -60,9 +59,8 @@ class _Order(Routine):
 
     def work(self, call: LibraryCall[Any], costs: Costs) -> Polynomial:
         """Return a rough estimate of its time."""
-        factors = [call.options[name] for name in ("count", "n", "columns")]
         digits = call.inputs[0].dtype.itemsize
-        return costs.scaled(costs.ring.product(factors), SORT_NANOSECONDS * digits)
+        return call.time(costs, SORT_NANOSECONDS * digits, "count", "n", "columns")
 
     def emit(self, call: LibraryCall[Any], writer: CallWriter) -> None:
         """Write the call of the outlined function."""

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from phintys._base.config import config
 from phintys._base.records import record
 from phintys.backends.native.assembler.builder import Builder
-from phintys.backends.native.assembler.control import lane_mask, leaving, loop, when
+from phintys.backends.native.assembler.control import ending_if, lane_mask, leaving, loop, when
 from phintys.backends.native.assembler.elements import load, store
 from phintys.backends.native.assembler.math import OutlinedSymbol, outlined_function
 from phintys.backends.native.assembler.types import INT64, PTR, VOID, MachineType, type_of
@@ -148,13 +148,10 @@ class _Product:
         """Write the function."""
         b = self.b
         if has_tiles(b.target, self.type):
-            small, large = b.new_block("small"), b.new_block("large")
-            b.branch(self._is_small(), small, large)
-            b.begin(small)
-            self._narrow()
-            self._tiles(self._packed(), _Width(self.lanes))
-            b.ret()
-            b.begin(large)
+            with ending_if(b, self._is_small()):
+                self._narrow()
+                self._tiles(self._packed(), _Width(self.lanes))
+                b.ret()
         self._large()
         b.ret()
 

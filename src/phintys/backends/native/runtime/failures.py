@@ -23,7 +23,7 @@ from phintys.backends.native.values import Array, Size
 from phintys.graph.alias_map import AliasMap
 from phintys.graph.aliasing import execution_order
 from phintys.graph.inner import HasInnerGraph
-from phintys.graph.variable import Constant
+from phintys.graph.variable import Constant, Variable
 
 if TYPE_CHECKING:
     from phintys.backends.native.failures import Failure
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.op import ComputeMap, StorageMap
-    from phintys.graph.variable import Variable
     from phintys.tensor import shape_rules
     from phintys.tensor.shape_rules import ShapedOp
 
