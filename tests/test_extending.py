@@ -76,7 +76,7 @@ class Interleave(ShapedOp):
 """,
     "added_lowering": """
 from added_op import Interleave
-from phintys.backends.native.lower.families import lowers
+from phintys.backends.native.lower.lowering import lowers
 from phintys.backends.native.lower.shape_rules import NativeShapes
 
 

@@ -99,9 +99,9 @@ MUTUAL = (
     ("tensor.documentation", "tensor.elemwise"),
     # The operators of values write code.
     ("backends.native.assembler.values", "backends.native.assembler.builder"),
-    # Parts of one class that have files of their own.
+    # A part of one class that has a file of its own.
     (
-        "backends.native.lower.overwriting backends.native.lower.promised_shapes",
+        "backends.native.lower.overwriting",
         "backends.native.lower.lowering",
     ),
 )

@@ -128,7 +128,7 @@ HEAVY = """
     textwrap tokenize unittest xml
     cloudpickle distributed joblib phintys.backends.jax phintys.parallel
     phintys.compat phintys.contrib phintys.random phintys.graph.from_function
-    phintys.testing phintys.backends.reference.vm phintys.backends.reference.thunks
+    phintys.testing phintys.backends.reference.backend phintys.backends.reference.thunks
     phintys.compile.debug_mode phintys.compile.debugging phintys.compile.monitor
     phintys.compile.monitor phintys.compile.profile.profile phintys.graph.printing
     phintys.graph.latex phintys.graph.notebooks phintys.scalar.printing
@@ -152,15 +152,15 @@ AT_IMPORT = f"""{HEAVY}
     """
 AT_FIRST_USE = f"""{HEAVY}
     phintys.backends.native.explain phintys.backends.native.measuring
-    phintys.backends.native.routines.blas_calls phintys.backends.native.routines.products_by_columns
+    phintys.backends.native.routines.blas_calls phintys.backends.native.routines.times_vectors
     phintys.backends.native.assembler.math.complex phintys.backends.native.assembler.math.gamma
     phintys.backends.native.assembler.math.integer phintys.backends.native.assembler.math.log_gamma
     phintys.backends.native.assembler.math.trigonometric phintys.backends.native.assembler.math.zeta
     phintys.backends.native.routines.product_parts
     phintys.backends.native.routines.outlined_products phintys.backends.native.assembler.random
     phintys.backends.native.runtime.saving phintys.backends.native.lower.cumulative
-    phintys.backends.native.lower.diagonals phintys.backends.native.lower.indexing
-    phintys.backends.native.lower.joining phintys.backends.native.lower.products
+    phintys.backends.native.lower.shapes phintys.backends.native.lower.indexing
+    phintys.backends.native.lower.shapes phintys.backends.native.lower.products
     phintys.backends.native.lower.row_loop
     """
 AT_PRODUCT = f"""{AT_FIRST_USE}

@@ -12,8 +12,8 @@ import pytest
 
 import phintys.tensor as pt
 from phintys._base import errors
-from phintys.backends.native.lower.families import lowers
-from phintys.backends.native.lower.nodes import lower_node
+from phintys.backends.native.lower.graph import lower_node
+from phintys.backends.native.lower.lowering import lowers
 from phintys.compile import DebugMode, function
 from phintys.graph import Apply, Op, Type, generic
 from phintys.passes import PIPELINES

@@ -53,7 +53,7 @@ MINE = """
 import sys
 import numpy as np, phintys, phintys.tensor as pt
 from phintys.backends.base import get_backend, register_backend
-from phintys.backends.native.lower.families import LOWERINGS, lowers
+from phintys.backends.native.lower.lowering import LOWERINGS, lowers
 from phintys.tensor.joining import Join, Split
 
 @lowers(Join)
@@ -61,7 +61,7 @@ def mine(op, node, lowering):
     pass
 
 theirs = LOWERINGS.find(Split)  # of the module that has a rule for Join, too
-assert theirs is not None and theirs.__module__ == "phintys.backends.native.lower.joining"
+assert theirs is not None and theirs.__module__ == "phintys.backends.native.lower.shapes"
 assert LOWERINGS.find(Join) is mine
 
 class Mine:

@@ -21,7 +21,7 @@ from phintys.backends.native.stepwise.checking import MemoryCheck
 from phintys.backends.native.stepwise.faults import CheckFailed
 from phintys.backends.native.verify import verify_program
 from phintys.backends.native.writer.programs import emit_program
-from phintys.backends.reference.vm import VM
+from phintys.backends.reference.backend import VM
 from phintys.compile.debug_mode import DebugMode
 from phintys.compile.mode import Mode
 from phintys.graph.fgraph import FunctionGraph

@@ -69,8 +69,7 @@ FACADES: dict[str, dict[str, str]] = {
         "phintys.backends.jax.modes": "mode",
     },
     "phintys.backends.reference": {
-        "phintys.backends.reference.backend": "ReferenceBackend",
-        "phintys.backends.reference.vm": "VM",
+        "phintys.backends.reference.backend": "ReferenceBackend VM",
     },
     "phintys.compile": {
         "phintys.compile.debug_mode": "DebugMode",
@@ -301,13 +300,13 @@ FACADES: dict[str, dict[str, str]] = {
 
 FLOAT_FUNCTIONS: dict[str, str] = {
     "phintys.backends.native.assembler.math.arithmetic": """
-        abs add conj copysign fmod heaviside int_div mod mul neg nextafter pos reciprocal sign
-        spacing sqr sub true_div
+        abs add ceil clip conj copysign floor fmax fmin fmod heaviside int_div maximum minimum mod
+        mul neg nextafter pos reciprocal rint round_half_away sign spacing sqr sub true_div trunc
         """,
     "phintys.backends.native.assembler.math.bessel": "ive j0 j1 kv kve",
     "phintys.backends.native.assembler.math.bessel_recurrence": "jv yv",
     "phintys.backends.native.assembler.math.bessel_slopes": "log_ive_slope log_kve_slope",
-    "phintys.backends.native.assembler.math.error_function": "erf erfc ndtr",
+    "phintys.backends.native.assembler.math.error_function": "erf erfc erfcx log_ndtr ndtr",
     "phintys.backends.native.assembler.math.exponential": """
         exp exp2 exp2_share exp_of_product exp_share expm1 sigmoid
         """,
@@ -323,9 +322,6 @@ FLOAT_FUNCTIONS: dict[str, str] = {
         log log10 log1mexp log1p log2 log_sigmoid logaddexp logaddexp2 softplus xlog1py xlogy
         """,
     "phintys.backends.native.assembler.math.power": "cbrt hypot pow pow_less_one sqrt",
-    "phintys.backends.native.assembler.math.rounding": "ceil floor rint round_half_away trunc",
-    "phintys.backends.native.assembler.math.scaled_error_function": "erfcx log_ndtr",
-    "phintys.backends.native.assembler.math.selection": "clip fmax fmin maximum minimum",
     "phintys.backends.native.assembler.math.trigonometric": """
         arccos arcsin arctan arctan2 cos deg2rad rad2deg sin tan
         """,
@@ -334,11 +330,11 @@ FLOAT_FUNCTIONS: dict[str, str] = {
 """Modules -> the scalar ops whose code for floats they have."""
 
 INTEGER_FUNCTIONS: dict[str, str] = {
+    "phintys.backends.native.assembler.math.arithmetic": "clip fmax fmin maximum minimum",
     "phintys.backends.native.assembler.math.integer": """
         abs add and_ ceil conj floor fmod gcd int_div invert lcm left_shift mod mul neg or_ pos pow
         reciprocal right_shift sign sqr sub trunc xor
         """,
-    "phintys.backends.native.assembler.math.selection": "clip fmax fmin maximum minimum",
 }
 """Modules -> the scalar ops whose code for integers they have."""
 
@@ -378,14 +374,11 @@ JAX_RULES: dict[str, str] = {
 LOWERINGS: dict[str, str] = {
     "phintys.backends.native.lower.banded": "SolveBanded SolveTridiagonalLU TridiagonalLU",
     "phintys.backends.native.lower.counting": "Nonzero RepeatIndex",
-    "phintys.backends.native.lower.creation": "Alloc AllocEmpty",
     "phintys.backends.native.lower.cumulative": """
         CumOp LinearRecurrence RunningArgExtreme RunningExtreme
         """,
     "phintys.backends.native.lower.decompositions": "PackedQR PivotedQR QR SVD",
-    "phintys.backends.native.lower.diagonals": "AllocDiag ExtractDiag",
     "phintys.backends.native.lower.elemwise": "DimShuffle Elemwise",
-    "phintys.backends.native.lower.extremes": "ArgExtremeAlong Argmax Argmin",
     "phintys.backends.native.lower.fourier": "FFT IRFFT RFFT",
     "phintys.backends.native.lower.from_graph": "OpFromGraph",
     "phintys.backends.native.lower.general_eigen": "Eig Eigvals",
@@ -394,40 +387,37 @@ LOWERINGS: dict[str, str] = {
     "phintys.backends.native.lower.indexing": """
         AdvancedIncSubtensor AdvancedSubtensor IncSubtensor Subtensor
         """,
-    "phintys.backends.native.lower.joining": "Join Split",
     "phintys.backends.native.lower.linear_algebra": """
         Cholesky CholeskyAdjoint CholeskyInverse CholeskyUpdate Eigh LUFactor PermuteRows
         SolveTriangular
         """,
     "phintys.backends.native.lower.matrix_functions": "Expm ExpmDerivative Logm Sqrtm",
-    "phintys.backends.native.lower.numpy_draws": "NumpyDraw NumpyIntegers",
     "phintys.backends.native.lower.observing": "Assume CheckAndRaise Fence WithSharding",
     "phintys.backends.native.lower.products": "BatchedDot Dot Gemm",
     "phintys.backends.native.lower.random": """
-        Advance FoldIn Jump Positions RandomBits SplitState StateOfWords StateWords
+        Advance FoldIn Jump NumpyDraw NumpyIntegers Positions RandomBits SplitState StateOfWords
+        StateWords
         """,
     "phintys.backends.native.lower.ranges": "ARange",
     "phintys.backends.native.lower.reduce": "Reduce",
     "phintys.backends.native.lower.row_loop": "RowLoop",
     "phintys.backends.native.lower.scan": "Scan StepCount",
     "phintys.backends.native.lower.schur_forms": "QZ QuasiTriangularSylvester Schur",
-    "phintys.backends.native.lower.searching": "SearchSorted",
+    "phintys.backends.native.lower.searching": "ArgExtremeAlong Argmax Argmin SearchSorted",
     "phintys.backends.native.lower.segments": "SegmentReduce",
-    "phintys.backends.native.lower.selected_inverse": "SelectedInverse",
     "phintys.backends.native.lower.shapes": """
-        GradientMark MakeVector Reshape Shape ShapeI SizeCheck SpecifyShape
+        Alloc AllocDiag AllocEmpty ExtractDiag GradientMark Join MakeVector Reshape Shape ShapeI
+        SizeCheck SpecifyShape Split
         """,
     "phintys.backends.native.lower.softmaxes": "LogSoftmax LogSumExp Softmax SoftmaxOrZero",
     "phintys.backends.native.lower.solving_by_factors": """
         Det Inv Lstsq Pinv SlogDet Solve Sylvester
         """,
     "phintys.backends.native.lower.sorting": "ArgPartitionOp ArgSortOp PartitionOp RowOrder SortOp",
-    "phintys.backends.native.lower.sparse_patterns": """
+    "phintys.backends.native.lower.sparse": """
         CommonPattern Converted EntryPlaces FirstAtEntries MergedPattern PlacesIn ProductAtEntries
-        ProductPattern SecondAtEntries
-        """,
-    "phintys.backends.native.lower.sparse_products": """
-        ProductByColumns ProductByRows ProductGradients ProductOfRows
+        ProductByColumns ProductByRows ProductGradients ProductOfRows ProductPattern SecondAtEntries
+        SelectedInverse
         """,
     "phintys.backends.native.lower.user_functions": "NativeCall",
 }
@@ -440,6 +430,21 @@ MODES: dict[str, str] = {
     "phintys.compile.monitor": "NanGuardMode",
 }
 """Modules -> the modes that they register, and other names of these."""
+
+OUTLINED_FUNCTIONS: dict[str, str] = {
+    "phintys.backends.native.assembler.random": "random_bits",
+    "phintys.backends.native.routines.blocked_factors": "blocked_cholesky blocked_inverse",
+    "phintys.backends.native.routines.fourier": "fourier fourier_of_real fourier_to_real",
+    "phintys.backends.native.routines.image_parts": "image_filters image_spread image_sums",
+    "phintys.backends.native.routines.images": "max_pooled",
+    "phintys.backends.native.routines.ordering": "sorting_order",
+    "phintys.backends.native.routines.outlined_products": "product",
+    "phintys.backends.native.routines.product_parts": "product_parts vector_parts",
+    "phintys.backends.native.routines.small_factors": "lu triangle",
+    "phintys.backends.native.routines.tiled_factors": "cholesky cholesky_inverse",
+    "phintys.backends.native.routines.times_vectors": "columns rows",
+}
+"""Modules -> the outlined functions that they write, beside vector math."""
 
 PATTERNS: dict[str, str] = {
     "phintys.control.patterns": "Fence IfElse OpFromGraph Scan",

@@ -94,7 +94,7 @@ class Homes(Mapping[str, str]):
     >>> from phintys._base.index import LOWERINGS
     >>> from phintys._base.late import Homes
     >>> Homes(LOWERINGS)["Join"]
-    'phintys.backends.native.lower.joining'
+    'phintys.backends.native.lower.shapes'
     """
 
     def __init__(self, table: Mapping[str, str]) -> None:

@@ -6,13 +6,12 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from phintys.backends.base import copy_value, get_backend
+from phintys.backends.base import LinkedProgram, copy_value, get_backend
 from phintys.graph.alias_map import root_of
 from phintys.graph.inner import HasInnerGraph
 from phintys.graph.variable import Constant
 
 if TYPE_CHECKING:
-    from phintys.backends.base import LinkedProgram
     from phintys.backends.measurements import Measurements, Profiler
     from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph

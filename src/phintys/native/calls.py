@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from phintys.graph.null_type import DisconnectedType, disconnected_type
 from phintys.native.functions import POINTER, VOID, NativeFunction, Prototype, checked
 from phintys.native.scalars import DTYPES
 from phintys.tensor import math
-from phintys.tensor.batching.engine import vectorize_graph
+from phintys.tensor.batching.engine import Batch, vectorize_graph
 from phintys.tensor.batching.rules import batches
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.creation import sum_to, zeros, zeros_like
@@ -33,9 +33,6 @@ from phintys.tensor.dim_shuffle import dimshuffle
 from phintys.tensor.linear_algebra.matrix_op import Dims, MatrixError, MatrixOp, parse_signature
 from phintys.tensor.shapes import sizes_of
 from phintys.tensor.type import TensorType
-
-if TYPE_CHECKING:
-    from phintys.tensor.batching.engine import Batch
 
 Rule = Callable[..., Any]
 

@@ -17,7 +17,7 @@ pytest.importorskip("jax", reason="needs jax")
 from phintys.backends.jax.requirement import with_64_bits
 from phintys.backends.jax.rules import scalars
 from phintys.backends.jax.tracing import RULES
-from phintys.backends.native.lower.families import LOWERINGS
+from phintys.backends.native.lower.lowering import LOWERINGS
 
 OPS = """
     Breakpoint CholeskyUpdate ContinuousRiccati DiscreteRiccati Eig Eigvals Logm PackedQR PivotedQR

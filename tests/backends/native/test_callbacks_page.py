@@ -16,8 +16,8 @@ import phintys.scalar as ps
 import phintys.tensor as pt
 from phintys._base.errors import DtypeError
 from phintys.backends.native.assembler.scalar_ops import can_emit
-from phintys.backends.native.lower.families import LOWERINGS
 from phintys.backends.native.lower.graph import lower_program
+from phintys.backends.native.lower.lowering import LOWERINGS
 from phintys.backends.native.program import walk_steps
 from phintys.backends.native.steps.callback import Callback
 from phintys.compile.ownership import DeepCopy

@@ -24,11 +24,11 @@ from phintys.backends.jax.held import UPLOADS, HeldArray, Transfers, sent, to_ho
 from phintys.backends.jax.meshes import Layout, check_division, common_mesh, sharding_of
 from phintys.backends.jax.requirement import with_64_bits
 from phintys.backends.jax.tracing import HostRefusedError, NeedsKnownError, Session, Trace, is_known
-from phintys.backends.reference.vm import VM
+from phintys.backends.reference.backend import VM
 from phintys.graph.inner import HasInnerGraph
 from phintys.graph.shared_variable import SharedVariable, on_host
 from phintys.graph.traversal import graph_inputs
-from phintys.graph.variable import Constant
+from phintys.graph.variable import Constant, Variable
 from phintys.tensor.shapes import Shape, ShapeI
 from phintys.tensor.sharding import WithSharding
 
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from phintys.backends.jax.options import JaxOptions
     from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph
-    from phintys.graph.variable import Variable
 
 MOST_SPECIALISED = 64
 """The most programs that are kept for values of sizes."""

@@ -22,13 +22,13 @@ from phintys._base import index
 from phintys._base.errors import PhintysError, add_note
 from phintys.backends.jax.arrays import jax, jnp, lax
 from phintys.backends.jax.host import call_host
-from phintys.backends.reference.vm import VM
+from phintys.backends.reference.backend import VM
 from phintys.graph.choosing import Choosing
 from phintys.graph.fgraph import FunctionGraph
 from phintys.graph.op import Op
 from phintys.graph.rules import OpRules
 from phintys.graph.traversal import io_toposort
-from phintys.graph.variable import Constant
+from phintys.graph.variable import Constant, Variable
 from phintys.scalar.type import ScalarType
 from phintys.tensor.shapes import ShapeI
 from phintys.tensor.type import TensorType
@@ -36,7 +36,6 @@ from phintys.tensor.type import TensorType
 if TYPE_CHECKING:
     from phintys.backends.jax.meshes import Layout
     from phintys.graph.apply import Apply
-    from phintys.graph.variable import Variable
 
     Env = dict[Variable, Any]
     Rule = Callable[..., Any]

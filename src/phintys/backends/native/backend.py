@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from phintys._base.late import LateModule
 from phintys._base.records import record
-from phintys.backends.base import register_backend
+from phintys.backends.base import LinkedProgram, register_backend
 from phintys.backends.native.assembler.llvm_library import llvm
 from phintys.backends.native.runtime.background import Background
 
 if TYPE_CHECKING:
-    from phintys.backends.base import LinkedProgram
     from phintys.backends.measurements import Profiler
     from phintys.backends.native import linking
     from phintys.backends.native.c_code import thunks

@@ -24,13 +24,12 @@ from phintys.backends.native.expressions import (
     parts_of,
 )
 from phintys.backends.native.program import Step, walk_steps
-from phintys.backends.native.sizes import Arithmetic, Counter, Element, Extent, Size
+from phintys.backends.native.sizes import Arithmetic, Counter, Element, Extent, Size, Sizes
 from phintys.backends.native.values import Array, LoopVariable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-    from phintys.backends.native.sizes import Sizes
 
 # ---- what is read ------------------------------------------------------------------------------
 

@@ -22,8 +22,8 @@ from phintys.backends.native.expressions import (
     Statement,
 )
 from phintys.backends.native.kernels.planning import plans_of
-from phintys.backends.native.program import Step, walk_steps
-from phintys.backends.native.sizes import Arithmetic, Element, Extent, written
+from phintys.backends.native.program import Program, Step, walk_steps
+from phintys.backends.native.sizes import Arithmetic, Element, Extent, Size, written
 from phintys.backends.native.sizes import Counter as LoopCounter
 from phintys.backends.native.steps.branch import Branch
 from phintys.backends.native.steps.call import LibraryCall
@@ -32,16 +32,13 @@ from phintys.backends.native.steps.check import Check, FenceStep
 from phintys.backends.native.steps.claim import Claim
 from phintys.backends.native.steps.kernel import Kernel
 from phintys.backends.native.steps.loop import Loop
-from phintys.backends.native.values import Array, Place
+from phintys.backends.native.values import Array, Place, Value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from phintys.backends.native.assembler.target import Target
     from phintys.backends.native.kernels.plans import KernelPlan, Level, NestPlan
-    from phintys.backends.native.program import Program
-    from phintys.backends.native.sizes import Size
-    from phintys.backends.native.values import Value
     from phintys.backends.native.writer.programs import EmittedProgram
     from phintys.graph.apply import Apply
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from phintys._base.errors import ShapeError
 from phintys._base.records import record
-from phintys.tensor.shape_rules import Misfit, SizeSources
+from phintys.tensor.shape_rules import Misfit, ShapedOp, SizeSources
 from phintys.tensor.size_check import SizeCheck
 
 if TYPE_CHECKING:
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from phintys.backends.native.values import Size
     from phintys.graph.apply import Apply
-    from phintys.tensor.shape_rules import ShapedOp
 
 
 @record(eq=False)

@@ -52,7 +52,7 @@ class Layout:
         Results that begin as arguments.
     has_commit
         Whether the program has a commit
-        (:mod:`~phintys.backends.native.lower.steps_of_commit`). It is a separate function,
+        (:mod:`~phintys.backends.native.lower.commit`). It is a separate function,
         ``commit``, called after everything else has succeeded.
     failures
         The possible failures.

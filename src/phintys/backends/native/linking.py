@@ -15,14 +15,13 @@ from phintys.backends.native.lower import lower_program
 from phintys.backends.native.runtime.capi import Unsupported
 from phintys.backends.native.runtime.engine import check_runs_here
 from phintys.backends.native.runtime.function import NativeProgram
-from phintys.backends.native.runtime.support import support
+from phintys.backends.native.runtime.support import Support, support
 from phintys.backends.native.writer.programs import emit_program
 
 if TYPE_CHECKING:
     from phintys.backends.base import LinkedProgram
     from phintys.backends.measurements import Profiler
     from phintys.backends.native import measuring
-    from phintys.backends.native.runtime.support import Support
     from phintys.backends.reference import backend as reference
     from phintys.graph.fgraph import FunctionGraph
 else:

@@ -7,21 +7,18 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from phintys.backends.measurements import MOST_EVENTS, Event, MemoryUse, StepTime
-from phintys.backends.native.expressions import Operation, parts_of
+from phintys.backends.native.expressions import Operation, Statement, parts_of
 from phintys.backends.native.steps.claim import Claim
-from phintys.backends.native.values import Place
-from phintys.backends.native.writer.clock import EVENT_WORDS, FIRST_STEP
+from phintys.backends.native.values import Array, Place
+from phintys.backends.native.writer.clock import EVENT_WORDS, FIRST_STEP, StepClock
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from phintys.backends.native.expressions import Statement
     from phintys.backends.native.memory import MemoryPlan
     from phintys.backends.native.polynomials import Polynomial
     from phintys.backends.native.program import Program
     from phintys.backends.native.sizes import Size
-    from phintys.backends.native.values import Array
-    from phintys.backends.native.writer.clock import StepClock
     from phintys.graph.variable import Variable
 
 _NANO = 1e-9

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from phintys._base.records import record
 from phintys.backends.native.dependence import Meeting, Occurrences, may_overwrite
-from phintys.backends.native.program import Step, walk_steps
+from phintys.backends.native.program import Program, Step, walk_steps
 from phintys.backends.native.sizes import Arithmetic, Element, Extent, Size
 from phintys.backends.native.steps.callback import Callback
 from phintys.backends.native.steps.kernel import Kernel
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.kernels.code_sharing import PlannedKernel
     from phintys.backends.native.kernels.plans import KernelPlan, NestPlan
     from phintys.backends.native.polynomials import Atom, Polynomial, Polynomials
-    from phintys.backends.native.program import Program
 
 ALIGNMENT = 64
 """Alignment, in bytes, of arrays in the arena."""

@@ -6,27 +6,24 @@ from typing import TYPE_CHECKING
 
 from phintys._base.caches import kept_property
 from phintys._base.records import record
-from phintys.backends.native.costs import Costs
 from phintys.backends.native.dependence import arrays_written, touches
 from phintys.backends.native.kernels.code_sharing import PlannedKernel, plan_kernels
 from phintys.backends.native.kernels.inlining import inline_kernels
 from phintys.backends.native.kernels.short_vectors import short_vectors_of
 from phintys.backends.native.limits import PARALLEL_NANOSECONDS
 from phintys.backends.native.memory import plan_memory
-from phintys.backends.native.polynomials import Polynomial, Polynomials
-from phintys.backends.native.program import walk_steps
+from phintys.backends.native.polynomials import Costs, Polynomial, Polynomials
+from phintys.backends.native.program import Program, Step, walk_steps
 from phintys.backends.native.steps.kernel import Kernel
 from phintys.backends.native.steps.loop import Loop
-from phintys.backends.native.values import Place
+from phintys.backends.native.values import Array, LoopVariable, Place
 
 if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Iterator, Sequence
 
     from phintys.backends.native.assembler.target import Target
-    from phintys.backends.native.program import Program, Step
     from phintys.backends.native.sizes import Size
-    from phintys.backends.native.values import Array, LoopVariable
 
 
 @record(eq=False)

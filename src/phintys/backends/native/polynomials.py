@@ -15,17 +15,15 @@ written, which is in a register. For other programs, time and code are the same 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
-from phintys.backends.native.limits import MOST_TERMS
-from phintys.backends.native.sizes import Arithmetic, Counter
-from phintys.backends.native.values import LoopVariable, Size
+from phintys.backends.native.limits import MOST_TERMS, WORK_UNIT
+from phintys.backends.native.sizes import Arithmetic, Counter, Sizes
+from phintys.backends.native.values import Array, LoopVariable, Size
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from phintys.backends.native.sizes import Sizes
-    from phintys.backends.native.values import Array
 
 Atom = Size | LoopVariable
 _Terms = tuple[tuple[tuple[int, ...], int], ...]
@@ -257,3 +255,44 @@ class Polynomials:
     def bytes(self, array: Array) -> Polynomial:
         """Return the size of an array in bytes."""
         return self.scale(self.length(array), array.dtype.itemsize)
+
+
+# ---- estimates of time ---------------------------------------------------------------------------
+
+
+class KernelCost(Protocol):
+    """What the plan of a kernel says of its time."""
+
+    @property
+    def cost(self) -> float:
+        """Nanoseconds of an iteration of the innermost loops."""
+        ...
+
+    @property
+    def is_divisible(self) -> bool:
+        """Whether threads can share it."""
+        ...
+
+    def work(self) -> Polynomial:
+        """Return the number of these iterations."""
+        ...
+
+
+class Costs:
+    """What steps ask when they estimate their time.
+
+    Parameters
+    ----------
+    ring
+        The polynomials of the program.
+    kernels
+        The plan of each of its kernels.
+    """
+
+    def __init__(self, ring: Polynomials, kernels: Mapping[Any, KernelCost]) -> None:
+        self.ring = ring
+        self.kernels = kernels
+
+    def scaled(self, count: Polynomial, nanoseconds: float) -> Polynomial:
+        """Return the work of a number of operations, given the time of each."""
+        return self.ring.scale(count, max(1, int(nanoseconds * WORK_UNIT)))

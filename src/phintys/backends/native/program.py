@@ -16,9 +16,8 @@ from phintys._base.records import record
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from phintys.backends.native.costs import Costs
     from phintys.backends.native.expressions import Statement
-    from phintys.backends.native.polynomials import Polynomial
+    from phintys.backends.native.polynomials import Costs, Polynomial
     from phintys.backends.native.sizes import Sizes
     from phintys.backends.native.values import Array, Size, Value
     from phintys.graph.apply import Apply

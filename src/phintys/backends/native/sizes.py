@@ -17,12 +17,11 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from phintys.backends.native.limits import MOST_TERMS, MOST_WRITTEN
-from phintys.backends.native.values import Size
+from phintys.backends.native.values import Array, LoopVariable, Size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping, Sequence
 
-    from phintys.backends.native.values import Array, LoopVariable
 
 _HALF = 2**63
 MOST = _HALF - 1

@@ -36,21 +36,18 @@ from phintys.backends.native.expressions import (
 )
 from phintys.backends.native.kernels.accumulators import can_reduce
 from phintys.backends.native.program import Program, Step
-from phintys.backends.native.sizes import Arithmetic, Counter, Element, Extent
+from phintys.backends.native.sizes import Arithmetic, Counter, Element, Extent, Size
 from phintys.backends.native.steps.branch import Branch
 from phintys.backends.native.steps.callback import Callback
 from phintys.backends.native.steps.check import Check
 from phintys.backends.native.steps.claim import Claim
-from phintys.backends.native.steps.kernel import Kernel
+from phintys.backends.native.steps.kernel import Kernel, Nest
 from phintys.backends.native.steps.loop import Loop
-from phintys.backends.native.values import Array, Handle, LoopVariable, Place
+from phintys.backends.native.values import Array, Handle, LoopVariable, Place, Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from phintys.backends.native.sizes import Size
-    from phintys.backends.native.steps.kernel import Nest
-    from phintys.backends.native.values import Value
 
 _GIVEN = {Place.ARGUMENT, Place.CONSTANT}
 _POSITIONS = {"argmax", "argmin"}

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING
 from phintys._base.late import late_names
 
 if TYPE_CHECKING:
-    from phintys.backends.reference.backend import ReferenceBackend
-    from phintys.backends.reference.vm import VM
+    from phintys.backends.reference.backend import VM, ReferenceBackend
 else:
     __getattr__, __dir__ = late_names(__name__)
 

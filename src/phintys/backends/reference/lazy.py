@@ -20,17 +20,15 @@ from typing import TYPE_CHECKING, Any
 
 from phintys.backends.base import copy_value
 from phintys.backends.reference.diagnosis import explain_failure
-from phintys.backends.reference.watching import WatchedCall
+from phintys.backends.reference.measuring import Watch, WatchedCall
 from phintys.graph.alias_map import AliasMap, destroyed_inputs
-from phintys.graph.variable import Constant
+from phintys.graph.variable import Constant, Variable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from phintys.backends.reference.machine import Machine, MachinePlan
-    from phintys.backends.reference.watching import Watch
     from phintys.graph.apply import Apply
-    from phintys.graph.variable import Variable
 
 
 class Demand:

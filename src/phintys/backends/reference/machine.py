@@ -6,23 +6,21 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from phintys.backends.reference.diagnosis import explain_failure
+from phintys.backends.reference.measuring import Watch, WatchedCall
 from phintys.backends.reference.ownership import owning_thunk
 from phintys.backends.reference.thunks import is_lazy, make_thunk
-from phintys.backends.reference.watching import WatchedCall
 from phintys.graph.alias_map import AliasMap
 from phintys.graph.aliasing import execution_order
-from phintys.graph.variable import Constant
+from phintys.graph.variable import Constant, Variable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from phintys.backends.inner import InnerPrograms
     from phintys.backends.reference.thunks import Thunk
-    from phintys.backends.reference.watching import Watch
     from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.op import ComputeMap, StorageMap
-    from phintys.graph.variable import Variable
 
 
 class MachinePlan:

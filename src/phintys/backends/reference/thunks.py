@@ -14,13 +14,12 @@ from phintys._base.errors import (
     OpContractError,
     add_note,
 )
-from phintys.backends.inner import perform_of
+from phintys.backends.inner import InnerPrograms, perform_of
 from phintys.backends.reference.diagnosis import describe_value
 from phintys.backends.reference.values import normalised, value_test
 from phintys.graph.op import Op
 
 if TYPE_CHECKING:
-    from phintys.backends.inner import InnerPrograms
     from phintys.graph.apply import Apply
     from phintys.graph.op import ComputeMap, StorageMap
     from phintys.graph.variable import Variable

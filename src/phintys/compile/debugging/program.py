@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from phintys._base.errors import BadThunkOutput, DebugModeError
 from phintys.backends.inner import InnerPrograms
+from phintys.backends.reference.backend import VM
 from phintys.backends.reference.thunks import has_default_thunk
-from phintys.backends.reference.vm import VM
 from phintys.compile.debugging.node_checks import check_node, fault, run_checked
 from phintys.compile.debugging.options import DebugOptions
 from phintys.compile.debugging.replacements import Replacements
@@ -22,16 +22,13 @@ from phintys.graph.choosing import Choosing
 from phintys.graph.identity import is_among
 from phintys.graph.shared_variable import SharedVariable
 from phintys.graph.traversal import graph_inputs, toposort
-from phintys.graph.variable import Constant
+from phintys.graph.variable import Constant, Variable
 from phintys.passes.inner_graphs import inner_graphs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from phintys.backends.measurements import Profiler
     from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph
-    from phintys.graph.variable import Variable
     from phintys.rewriting import NodeRewriter
 
 

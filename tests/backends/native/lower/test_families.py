@@ -2,7 +2,7 @@
 
 import subprocess
 
-from phintys.backends.native.lower.families import LOWERINGS
+from phintys.backends.native.lower.lowering import LOWERINGS
 
 
 def test_every_rule_is_in_the_module_that_is_imported_for_it():

@@ -13,8 +13,8 @@ import phintys.scalar as ps
 import phintys.tensor as pt
 from phintys.backends.native.expressions import Literal, Operation, Position
 from phintys.backends.native.failures import Failure
-from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.graph import lower_program
+from phintys.backends.native.lower.lowering import lowers
 from phintys.backends.native.routines.lapack import LapackRoutine
 from phintys.backends.native.steps.call import LibraryCall
 from phintys.backends.native.values import Place

@@ -13,9 +13,8 @@ from phintys.backends.native.assembler.target import Target
 from phintys.backends.native.assembler.types import type_of
 from phintys.backends.native.limits import SMALL_SYSTEM_ROWS
 from phintys.backends.native.routines.library import library
-from phintys.backends.native.routines.products_by_columns import columns_symbol
-from phintys.backends.native.routines.products_by_rows import rows_symbol
-from phintys.backends.native.routines.small_systems import lu_symbol, triangle_symbol
+from phintys.backends.native.routines.small_factors import lu_symbol, triangle_symbol
+from phintys.backends.native.routines.times_vectors import columns_symbol, rows_symbol
 from phintys.backends.native.runtime.engine import load
 from tests.budget import budget
 

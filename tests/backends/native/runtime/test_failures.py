@@ -11,7 +11,7 @@ import phintys.tensor as pt
 from phintys import In, Out
 from phintys._base.errors import IndexingError, ShapeError
 from phintys.backends.native.failures import OwnFailure
-from phintys.backends.native.lower.families import lowers
+from phintys.backends.native.lower.lowering import lowers
 from phintys.graph import Apply, Op
 
 MODE = "native"

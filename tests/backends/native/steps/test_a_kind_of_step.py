@@ -17,8 +17,8 @@ from phintys.backends.native.assembler.target import Target
 from phintys.backends.native.assembler.types import type_of
 from phintys.backends.native.explain import explain_program, step_lines
 from phintys.backends.native.failures import Failure
-from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.graph import lower_program
+from phintys.backends.native.lower.lowering import lowers
 from phintys.backends.native.program import Program, Step, walk_steps
 from phintys.backends.native.steps.check import Check
 from phintys.backends.native.steps.claim import Claim

@@ -10,7 +10,7 @@ import phintys
 import phintys.tensor as pt
 from phintys._base.errors import IntegrityError, OutOfBoundsError
 from phintys.backends.native.failures import Failure
-from phintys.backends.native.lower.families import lowers
+from phintys.backends.native.lower.lowering import lowers
 from phintys.backends.native.routines.lapack import LapackRoutine
 from phintys.backends.native.steps.call import LARGEST, LibraryCall
 from phintys.graph import Apply, Op

@@ -16,7 +16,7 @@ from phintys.backends.jax.tracing import (
     converts,
     is_known,
 )
-from phintys.graph.variable import Constant
+from phintys.graph.variable import Constant, Variable
 from phintys.scalar.comparison import ne
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.creation import Alloc
@@ -36,7 +36,6 @@ from phintys.tensor.tiling import RepeatIndex
 
 if TYPE_CHECKING:
     from phintys.graph.apply import Apply
-    from phintys.graph.variable import Variable
 
 
 _MOST_PADDED = 4096

@@ -14,9 +14,9 @@ import numpy as np
 
 from phintys.backends.jax.arrays import converted, jax, jnp, jsp, lax
 from phintys.backends.jax.host import call_host
-from phintys.backends.jax.rules import gamma_functions, special
-from phintys.backends.jax.rules.words import rejection, word_at
-from phintys.backends.jax.tracing import MisfitError, converts
+from phintys.backends.jax.rules import special
+from phintys.backends.jax.rules.random_bits import rejection, word_at
+from phintys.backends.jax.tracing import MisfitError, Trace, converts
 from phintys.random.exact import steps
 from phintys.scalar.casting import Cast
 from phintys.scalar.composite import Composite
@@ -24,7 +24,6 @@ from phintys.scalar.expansion import expanded
 from phintys.tensor.elemwise import Elemwise
 
 if TYPE_CHECKING:
-    from phintys.backends.jax.tracing import Trace
     from phintys.graph.apply import Apply
 
 Dtypes = Sequence[np.dtype[Any]]
@@ -39,11 +38,11 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "abs": jnp.abs,
     "and_": jnp.bitwise_and,
     "angle": jnp.angle,
-    "beta": gamma_functions.beta,
-    "beta_density": gamma_functions.beta_density,
+    "beta": special.beta,
+    "beta_density": special.beta_density,
     "betainc": jsp.betainc,
     "betaincc": special.betaincc,
-    "betaln": gamma_functions.betaln,
+    "betaln": special.betaln,
     "clip": lambda x, low, high: jnp.minimum(jnp.maximum(x, low), high),
     "complex": lambda x, y: lax.complex(*_as_parts(x, y)),
     "complex_from_polar": lambda r, t: _from_polar(*_as_parts(r, t)),
@@ -63,14 +62,14 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "exp_share": special.exp_share,
     "expi": jsp.expi,
     "expn": special.expn,
-    "factorial": gamma_functions.factorial,
+    "factorial": special.factorial,
     "fmax": special.extreme(jnp.fmax, jnp.greater_equal, keeps_nan=False),
     "fmin": special.extreme(jnp.fmin, jnp.less_equal, keeps_nan=False),
     "fmod": special.whole_division(jnp.fmod),
     "fresnel_cosine": lambda x: jsp.fresnel(x)[1],
     "fresnel_sine": lambda x: jsp.fresnel(x)[0],
-    "gamma": gamma_functions.gamma,
-    "gamma_density": gamma_functions.gamma_density,
+    "gamma": special.gamma,
+    "gamma_density": special.gamma_density,
     "gammainc": jsp.gammainc,
     "gammaincc": jsp.gammaincc,
     "gammaln": jsp.gammaln,
@@ -98,7 +97,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "ne": jnp.not_equal,
     "neg": jnp.negative,
     "or_": jnp.bitwise_or,
-    "poch": gamma_functions.poch,
+    "poch": special.poch,
     "polygamma": special.polygamma,
     "pow": jnp.power,
     "pow_less_one": special.pow_less_one,

@@ -1,4 +1,4 @@
-"""Loops and conditions, written as ``with`` blocks.
+"""Loops and conditions, mostly written as ``with`` blocks.
 
 with loop(b, 0, n, carried=[zero]) as row:
     (total,) = row.carried
@@ -9,15 +9,13 @@ with loop(b, 0, n, carried=[zero]) as row:
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 from phintys._base.errors import DtypeError
 from phintys.backends.native.assembler.builder import Builder
 from phintys.backends.native.assembler.module import Block
 from phintys.backends.native.assembler.types import INT8, INT32, INT64, MachineType
 from phintys.backends.native.assembler.values import Operand, Value
-
-Body = Callable[..., Sequence[Value] | None]
 
 
 class WrittenLoop:
@@ -99,6 +97,88 @@ def loop(
         written.results.append(result.value)
 
 
+def repeated(
+    b: Builder,
+    first: Sequence[Value],
+    holds: Callable[..., Value],
+    step: Callable[..., Sequence[Value]],
+) -> list[Value]:
+    """Write a loop that repeats a step while a condition holds; return what it carried last.
+
+    Parameters
+    ----------
+    b
+        The builder; after the call it continues after the loop.
+    first
+        The values of the first pass.
+    holds
+        ``holds(*values)`` returns a scalar bool.
+    step
+        ``step(*values)`` returns the values of the next pass.
+    """
+    head, body, after = (b.new_block(name) for name in ("while", "step", "after"))
+    before = b.block
+    b.jump(head)
+    b.begin(head)
+    phis = [b.phi(value.type) for value in first]
+    carried = [phi.value for phi in phis]
+    b.branch(holds(*carried), body, after)
+    b.begin(body)
+    following = step(*carried)
+    for phi, start, value in zip(phis, first, following, strict=True):
+        phi.add(start, before)
+        phi.add(value, b.block)
+    b.jump(head)
+    b.begin(after)
+    return carried
+
+
+def frozen(b: Builder, x: Value) -> Value:
+    """Return x as some fixed value: lanes beyond the end of an array hold anything."""
+    return b.write(x.type, f"freeze {x.typed}")
+
+
+def iterate(
+    b: Builder,
+    most: int,
+    initial: Sequence[Value],
+    step: Callable[..., tuple[Sequence[Value], Value]],
+) -> list[Value]:
+    """Write a loop of all lanes, which ends when none of them needs another pass.
+
+    Parameters
+    ----------
+    b
+        The builder; after the call it continues after the loop.
+    most
+        The largest number of passes.
+    initial
+        The values of the first pass. A branch depends on them: they must be :func:`frozen`.
+    step
+        ``step(*values)`` returns the values of the next pass, and the mask of lanes that need it.
+        Lanes that do not need it have it too.
+
+    Returns
+    -------
+    list of Value
+        The values after the last pass.
+    """
+    start, body, after = b.block, b.new_block("pass"), b.new_block("converged")
+    b.jump(body)
+    b.begin(body)
+    number, phis = b.phi(INT64), [b.phi(value.type) for value in initial]
+    following, unfinished = step(*(phi.value for phi in phis))
+    next_number = number.value + 1
+    b.branch(b.any(unfinished) & (next_number < most), body, after)
+    number.add(b.constant(INT64, 0), start)
+    number.add(next_number, b.block)
+    for phi, first, value in zip(phis, initial, following, strict=True):
+        phi.add(first, start)
+        phi.add(value, b.block)
+    b.begin(after)
+    return list(following)
+
+
 @contextmanager
 def when(b: Builder, condition: Value) -> Generator[None]:
     """Emit code that runs only if a scalar bool is true."""
@@ -108,6 +188,56 @@ def when(b: Builder, condition: Value) -> Generator[None]:
     yield
     b.jump(after)
     b.begin(after)
+
+
+@contextmanager
+def either(
+    b: Builder, condition: Value
+) -> Generator[tuple[AbstractContextManager[None], AbstractContextManager[None]]]:
+    """Emit code for a scalar bool that is true, and for one that is false.
+
+    with either(b, x < y) as (then, otherwise):
+        with then:
+            b.store(x, place)
+        with otherwise:
+            b.store(y, place)
+    """
+    sides, after = (b.new_block("then"), b.new_block("else")), b.new_block("after")
+    b.branch(condition, *sides)
+    then, otherwise = (_side(b, block, after) for block in sides)
+    yield then, otherwise
+    b.begin(after)
+
+
+@contextmanager
+def _side(b: Builder, block: Block, after: Block) -> Generator[None]:
+    b.begin(block)
+    yield
+    b.jump(after)
+
+
+def computed_if(
+    b: Builder,
+    condition: Value,
+    compute: Callable[[], Sequence[Value]],
+    otherwise: Sequence[Operand],
+) -> list[Value]:
+    """Return values that are computed if a scalar bool is true, and otherwise those given."""
+    before = b.block
+    then, after = b.new_block("then"), b.new_block("after")
+    b.branch(condition, then, after)
+    b.begin(then)
+    computed = compute()
+    last = b.block
+    b.jump(after)
+    b.begin(after)
+    results: list[Value] = []
+    for given, value in zip(otherwise, computed, strict=True):
+        result = b.phi(value.type)
+        result.add(b.value(value.type, given), before)
+        result.add(value, last)
+        results.append(result.value)
+    return results
 
 
 @contextmanager

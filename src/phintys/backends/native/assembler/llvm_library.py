@@ -11,12 +11,12 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from ctypes import POINTER, c_bool, c_char_p, c_int, c_size_t, c_uint, c_uint64, c_void_p
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from phintys._base.caches import Once
 from phintys._base.dropped import cancel, when_dropped
@@ -24,9 +24,6 @@ from phintys._base.errors import IntegrityError
 from phintys._base.locks import ProcessLock
 from phintys._base.uninterrupted import finished_before_forks, import_whole
 from phintys.backends.native.limits import LONG_TEXT
-
-if TYPE_CHECKING:
-    from collections.abc import Generator
 
 _OUT = POINTER(c_char_p)
 

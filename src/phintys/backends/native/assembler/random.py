@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from phintys.backends.native.assembler.builder import Builder
-from phintys.backends.native.assembler.math import OutlinedSymbol
-from phintys.backends.native.assembler.math.calls import RANDOM_BITS, outlined
+from phintys.backends.native.assembler.control import computed_if, frozen, iterate
+from phintys.backends.native.assembler.math import OutlinedSymbol, outlined_function
+from phintys.backends.native.assembler.math.calls import outlined
 from phintys.backends.native.assembler.scalar_ops import CODE, emit_formula
 from phintys.backends.native.assembler.types import BOOL, INT64, UINT64, MachineType, type_of
 from phintys.backends.native.assembler.values import Value
@@ -76,7 +77,7 @@ def emit_random_word(b: Builder, op: RandomWord, values: Sequence[Any]) -> Value
 
 
 def _of_any(b: Builder, position: Value, state: Sequence[Value], returns: MachineType) -> Value:
-    return outlined(b, RANDOM_BITS, returns, [position, *state])
+    return outlined(b, "random_bits", returns, [position, *state])
 
 
 def _of_blocks(b: Builder, first: Value, state: Sequence[Value], returns: MachineType) -> Value:
@@ -126,6 +127,7 @@ def _paired_words(b: Builder, low: Value, high: Value, key: Value) -> Value:
     return (c02 & _LOW) | (c13 << 32)
 
 
+@outlined_function("random_bits")
 def write_random_bits(module: Module, symbol: OutlinedSymbol) -> None:
     """Write ``bits(position, key, low, high)``, of the block of each lane."""
     returns, word = type_of(symbol.dtype, symbol.lanes), UINT64.of(symbol.lanes)
@@ -155,35 +157,24 @@ def emit_rejection(b: Builder, op: Rejection, values: Sequence[Any]) -> Value:
     """Write a loop of attempts of all lanes, until each has accepted one."""
     before, attempt = op.formulas([value.type.name for value in values])
     # Lanes beyond the end of an array hold anything, and have attempts too.
-    bits, *parameters = (b.write(x.type, f"freeze {x.typed}") for x in values)
+    bits, *parameters = (frozen(b, x) for x in values)
     prepared = emit_formula(b, before.formula, parameters)
     lanes = bits.type.lanes
-
-    start, body, after = b.block, b.new_block("attempt"), b.new_block("accepted")
     formula = attempt.formula
     result_type = bits.type.like(formula.types[formula.results[0]].dtype)
-    b.jump(body)
-    b.begin(body)
-    number, left, result = b.phi(INT64), b.phi(BOOL.of(lanes)), b.phi(result_type)
-    words: list[Value] = []
-    for block in range(op.words // 2):
-        at = number.value * (op.words // 2) + block
-        low = b.splat(b.convert(at, bits.type.of(1)), lanes)
-        words += block_words(bits, low, b.constant(bits.type, 0))
-    value, accepted = cast("list[Value]", emit_formula(b, formula, [*words, *prepared]))
-    chosen = b.select(left.value, value, result.value)
-    still = left.value & ~accepted
-    next_number = number.value + 1
-    again = b.any(still) & (next_number < MOST_ATTEMPTS)
-    b.branch(again, body, after)
-    first = (b.constant(INT64, 0), b.constant(left.value.type, 1), b.constant(result_type, 0))
-    for phi, initial, following in zip(
-        (number, left, result), first, (next_number, still, chosen), strict=True
-    ):
-        phi.add(initial, start)
-        phi.add(following, b.block)
-    b.begin(after)
-    return chosen
+
+    def try_again(number: Value, left: Value, result: Value) -> tuple[list[Value], Value]:
+        words: list[Value] = []
+        for block in range(op.words // 2):
+            at = number * (op.words // 2) + block
+            low = b.splat(b.convert(at, bits.type.of(1)), lanes)
+            words += block_words(bits, low, b.constant(bits.type, 0))
+        value, accepted = cast("list[Value]", emit_formula(b, formula, [*words, *prepared]))
+        still = left & ~accepted
+        return [number + 1, still, b.select(left, value, result)], still
+
+    first = [b.constant(INT64, 0), b.constant(BOOL.of(lanes), 1), b.constant(result_type, 0)]
+    return iterate(b, MOST_ATTEMPTS, first, try_again)[-1]
 
 
 @CODE.register(RareCase)
@@ -191,18 +182,13 @@ def emit_rare_case(b: Builder, op: RareCase, values: Sequence[Any]) -> Value:
     """Write the usual steps, and the others behind a branch for vectors that need them."""
     parts = op.formulas([value.type.name for value in values])
     # Lanes beyond the end of an array hold anything.
-    values = [b.write(x.type, f"freeze {x.typed}") for x in values]
+    values = [frozen(b, x) for x in values]
     (usual,), (is_rare,) = (emit_formula(b, parts[i].formula, values) for i in (0, 2))
     mask, result = cast("Value", is_rare), cast("Value", usual)
-    before, rare, after = b.block, b.new_block("rare"), b.new_block("after")
-    b.branch(b.any(mask), rare, after)
-    b.begin(rare)
-    (other,) = emit_formula(b, parts[1].formula, values)
-    chosen = b.select(mask, cast("Value", other), result)
-    last = b.block
-    b.jump(after)
-    b.begin(after)
-    phi = b.phi(result.type)
-    phi.add(result, before)
-    phi.add(chosen, last)
-    return phi.value
+
+    def compute() -> list[Value]:
+        (other,) = emit_formula(b, parts[1].formula, values)
+        return [b.select(mask, cast("Value", other), result)]
+
+    (chosen,) = computed_if(b, b.any(mask), compute, [result])
+    return chosen

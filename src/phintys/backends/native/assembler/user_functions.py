@@ -17,13 +17,11 @@ from phintys.backends.native.assembler.externals import LOCAL_PREFIX, USER_PREFI
 from phintys.backends.native.assembler.scalar_ops import CODE
 from phintys.backends.native.assembler.types import type_of
 from phintys.backends.native.assembler.values import Value
-from phintys.native.functions import LibraryFunction, LocalFunction, local_function
+from phintys.native.functions import LibraryFunction, LocalFunction, NativeFunction, local_function
 from phintys.native.scalars import NativeScalar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
-    from phintys.native.functions import NativeFunction
 
 
 def symbol_of(function: NativeFunction) -> str:

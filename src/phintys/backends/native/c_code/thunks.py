@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,8 +24,6 @@ from phintys.scalar.op import ScalarOp
 from phintys.tensor.elemwise import Elemwise
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from phintys.graph.apply import Apply
 
     Function = Callable[..., tuple[Any, ...]]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from phintys._base.records import record
 from phintys.backends.native.assembler.externals import EXTERNALS, USER_PREFIX
 from phintys.backends.native.assembler.llvm_library import llvm
-from phintys.backends.native.assembler.module import Module
+from phintys.backends.native.assembler.module import Module, ModuleFunction
 from phintys.backends.native.assembler.user_functions import function_of, functions_called
 from phintys.backends.native.export.bundled.routines import bundled, is_bundled
 from phintys.backends.native.export.constants import constants_after_code
@@ -28,17 +28,15 @@ from phintys.backends.native.routines.library import with_outlined
 from phintys.backends.native.routines.numpy_functions import is_numpy_function
 from phintys.backends.native.runtime.blas import is_routine
 from phintys.backends.native.runtime.engine import undefined_symbols
-from phintys.native.functions import LibraryFunction, LocalFunction
+from phintys.native.functions import LibraryFunction, LocalFunction, NativeFunction
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from phintys.backends.native.assembler.module import ModuleFunction
     from phintys.backends.native.export.interface import Interface
     from phintys.backends.native.kernels.kernel_code import KernelCode
     from phintys.backends.native.plan import Plan
     from phintys.backends.native.writer.programs import EmittedProgram
-    from phintys.native.functions import NativeFunction
 
 _LEVEL = 2
 _SYMBOL = re.compile(r"@([\w.$]+)")

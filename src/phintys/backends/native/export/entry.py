@@ -11,7 +11,15 @@ from phintys.backends.native.assembler.atomics import null
 from phintys.backends.native.assembler.builder import Builder
 from phintys.backends.native.assembler.control import ending_if, when
 from phintys.backends.native.assembler.records import byte_offset
-from phintys.backends.native.assembler.types import INT8, INT32, INT64, PTR, VOID, type_of
+from phintys.backends.native.assembler.types import (
+    INT8,
+    INT32,
+    INT64,
+    PTR,
+    VOID,
+    MachineType,
+    type_of,
+)
 from phintys.backends.native.assembler.values import Value
 from phintys.backends.native.export.interface import (
     CODES,
@@ -22,6 +30,9 @@ from phintys.backends.native.export.interface import (
     OTHER_SHAPE,
     TOO_SMALL,
     WRONG_LENGTH,
+    Interface,
+    Parameter,
+    StateValue,
     length_of,
 )
 from phintys.backends.native.export.runtime import CALL, aligned_pointer, copy_bytes
@@ -30,15 +41,12 @@ from phintys.backends.native.frame import CONSTANTS, STATE, STATUS
 from phintys.backends.native.limits import C_FRAME_BYTES, STACK_BYTES
 from phintys.backends.native.memory import ALIGNMENT
 from phintys.backends.native.sizes import MOST
-from phintys.backends.native.values import Place
+from phintys.backends.native.values import Array, Place
 from phintys.backends.native.writer.size_code import saturating
 
 if TYPE_CHECKING:
     from phintys.backends.native.assembler.module import Module
-    from phintys.backends.native.assembler.types import MachineType
-    from phintys.backends.native.export.interface import Interface, Parameter, StateValue
     from phintys.backends.native.plan import Plan
-    from phintys.backends.native.values import Array
     from phintys.backends.native.writer.programs import EmittedProgram
 
 _PARAMETERS = (

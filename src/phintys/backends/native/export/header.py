@@ -6,7 +6,14 @@ import json
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from phintys.backends.native.export.interface import ABI, C_TYPES, CODES, Dimension
+from phintys.backends.native.export.interface import (
+    ABI,
+    C_TYPES,
+    CODES,
+    Dimension,
+    Interface,
+    Parameter,
+)
 from phintys.backends.native.values import Size
 
 if TYPE_CHECKING:
@@ -15,7 +22,6 @@ if TYPE_CHECKING:
     from phintys.backends.base import ExportOptions
     from phintys.backends.native.assembler.target import Target
     from phintys.backends.native.export.assembling import Assembled
-    from phintys.backends.native.export.interface import Interface, Parameter
 
 _CODE_NAMES = {
     -1: "PHINTYS_NULL_POINTER",

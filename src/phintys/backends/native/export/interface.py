@@ -10,18 +10,16 @@ import numpy as np
 
 from phintys._base.errors import ArgumentError
 from phintys._base.records import record
-from phintys.backends.native.failures import OwnFailure, StatusFailure
+from phintys.backends.native.failures import Failure, OwnFailure, StatusFailure
 from phintys.backends.native.memory import ALIGNMENT
 from phintys.backends.native.sizes import Arithmetic
-from phintys.backends.native.values import Array
+from phintys.backends.native.values import Array, Size
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from phintys.backends.base import ExportNames
-    from phintys.backends.native.failures import Failure
     from phintys.backends.native.program import Program
-    from phintys.backends.native.values import Size
     from phintys.backends.native.writer.programs import EmittedProgram
 
 ABI = 1

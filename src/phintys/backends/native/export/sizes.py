@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from phintys.backends.native.assembler.types import INT64
-from phintys.backends.native.export.interface import depends_on_data
-from phintys.backends.native.memory import ALIGNMENT
+from phintys.backends.native.export.interface import Dimension, Interface, depends_on_data
+from phintys.backends.native.memory import ALIGNMENT, MemoryPlan
 from phintys.backends.native.sizes import Arithmetic
 from phintys.backends.native.writer.size_code import saturating, size_arithmetic
 
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from phintys.backends.native.assembler.builder import Builder
     from phintys.backends.native.assembler.values import Value
-    from phintys.backends.native.export.interface import Dimension, Interface
-    from phintys.backends.native.memory import MemoryPlan
     from phintys.backends.native.polynomials import Polynomial, Polynomials
     from phintys.backends.native.program import Program
     from phintys.backends.native.values import Array, Size

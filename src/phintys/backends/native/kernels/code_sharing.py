@@ -33,7 +33,7 @@ from phintys.backends.native.expressions import (
 )
 from phintys.backends.native.failures import Failure
 from phintys.backends.native.kernels.planning import plan_kernel, plans_of
-from phintys.backends.native.kernels.plans import is_number
+from phintys.backends.native.kernels.plans import KernelPlan, is_number
 from phintys.backends.native.values import Array, LoopVariable
 
 if TYPE_CHECKING:
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 
     from phintys.backends.native.assembler.target import Target
     from phintys.backends.native.kernels.kernel_code import ShortRows
-    from phintys.backends.native.kernels.plans import KernelPlan
     from phintys.backends.native.polynomials import Atom, Polynomial, Polynomials
     from phintys.backends.native.steps.kernel import Kernel, Nest
 

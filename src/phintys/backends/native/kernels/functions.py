@@ -15,14 +15,15 @@ Kernels that need the same code share one function
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from phintys.backends.native.assembler.builder import Builder
-from phintys.backends.native.assembler.control import when
+from phintys.backends.native.assembler.control import computed_if, ending_if, when
 from phintys.backends.native.assembler.module import Module
 from phintys.backends.native.assembler.types import BOOL, INT8, INT64, PTR, VOID
+from phintys.backends.native.assembler.values import Value
 from phintys.backends.native.frame import OUT_OF_MEMORY
 from phintys.backends.native.kernels.arguments import (
     Number,
@@ -40,8 +41,6 @@ from phintys.backends.native.kernels.reductions import ReductionWriter
 from phintys.backends.native.limits import STACK_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping, Sequence
-
     from phintys.backends.native.failures import Failure
     from phintys.backends.native.polynomials import Polynomials
     from phintys.backends.native.steps.kernel import Kernel
@@ -250,31 +249,24 @@ class _FunctionWriter(ReductionWriter):
             return lambda: None
         bytes_ = self.prelude.slot(ScratchBytes(plan.is_across))
         slot = b.slot(INT64, STACK_BYTES // 8)
-        heap, ready = b.new_block("heap"), b.new_block("ready")
-        is_small = bytes_ <= STACK_BYTES
-        before = b.block
-        b.branch(is_small, ready, heap)
-        b.begin(heap)
-        taken = b.call("phintys_malloc", PTR, [bytes_])
-        failed, fine = b.new_block("failed"), b.new_block("fine")
-        b.branch(b.write(BOOL, f"icmp eq ptr {taken.text}, null"), failed, fine)
-        b.begin(failed)
-        status = self.prelude.slot(Status(), PTR)
-        b.store(b.constant(INT64, OUT_OF_MEMORY), status)
-        b.store(bytes_, b.offset(status, 1, INT64))  # the caller adds the number of the first
-        b.ret()
-        b.begin(fine)
-        b.jump(ready)
-        b.begin(ready)
-        memory = b.phi(PTR)
-        memory.add(slot, before)
-        memory.add(taken, fine)
+        is_large = bytes_ > STACK_BYTES
+
+        def allocate() -> list[Value]:
+            taken = b.call("phintys_malloc", PTR, [bytes_])
+            with ending_if(b, b.write(BOOL, f"icmp eq ptr {taken.text}, null")):
+                status = self.prelude.slot(Status(), PTR)
+                b.store(b.constant(INT64, OUT_OF_MEMORY), status)
+                b.store(bytes_, b.offset(status, 1, INT64))  # the caller adds the first's number
+                b.ret()
+            return [taken]
+
+        (memory,) = computed_if(b, is_large, allocate, [slot])
         for room in plan.rooms:
             offset = self.prelude.slot(ScratchOffset(room, plan.is_across))
-            self.ev.rooms[room] = b.offset(memory.value, offset, INT8)
+            self.ev.rooms[room] = b.offset(memory, offset, INT8)
 
         def free() -> None:
-            with when(b, ~is_small):
-                b.call("phintys_free", VOID, [memory.value])
+            with when(b, is_large):
+                b.call("phintys_free", VOID, [memory])
 
         return free

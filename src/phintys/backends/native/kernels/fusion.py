@@ -42,18 +42,16 @@ from phintys.backends.native.dependence import (
     same_indices,
 )
 from phintys.backends.native.expressions import Load, Statement
-from phintys.backends.native.kernels.fills_first import starts_first
+from phintys.backends.native.kernels.statements import starts_first
 from phintys.backends.native.limits import MOST_NESTS, MOST_NUMBERS, MOST_STATEMENTS
 from phintys.backends.native.program import Step
-from phintys.backends.native.sizes import Arithmetic, Element, Extent
+from phintys.backends.native.sizes import Arithmetic, Element, Extent, Size, Sizes
 from phintys.backends.native.steps.check import Check
 from phintys.backends.native.steps.kernel import Kernel, Nest
 from phintys.backends.native.values import Array, LoopVariable, Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
-    from phintys.backends.native.sizes import Size, Sizes
 
 
 class _Member:

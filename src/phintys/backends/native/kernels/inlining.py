@@ -7,16 +7,11 @@ would take longer than what it computes. Single numbers that the steps pass on n
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from phintys.backends.native.dependence import arrays_in_size, arrays_read, arrays_written, needs_of
-from phintys.backends.native.program import walk_steps
+from phintys.backends.native.program import Step, walk_steps
 from phintys.backends.native.steps.kernel import Kernel
-from phintys.backends.native.values import Place
-
-if TYPE_CHECKING:
-    from phintys.backends.native.program import Step
-    from phintys.backends.native.values import Array
+from phintys.backends.native.values import Array, Place
 
 
 def is_single(memory: Array) -> bool:

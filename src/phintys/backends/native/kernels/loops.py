@@ -8,15 +8,22 @@ from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING
 
-from phintys.backends.native.assembler.control import lane_mask, leaving, loop, when
+from phintys.backends.native.assembler.builder import Builder
+from phintys.backends.native.assembler.control import computed_if, lane_mask, leaving, loop, when
 from phintys.backends.native.assembler.types import INT32, INT64, PTR
 from phintys.backends.native.assembler.values import Value
 from phintys.backends.native.dependence import may_fail
 from phintys.backends.native.frame import EXCEPTION
 from phintys.backends.native.kernels.accumulators import State as Carried
-from phintys.backends.native.kernels.arguments import Prelude, Scope, State, Status
+from phintys.backends.native.kernels.arguments import Prelude, Scope, Slot, State, Status
 from phintys.backends.native.kernels.evaluation import Evaluator
-from phintys.backends.native.kernels.plans import Previous, previous_elements
+from phintys.backends.native.kernels.plans import (
+    KernelPlan,
+    Level,
+    NestPlan,
+    Previous,
+    previous_elements,
+)
 from phintys.backends.native.limits import (
     LONG_NEST,
     POLLED_ELEMENTS,
@@ -25,10 +32,7 @@ from phintys.backends.native.limits import (
 )
 
 if TYPE_CHECKING:
-    from phintys.backends.native.assembler.builder import Builder
     from phintys.backends.native.failures import Failure
-    from phintys.backends.native.kernels.arguments import Slot
-    from phintys.backends.native.kernels.plans import KernelPlan, Level, NestPlan
     from phintys.backends.native.polynomials import Polynomial
 
 
@@ -158,21 +162,17 @@ class LoopWriter(ABC):
         """Write an innermost loop whose iterations read what the one before has written."""
         b, level = self.b, nest.kept[number]
         start, stop = self.bounds(level)
-        begin, after = b.new_block("begin"), b.new_block("after")
-        b.branch(start < stop, begin, after)
-        b.begin(begin)
-        (first,) = self.entered_all(nest, number, [scope], [(start, None)])
-        given = [self.ev.read(one.access, first) for one in previous]
-        with loop(b, start, stop, carried=given, runs=True) as single:
-            (inner,) = self.entered_all(nest, number, [scope], [(single.index, None)])
-            for one, value in zip(previous, single.carried, strict=True):
-                inner.loaded[one.access, inner.lanes] = value
-            self._kept(nest, number + 1, [inner])
-            written = [inner.arrays[one.statement.target, inner.lanes] for one in previous]
-            single.next(*(value for value in written if isinstance(value, Value)))
-            self._poll_outside(level, single.index)
-        b.jump(after)
-        b.begin(after)
+        with when(b, start < stop):
+            (first,) = self.entered_all(nest, number, [scope], [(start, None)])
+            given = [self.ev.read(one.access, first) for one in previous]
+            with loop(b, start, stop, carried=given, runs=True) as single:
+                (inner,) = self.entered_all(nest, number, [scope], [(single.index, None)])
+                for one, value in zip(previous, single.carried, strict=True):
+                    inner.loaded[one.access, inner.lanes] = value
+                self._kept(nest, number + 1, [inner])
+                written = [inner.arrays[one.statement.target, inner.lanes] for one in previous]
+                single.next(*(value for value in written if isinstance(value, Value)))
+                self._poll_outside(level, single.index)
 
     def _long_rows(
         self, nest: NestPlan, level: Level, unroll: int, body: Callable[[Places], None]
@@ -379,21 +379,11 @@ class LoopWriter(ABC):
         """Write one masked pass, if there is a rest: no loop, which LLVM would spend time on."""
         b = self.b
         whole, stop = bounds
-        before = b.block
-        rest, after = b.new_block("rest"), b.new_block("after")
-        b.branch(whole < stop, rest, after)
-        b.begin(rest)
-        last = body([(whole, lane_mask(b, stop - whole, lanes))], state)
-        end = b.block
-        b.jump(after)
-        b.begin(after)
-        results: Carried = []
-        for value, final in zip(state, last, strict=True):
-            phi = b.phi(value.type)
-            phi.add(value, before)
-            phi.add(final, end)
-            results.append(phi.value)
-        return results
+
+        def rest() -> Carried:
+            return body([(whole, lane_mask(b, stop - whole, lanes))], state)
+
+        return computed_if(b, whole < stop, rest, state)
 
     def _is_masked(self, nest: NestPlan) -> bool:
         """Return whether all passes are masked, which pays off where masks cost nothing.

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from phintys._base.records import record
-from phintys.backends.native.assembler.control import divide_up, loop, when
+from phintys.backends.native.assembler.control import computed_if, divide_up, either, loop, when
 from phintys.backends.native.assembler.elements import load, store
 from phintys.backends.native.assembler.types import INT64, PTR, MachineType
 from phintys.backends.native.assembler.values import Value
@@ -222,14 +222,14 @@ class ReductionWriter(LoopWriter):
         size = b.select(is_narrow, b.constant(INT64, SUMMED_IN_COLUMN), SUMMED_IN_WIDE_COLUMNS)
         with loop(b, start, b.maximum_number(stop, start + 1), size, runs=True) as block:
             end = b.minimum_number(block.index + size, stop)
-            is_first, is_last = b.eq(block.index, start), stop <= end
+            is_later, is_last = b.ne(block.index, start), stop <= end
             if piece.is_whole is not None:
                 is_last = is_last & piece.is_whole
 
             def inside(places: Places) -> None:
                 scopes = self.entered_all(nest, number, [scope], places)
                 cells = [self._cells(nest, accs, piece.totals, at) for at in places]
-                totals = self._read_totals(accs, scopes, cells, is_first)
+                totals = self._read_totals(accs, scopes, cells, is_later)
                 states = self._innermost(nest, scopes, accs, (block.index, end))
                 totals = self._folded(accs, totals, states)
                 self._finish_or_keep(nest, accs, scopes, cells, totals, is_last)
@@ -261,27 +261,17 @@ class ReductionWriter(LoopWriter):
         accs: list[Accumulator],
         scopes: list[Scope],
         cells: list[list[_Cell]],
-        is_first: Value,
+        is_later: Value,
     ) -> Totals:
         """Return the totals of the blocks before: from memory, if there are any."""
         b = self.b
         fresh = [[acc.start_total(b, scope.lanes) for acc in accs] for scope in scopes]
-        before = b.block
-        read, after = b.new_block("read"), b.new_block("totals")
-        b.branch(is_first, after, read)
-        b.begin(read)
-        values = [load(b, type, address, mask) for some in cells for type, address, mask in some]
-        end = b.block
-        b.jump(after)
-        b.begin(after)
-        merged: State = []
-        for new, old in zip(_flat(fresh), values, strict=True):
-            assert isinstance(old, Value)
-            phi = b.phi(new.type)
-            phi.add(new, before)
-            phi.add(old, end)
-            merged.append(phi.value)
-        return _like(fresh, merged)
+        cells_of_all = [cell for some in cells for cell in some]
+
+        def read() -> list[Any]:
+            return [load(b, type, address, mask) for type, address, mask in cells_of_all]
+
+        return _like(fresh, computed_if(b, is_later, read, _flat(fresh)))
 
     def _finish_or_keep(
         self,
@@ -294,18 +284,14 @@ class ReductionWriter(LoopWriter):
     ) -> None:
         """Write the results after the last block, the totals to memory after others."""
         b = self.b
-        finish, keep, after = b.new_block("finish"), b.new_block("keep"), b.new_block("kept")
-        b.branch(is_last, finish, keep)
-        b.begin(finish)
-        for scope, total in zip(scopes, totals, strict=True):
-            self._store(nest, accs, scope, total)
-        b.jump(after)
-        b.begin(keep)
-        places = [place for some in cells for place in some]
-        for value, (_, address, mask) in zip(_flat(totals), places, strict=True):
-            store(b, value, address, mask)
-        b.jump(after)
-        b.begin(after)
+        with either(b, is_last) as (if_last, otherwise):
+            with if_last:
+                for scope, total in zip(scopes, totals, strict=True):
+                    self._store(nest, accs, scope, total)
+            with otherwise:
+                places = [place for some in cells for place in some]
+                for value, (_, address, mask) in zip(_flat(totals), places, strict=True):
+                    store(b, value, address, mask)
 
     # ---- in parts ----------------------------------------------------------------------------
 

@@ -17,14 +17,14 @@ from phintys._base.records import record
 from phintys.backends.native.dependence import arrays_written, has_order, varies
 from phintys.backends.native.kernels.inlining import is_straight
 from phintys.backends.native.kernels.planning import plan_kernel
-from phintys.backends.native.program import walk_steps
+from phintys.backends.native.program import Step, walk_steps
 from phintys.backends.native.sizes import Counter as StepNumber
 from phintys.backends.native.sizes import Size
 from phintys.backends.native.steps.call import LibraryCall
 from phintys.backends.native.steps.check import Check
 from phintys.backends.native.steps.kernel import Kernel
 from phintys.backends.native.steps.loop import Loop
-from phintys.backends.native.values import Place
+from phintys.backends.native.values import Array, LoopVariable, Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -33,9 +33,7 @@ if TYPE_CHECKING:
     from phintys.backends.native.kernels.access import Access
     from phintys.backends.native.kernels.plans import KernelPlan, Level, NestPlan
     from phintys.backends.native.polynomials import Atom, Polynomial, Polynomials
-    from phintys.backends.native.program import Step
     from phintys.backends.native.routines import products
-    from phintys.backends.native.values import Array, LoopVariable
 else:
     products = LateModule("phintys.backends.native.routines.products")
 

@@ -9,14 +9,13 @@ import numpy as np
 from phintys import scalar as ps
 from phintys.backends.native.expressions import Conversion, Index, Literal, Operation, Position
 from phintys.backends.native.failures import Failure
-from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.linear_algebra import (
     Operands,
     count_of,
     matrix_failure,
     turned,
 )
-from phintys.backends.native.lower.lowering import Lowering
+from phintys.backends.native.lower.lowering import Lowering, lowers
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.routines.banded import GBSV, GTSV, GTTRF, GTTRS
 from phintys.backends.native.steps.call import LibraryCall

@@ -25,8 +25,7 @@ from phintys.backends.native.expressions import (
 )
 from phintys.backends.native.failures import Failure
 from phintys.backends.native.lower.cumulative import run_along
-from phintys.backends.native.lower.families import lowers
-from phintys.backends.native.lower.lowering import Loops, Lowering
+from phintys.backends.native.lower.lowering import Loops, Lowering, lowers
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.values import Array
 from phintys.graph.apply import Apply

@@ -14,8 +14,7 @@ import numpy as np
 from phintys import scalar as ps
 from phintys.backends.native.expressions import Expression, Index, Literal, Operation, Position
 from phintys.backends.native.failures import Failure, Given
-from phintys.backends.native.lower.families import lowers
-from phintys.backends.native.lower.lowering import Loops, Lowering
+from phintys.backends.native.lower.lowering import Loops, Lowering, lowers
 from phintys.backends.native.lower.view import View
 from phintys.graph.apply import Apply
 from phintys.tensor.cumulative import CumOp, LinearRecurrence

@@ -9,9 +9,8 @@ import numpy as np
 from phintys import scalar as ps
 from phintys.backends.native.expressions import Literal, Operation, Position
 from phintys.backends.native.limits import LAPACK_PANEL
-from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.linear_algebra import count_of, matrix_failure, turned
-from phintys.backends.native.lower.lowering import Lowering
+from phintys.backends.native.lower.lowering import Lowering, lowers
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.routines.decompositions import GEQP3, GEQRF, GESDD, ORGQR
 from phintys.backends.native.steps.call import LibraryCall

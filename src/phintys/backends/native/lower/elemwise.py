@@ -8,9 +8,8 @@ import numpy as np
 
 from phintys.backends.native.assembler.scalar_ops import can_emit
 from phintys.backends.native.expressions import Conversion, Expression, Literal, Load, Operation
-from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.integers import apply_to_sizes
-from phintys.backends.native.lower.lowering import Lowering, NotLowered
+from phintys.backends.native.lower.lowering import Lowering, NotLowered, lowers
 from phintys.backends.native.lower.shape_rules import NativeShapes
 from phintys.backends.native.lower.view import View
 from phintys.graph.apply import Apply

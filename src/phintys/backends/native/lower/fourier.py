@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from phintys.backends.native.limits import FOURIER_BLOCK, FOURIER_BLOCK_POINTS, OWN_FOURIER_NUMBERS
-from phintys.backends.native.lower.families import lowers
-from phintys.backends.native.lower.lowering import Lowering
+from phintys.backends.native.lower.lowering import Lowering, lowers
 from phintys.backends.native.lower.own_or_python import check_own, own_or_python
 from phintys.backends.native.lower.shape_rules import NativeShapes
 from phintys.backends.native.lower.view import View

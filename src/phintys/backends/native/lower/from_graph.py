@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from phintys.backends.native.lower.families import lowers
-from phintys.backends.native.lower.lowering import Lowering, NotLowered
-from phintys.backends.native.lower.nodes import lower_nodes
+from phintys.backends.native.lower.graph import lower_nodes
+from phintys.backends.native.lower.lowering import Lowering, NotLowered, lowers
 from phintys.control.graph_ops.from_graph import OpFromGraph
 from phintys.graph.apply import Apply
 from phintys.graph.fgraph import FunctionGraph

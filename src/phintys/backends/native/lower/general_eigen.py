@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from phintys.backends.native.limits import LAPACK_PANEL
-from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.linear_algebra import Operands, count_of, matrix_failure, turned
-from phintys.backends.native.lower.lowering import Lowering
+from phintys.backends.native.lower.lowering import Lowering, lowers
 from phintys.backends.native.lower.view import View
-from phintys.backends.native.routines.general_eigen import GEEV
+from phintys.backends.native.routines.decompositions import GEEV
 from phintys.backends.native.steps.call import LibraryCall
 from phintys.graph.apply import Apply
 from phintys.tensor.linear_algebra.eigen import Eig, Eigvals

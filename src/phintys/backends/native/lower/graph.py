@@ -1,28 +1,104 @@
-"""Lowering of a whole graph to a Program."""
+"""Lowering of graphs: of the nodes of one in order, and of a whole one to a Program.
+
+A product of stacks with a matrix is one large product, which is then reshaped. Its memory would be
+that of the arena, with the wrong sizes for a result, and be copied. But a routine that is passed an
+address and strides does not depend on the sizes of its output: it writes to the memory that is
+returned.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any, cast
 
-from phintys.backends.native.dependence import arrays_read
+from phintys.backends.native.dependence import arrays_read, arrays_written
 from phintys.backends.native.kernels.fusion import fuse
-from phintys.backends.native.lower.deferred_updates import updates_last
-from phintys.backends.native.lower.lowering import Lowering
-from phintys.backends.native.lower.nodes import lower_nodes
-from phintys.backends.native.lower.overwriting import handed_on
-from phintys.backends.native.lower.reshaped_products import make_reshaped_products_results
-from phintys.backends.native.lower.steps_of_commit import commit_last
-from phintys.backends.native.lower.values_in_memory import is_separate
+from phintys.backends.native.lower.branch_sides import Sides
+from phintys.backends.native.lower.commit import commit_last, updates_last
+from phintys.backends.native.lower.lowering import LOWERINGS, Lowering, NotLowered
+from phintys.backends.native.lower.overwriting import handed_on, is_separate
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.program import Program
+from phintys.backends.native.sizes import Extent
+from phintys.backends.native.steps.call import LibraryCall
 from phintys.backends.native.values import Array, Place, Value
 from phintys.graph.alias_map import memory_of
+from phintys.graph.aliasing import execution_order
+from phintys.graph.inner import require_calls
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
+    from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph
+    from phintys.graph.op import Op
     from phintys.graph.variable import Variable
+
+
+# ---- nodes ---------------------------------------------------------------------------------------
+
+
+def lower_node(op: Op, node: Apply, lowering: Lowering) -> None:
+    """Add the steps for one node, by the rule for its Op.
+
+    Raises
+    ------
+    NotLowered
+        If there is no rule, or it does not cover the node.
+    """
+    rule = LOWERINGS.find(type(op))
+    if rule is None:
+        msg = f"{type(op).__name__} has no lowering"
+        raise NotLowered(msg)
+    require_calls(op)
+    rule(op, node, lowering)
+
+
+def lower_nodes(fgraph: FunctionGraph, lowering: Lowering) -> None:
+    """Lower all nodes, in an order in which every value is read before it is overwritten.
+
+    Nodes without a lowering become callbacks. Nodes that are needed only if something is chosen are
+    lowered with what chooses.
+    """
+    lowering.bases.enter(fgraph)
+    order = execution_order(fgraph)
+    outer, lowering.sides = lowering.sides, Sides(fgraph, order)
+    clients, lowering.clients = lowering.clients, fgraph.clients
+    has_sides = not lowering.sides.is_empty
+    for node in order:
+        if has_sides and not lowering.sides.is_certain(node):
+            continue
+        _lower(node, lowering)
+        lowering.bases.leave(node)
+    lowering.sides, lowering.clients = outer, clients
+
+
+def lower_each(nodes: Iterable[Apply], lowering: Lowering) -> None:
+    """Lower nodes in order; those without a lowering become callbacks."""
+    for node in nodes:
+        _lower(node, lowering)
+
+
+def _lower(node: Apply, lowering: Lowering) -> None:
+    try:
+        if node.op.is_copy:
+            _lower_copy(node, lowering)
+        else:
+            lower_node(node.op, node, lowering)
+    except NotLowered as reason:
+        lowering.callback(node, str(reason))
+
+
+def _lower_copy(node: Apply, lowering: Lowering) -> None:
+    """``out = x``, in new memory."""
+    if not node.inputs[0].type.holds_arrays:
+        msg = f"a value of type {node.inputs[0].type}"
+        raise NotLowered(msg)
+    view = lowering.view(node.inputs[0])
+    lowering.bind(node.outputs[0], lowering.copied(view, node))
+
+
+# ---- programs ------------------------------------------------------------------------------------
 
 
 def lower_program(
@@ -139,3 +215,58 @@ def _result(
     target = lowering.array(array.dtype, view.sizes, Place.RESULT, variable)
     lowering.store(View.of(target, lowering.sizes), lowering.load(view, loops), loops)
     return target
+
+
+# ---- reshaped products ---------------------------------------------------------------------------
+
+
+def make_reshaped_products_results(fgraph: FunctionGraph, lowering: Lowering) -> None:
+    """Let library calls write outputs that are reshaped, where nothing else uses their memory."""
+    shown: defaultdict[Array, set[Array]] = defaultdict(set)
+    for variable in fgraph.outputs:
+        if variable.type.holds_arrays:
+            view = lowering.view(variable)
+            if view.array.memory.place == Place.BUFFER:
+                is_one = view.array.alias is not None and view.is_whole(lowering.sizes)
+                shown[view.array.memory].add(view.array if is_one else view.array.memory)
+    # The key itself is among the values if it is an output as it is, or in part.
+    found = {
+        base: views.pop()
+        for base, views in shown.items()
+        if len(views) == 1 and base not in views and base not in lowering.bases.claimed
+    }
+    if not found:
+        return
+    writers: defaultdict[Array, list[Any]] = defaultdict(list)
+    for step in lowering.steps:
+        for memory in arrays_read(step):
+            found.pop(memory, None)
+        for memory in arrays_written(step):
+            if memory in found:
+                writers[memory].append(step)
+    for base, array in found.items():
+        steps = writers[base]
+        if len(steps) == 1 and _is_movable(steps[0], base) and _are_known_early(array):
+            (call,) = steps
+            call.outputs = (array,)
+            array.alias, array.place = None, Place.BUFFER
+
+
+def _is_movable(step: Any, base: Array) -> bool:
+    """Return whether a step is a call whose output can have other sizes."""
+    return (
+        isinstance(step, LibraryCall)
+        and step.routine.ignores_sizes_of_output
+        and step.outputs == (base,)
+    )
+
+
+def _are_known_early(array: Array) -> bool:
+    """Return whether sizes are known when a call begins."""
+    return all(
+        size.known is not None
+        or all(
+            isinstance(leaf, Extent) and leaf.array.place == Place.ARGUMENT for leaf in size.leaves
+        )
+        for size in array.sizes
+    )

@@ -10,12 +10,16 @@ from phintys import scalar as ps
 from phintys._base.caches import kept_property
 from phintys._base.late import LateModule
 from phintys.backends.native.dependence import arrays_written, varies
-from phintys.backends.native.expressions import Expression, Literal, Operation
+from phintys.backends.native.expressions import Expression, Literal, Operation, Statement
 from phintys.backends.native.kernels.fusion import fuse
-from phintys.backends.native.lower.families import lowers
-from phintys.backends.native.lower.lowering import Lowering, NotLowered, require_lengths_before
-from phintys.backends.native.lower.nodes import lower_each
-from phintys.backends.native.lower.pruning import prune
+from phintys.backends.native.kernels.statements import prune
+from phintys.backends.native.lower.graph import lower_each
+from phintys.backends.native.lower.lowering import (
+    Lowering,
+    NotLowered,
+    lowers,
+    require_lengths_before,
+)
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.steps.branch import Branch
 from phintys.control.branches import IfElse
@@ -29,7 +33,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from phintys.backends.native import linking
-    from phintys.backends.native.expressions import Statement
     from phintys.backends.native.program import Step
     from phintys.backends.native.sizes import Size
     from phintys.backends.native.values import Array

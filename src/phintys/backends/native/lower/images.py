@@ -13,8 +13,7 @@ from phintys.backends.native.limits import (
     IMAGE_SUMS,
     PANEL_ROWS,
 )
-from phintys.backends.native.lower.families import lowers
-from phintys.backends.native.lower.lowering import Lowering, NotLowered
+from phintys.backends.native.lower.lowering import Lowering, NotLowered, lowers
 from phintys.backends.native.lower.shape_rules import NativeShapes
 from phintys.backends.native.lower.view import AxisMap, View
 from phintys.backends.native.routines.convolution import CONVOLVE

@@ -20,8 +20,7 @@ from phintys.backends.native.expressions import (
     SizeValue,
 )
 from phintys.backends.native.failures import Failure
-from phintys.backends.native.lower.families import lowers
-from phintys.backends.native.lower.lowering import Loops, Lowering, NotLowered
+from phintys.backends.native.lower.lowering import Loops, Lowering, NotLowered, lowers
 from phintys.backends.native.lower.overwriting import Base, WrittenRow, base_of
 from phintys.backends.native.lower.shape_rules import NativeShapes
 from phintys.backends.native.lower.slices import (

@@ -5,12 +5,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from phintys.backends.native.sizes import Size, Sizes
     from phintys.scalar.op import ScalarOp
 

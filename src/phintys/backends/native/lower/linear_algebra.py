@@ -16,14 +16,11 @@ from phintys.backends.native.expressions import (
     Position,
 )
 from phintys.backends.native.failures import Failure, RoundedFailure
-from phintys.backends.native.lower.blas_views import MatrixView
-from phintys.backends.native.lower.families import lowers
-from phintys.backends.native.lower.lowering import Lowering
+from phintys.backends.native.lower.lowering import Lowering, lowers
 from phintys.backends.native.lower.shape_rules import NativeShapes
 from phintys.backends.native.lower.small_matrices import SmallMatrices, is_small
-from phintys.backends.native.lower.view import View
-from phintys.backends.native.routines.cholesky_adjoint import CHOLESKY_ADJOINT
-from phintys.backends.native.routines.cholesky_update import CHOLESKY_UPDATE
+from phintys.backends.native.lower.view import MatrixView, View
+from phintys.backends.native.routines.cholesky import CHOLESKY_ADJOINT, CHOLESKY_UPDATE
 from phintys.backends.native.routines.matrices import EVD, GETRF, POTRF, POTRI, TRSM
 from phintys.backends.native.steps.call import LibraryCall
 from phintys.backends.native.values import Array
@@ -99,7 +96,7 @@ def stacked(view: View, lowering: Lowering) -> tuple[MatrixView, Size]:
     """Return matrices as BLAS takes them, and the distance from one to the next."""
     sizes = lowering.sizes
     for again in (False, True):
-        matrix = MatrixView.of(lowering.copied(view) if again else view, lowering)
+        matrix = lowering.matrix(lowering.copied(view) if again else view)
         strides = matrix.strided.strides[:-2]
         moving = [axis for axis, stride in enumerate(strides) if stride is not None]
         if not moving:
@@ -114,7 +111,7 @@ def stacked(view: View, lowering: Lowering) -> tuple[MatrixView, Size]:
         else:
             assert first is not None
             return matrix, first
-    matrix = MatrixView.of(lowering.copied(view), lowering)
+    matrix = lowering.matrix(lowering.copied(view))
     return matrix, sizes.mul(view.sizes[-1], view.sizes[-2])
 
 

@@ -1,20 +1,22 @@
 """Lowering: conversion of a graph's nodes to the steps of a Program, before fusion.
 
-Nodes are processed in topological order. The rule for its Op
-(:mod:`~phintys.backends.native.lower.families`) converts each to a view of existing memory,
-statements, a library call, or, for an Op without a rule or inputs that its rule does not support, a
-callback to the Op's own Python code.
+Nodes are processed in topological order. The rule for its Op (:data:`LOWERINGS`) converts each to a
+view of existing memory, statements, a library call, or, for an Op without a rule or inputs that its
+rule does not support, a callback to the Op's own Python code.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from phintys import scalar as ps
+from phintys._base import index
+from phintys._base.errors import MethodNotDefinedError
 from phintys._base.late import LateModule
 from phintys.backends.inner import may_have_c_code
 from phintys.backends.native.dependence import arrays_loaded, arrays_written, varies
@@ -27,31 +29,45 @@ from phintys.backends.native.expressions import (
     SizeValue,
     Statement,
 )
-from phintys.backends.native.failures import Failure
+from phintys.backends.native.failures import Failure, Given
 from phintys.backends.native.limits import LONGEST_FORMULA
 from phintys.backends.native.lower.overwriting import Bases
-from phintys.backends.native.lower.promised_shapes import use_promised_shapes
-from phintys.backends.native.lower.view import View
+from phintys.backends.native.lower.view import MatrixView, View
 from phintys.backends.native.program import Step
-from phintys.backends.native.sizes import Element, Extent, Sizes, is_length
+from phintys.backends.native.sizes import Element, Extent, Size, Sizes, is_length
 from phintys.backends.native.steps.callback import Callback, CCall
 from phintys.backends.native.steps.check import Check
 from phintys.backends.native.values import Array, Handle, LoopVariable, Place, Value
+from phintys.control.graph_ops.inner_shapes import sizes_of
+from phintys.graph import contract
 from phintys.graph.alias_map import destroyed_inputs
-from phintys.graph.variable import Constant
+from phintys.graph.rules import OpRules
+from phintys.graph.variable import Constant, Variable
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
-
     from phintys.backends.native.c_code import thunks as c_thunks
-    from phintys.backends.native.failures import Given
-    from phintys.backends.native.sizes import Size
     from phintys.graph.apply import Apply
     from phintys.graph.fgraph import Client
-    from phintys.graph.variable import Variable
-
 else:
     c_thunks = LateModule("phintys.backends.native.c_code.thunks")
+
+
+# ---- rules ---------------------------------------------------------------------------------------
+
+
+LOWERINGS: OpRules[Callable[[Any, Apply, Lowering], None]] = OpRules("native code", index.LOWERINGS)
+"""A rule ``(op, node, lowering)`` adds the steps for one node.
+
+It calls :meth:`~.lowering.Lowering.bind` or :meth:`~.lowering.Lowering.compute` for each output. It
+may raise :class:`~.lowering.NotLowered` before it adds any step; the node then becomes a callback.
+"""
+
+lowers = LOWERINGS.register
+"""Decorator of rules: ``@lowers(Dot)``."""
+
+
+# ---- the state of lowering -----------------------------------------------------------------------
+
 
 _LEAST, _MOST = -(2**63), 2**63 - 1
 
@@ -240,6 +256,14 @@ class Lowering:
     def contiguous(self, view: View, node: Apply | None = None) -> View:
         """Return a view that shows its whole array in memory order, after a copy if needed."""
         return view if view.is_whole(self.sizes) else self.copied(view, node)
+
+    def matrix(self, view: View) -> MatrixView:
+        """Return a view, maybe of a stack, as matrices for BLAS, after a copy if needed."""
+        found = MatrixView.of(view, self.sizes)
+        if found is None:
+            found = MatrixView.of(self.copied(view), self.sizes)
+        assert found is not None
+        return found
 
     def copied(self, view: View, node: Apply | None = None, dtype: Any = None) -> View:
         """Return a copy of a view in new memory, cast to another dtype if one is given."""
@@ -620,3 +644,46 @@ def _flat(view: View, position: Sequence[int] | None) -> int | None:
             return None
         flat = flat * length.known + at
     return flat
+
+
+# ---- lengths that Ops in Python promise ----------------------------------------------------------
+
+
+def use_promised_shapes(node: Apply, outputs: Sequence[Value], lowering: Lowering) -> None:
+    """Check that outputs of Python code have the lengths of inputs that its Op promises.
+
+    Memory for what a loop computes from them can then be allocated before the loop.
+
+    Parameters
+    ----------
+    node
+        The node, which has just been carried out.
+    outputs
+        Its results.
+    lowering
+        The state of lowering.
+    """
+    shapes = [sizes_of(variable) for variable in node.inputs]
+    try:
+        promised = contract.infer_shape(None, node, shapes)
+    except MethodNotDefinedError:
+        return
+    places = {
+        id(size): (position, axis)
+        for position, shape in enumerate(shapes)
+        for axis, size in enumerate(shape or ())
+        if not isinstance(size, int)
+    }
+    for variable, value, shape in zip(node.outputs, outputs, promised, strict=True):
+        if not variable.type.holds_arrays or not isinstance(value, Array):
+            continue
+        sizes = list(value.sizes)
+        for axis, size in enumerate(shape or ()):
+            place = places.get(id(size))
+            if place is None or sizes[axis].known is not None:
+                continue
+            sizes[axis] = lowering.view(node.inputs[place[0]]).sizes[place[1]]
+            failure = Failure(node, "promised", f"dimension {axis}: {{0}} and {{1}}")
+            lowering.require_equal(value.sizes[axis], sizes[axis], failure)
+        whole = View.of(value, lowering.sizes)
+        lowering.bind(variable, View(value, whole.maps, tuple(sizes)), is_part=True)

@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.linear_algebra import (
     Operands,
     count_of,
     matrix_failure,
     turned,
 )
-from phintys.backends.native.lower.lowering import Lowering
+from phintys.backends.native.lower.lowering import Lowering, lowers
 from phintys.backends.native.lower.schur_forms import FAILED, workspace_of_form
 from phintys.backends.native.routines.exponentials import EXPM, EXPM_DERIVATIVE, ROOMS
 from phintys.backends.native.routines.schur_forms import GEES

@@ -7,8 +7,7 @@ import numpy as np
 from phintys import scalar as ps
 from phintys.backends.native.expressions import Expression, Literal, Operation
 from phintys.backends.native.failures import OwnFailure
-from phintys.backends.native.lower.families import lowers
-from phintys.backends.native.lower.lowering import Lowering
+from phintys.backends.native.lower.lowering import Lowering, lowers
 from phintys.backends.native.lower.reduce import reduce_into
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.steps.check import FenceStep

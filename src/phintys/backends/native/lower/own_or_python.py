@@ -13,15 +13,14 @@ import numpy as np
 from phintys import scalar as ps
 from phintys.backends.native.expressions import Literal, Operation, SizeValue
 from phintys.backends.native.kernels.fusion import fuse
-from phintys.backends.native.lower.lowering import NotLowered
-from phintys.backends.native.lower.pruning import prune
+from phintys.backends.native.kernels.statements import prune
+from phintys.backends.native.lower.lowering import Lowering, NotLowered
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.steps.branch import Branch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from phintys.backends.native.lower.lowering import Lowering
     from phintys.backends.native.program import Step
     from phintys.backends.native.sizes import Size
     from phintys.backends.native.values import Array

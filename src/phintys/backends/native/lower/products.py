@@ -9,14 +9,11 @@ import numpy as np
 from phintys import scalar as ps
 from phintys.backends.native.expressions import Conversion, Expression, Literal, Operation
 from phintys.backends.native.limits import MOST_BY_COLUMNS
-from phintys.backends.native.lower.blas_views import MatrixView, Strided
-from phintys.backends.native.lower.families import lowers
-from phintys.backends.native.lower.lowering import Lowering
+from phintys.backends.native.lower.lowering import Lowering, lowers
 from phintys.backends.native.lower.overwriting import Base, base_of
 from phintys.backends.native.lower.shape_rules import NativeShapes
-from phintys.backends.native.lower.view import View
-from phintys.backends.native.routines.products import GEMM, GEMV, Product
-from phintys.backends.native.routines.symmetric_products import SYRK
+from phintys.backends.native.lower.view import MatrixView, Strided, View
+from phintys.backends.native.routines.products import GEMM, GEMV, SYRK, Product
 from phintys.backends.native.steps.call import LibraryCall
 from phintys.backends.native.values import Array
 from phintys.graph.apply import Apply
@@ -114,7 +111,7 @@ def _multiply(
         return
     if x.ndim == 1:
         x, y = y.rearranged((1, 0), lowering.sizes), x
-    matrix = MatrixView.of(x, lowering)
+    matrix = lowering.matrix(x)
     vector, of_vector = _vector(y, "x", lowering)
     options |= of_vector | {"m": x.sizes[0], "n": x.sizes[1], **matrix.options("a")}
     packed = None if matrix.is_transposed else _packed(x, node, lowering)
@@ -168,7 +165,7 @@ def _gemm(
     lowering: Lowering,
     matrices: tuple[MatrixView, MatrixView] | None = None,
 ) -> None:
-    a, b = matrices or (MatrixView.of(x, lowering), MatrixView.of(y, lowering))
+    a, b = matrices or (lowering.matrix(x), lowering.matrix(y))
     options |= {
         "m": x.sizes[-2],
         "n": y.sizes[-1],
@@ -208,7 +205,7 @@ def lower_batched_dot(op: BatchedDot, node: Apply, lowering: Lowering) -> None:
         _sum_of_products(node, x, y, lowering)
         return
     target, _ = lowering.compute(node.outputs[0], shape)
-    a, b = MatrixView.of(x, lowering), MatrixView.of(y, lowering)
+    a, b = lowering.matrix(x), lowering.matrix(y)
     zero = sizes.fixed(0)
     batch: list[tuple[Size, Size, Size, Size]] = []
     width = sizes.mul(x.sizes[-2], y.sizes[-1])

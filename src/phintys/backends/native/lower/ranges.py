@@ -22,19 +22,16 @@ from phintys.backends.native.expressions import (
     SizeValue,
 )
 from phintys.backends.native.failures import Failure
-from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.integers import when
-from phintys.backends.native.lower.lowering import Lowering, NotLowered
+from phintys.backends.native.lower.lowering import Loops, Lowering, NotLowered, lowers
 from phintys.backends.native.lower.view import View
-from phintys.backends.native.sizes import is_length
+from phintys.backends.native.sizes import Size, Sizes, is_length
 from phintys.graph.apply import Apply
 from phintys.tensor.ranges import ARange
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from phintys.backends.native.lower.lowering import Loops
-    from phintys.backends.native.sizes import Size, Sizes
 
 _MOST = 2**63 - 1
 _BOOL, _INT64, _FLOAT64 = np.dtype("bool"), np.dtype("int64"), np.dtype("float64")

@@ -9,8 +9,7 @@ import numpy as np
 from phintys import scalar as ps
 from phintys.backends.native.expressions import Conversion, Expression, Operation
 from phintys.backends.native.failures import Failure
-from phintys.backends.native.lower.families import lowers
-from phintys.backends.native.lower.lowering import Lowering, NotLowered
+from phintys.backends.native.lower.lowering import Lowering, NotLowered, lowers
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.values import LoopVariable
 from phintys.graph.apply import Apply

@@ -17,10 +17,9 @@ from phintys.backends.native.expressions import (
 )
 from phintys.backends.native.failures import Failure
 from phintys.backends.native.kernels.fusion import fuse
-from phintys.backends.native.lower.families import lowers
-from phintys.backends.native.lower.lowering import Lowering, NotLowered
-from phintys.backends.native.lower.nodes import lower_nodes
-from phintys.backends.native.lower.pruning import prune
+from phintys.backends.native.kernels.statements import prune
+from phintys.backends.native.lower.graph import lower_nodes
+from phintys.backends.native.lower.lowering import Lowering, NotLowered, lowers
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.steps.loop import Loop
 from phintys.backends.native.values import LoopVariable, Place

@@ -19,16 +19,20 @@ from phintys.backends.native.expressions import (
 )
 from phintys.backends.native.failures import Failure, StepsFailure
 from phintys.backends.native.kernels.fusion import fuse
+from phintys.backends.native.kernels.statements import prune
 from phintys.backends.native.limits import LATEST_IN_REGISTERS
-from phintys.backends.native.lower.families import lowers
-from phintys.backends.native.lower.lowering import Lowering, NotLowered, require_lengths_before
-from phintys.backends.native.lower.nodes import lower_nodes
-from phintys.backends.native.lower.pruning import prune
+from phintys.backends.native.lower.graph import lower_nodes
+from phintys.backends.native.lower.lowering import (
+    Lowering,
+    NotLowered,
+    lowers,
+    require_lengths_before,
+)
 from phintys.backends.native.lower.rows_in_place import RowCopy, written_in_place
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.steps.kernel import Kernel
 from phintys.backends.native.steps.loop import Loop
-from phintys.backends.native.values import LoopVariable, Place
+from phintys.backends.native.values import Array, LoopVariable, Place
 from phintys.control.loops.scan_op import Scan
 from phintys.control.loops.stepping import FEWER_ROWS, NEGATIVE, StepCount
 from phintys.graph.apply import Apply
@@ -40,7 +44,6 @@ if TYPE_CHECKING:
 
     from phintys.backends.native.program import Step
     from phintys.backends.native.sizes import Size
-    from phintys.backends.native.values import Array
     from phintys.control.loops.arguments import StepInputs, StepOutputs
     from phintys.graph.variable import Variable
 

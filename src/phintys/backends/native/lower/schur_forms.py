@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from phintys.backends.native.limits import LAPACK_PANEL
-from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.linear_algebra import (
     Operands,
     count_of,
     matrix_failure,
     turned,
 )
-from phintys.backends.native.lower.lowering import Lowering
+from phintys.backends.native.lower.lowering import Lowering, lowers
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.routines.schur_forms import GEES, GGES, TRSYL
 from phintys.backends.native.steps.call import LibraryCall

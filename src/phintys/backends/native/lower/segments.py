@@ -7,8 +7,7 @@ import numpy as np
 from phintys._base.errors import IndexingError
 from phintys.backends.native.expressions import Conversion, Index, IndexCheck, Literal
 from phintys.backends.native.failures import Failure
-from phintys.backends.native.lower.families import lowers
-from phintys.backends.native.lower.lowering import Lowering
+from phintys.backends.native.lower.lowering import Lowering, lowers
 from phintys.backends.native.lower.shape_rules import NativeShapes
 from phintys.graph.apply import Apply
 from phintys.tensor.segments import SegmentReduce

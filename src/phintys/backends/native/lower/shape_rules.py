@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from phintys._base.late import LateModule
 from phintys.backends.native.failures import Failure, Given, MisfitFailure
 from phintys.backends.native.lower.integers import when
-from phintys.backends.native.lower.lowering import NotLowered
+from phintys.backends.native.lower.lowering import Lowering, NotLowered
 from phintys.backends.native.sizes import is_length
 from phintys.backends.native.values import Size
 from phintys.tensor.indexing.template import Slice
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from phintys.backends.native.lower import counting, slices
-    from phintys.backends.native.lower.lowering import Lowering
     from phintys.backends.native.lower.slices import Part
     from phintys.graph.apply import Apply
 else:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from phintys._base.errors import IndexingError
 from phintys.backends.native.failures import Failure
 from phintys.backends.native.lower.integers import when
-from phintys.backends.native.sizes import Size
+from phintys.backends.native.sizes import Size, Sizes
 from phintys.tensor.indexing.template import ARRAY, SCALAR, Mask, Slice
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from phintys.backends.native.lower.lowering import Lowering
     from phintys.backends.native.lower.view import View
-    from phintys.backends.native.sizes import Sizes
     from phintys.graph.apply import Apply
 
 

@@ -12,8 +12,7 @@ import numpy as np
 
 from phintys import scalar as ps
 from phintys.backends.native.expressions import Conversion, Expression, Literal, Operation
-from phintys.backends.native.lower.families import lowers
-from phintys.backends.native.lower.lowering import Lowering, NotLowered
+from phintys.backends.native.lower.lowering import Lowering, NotLowered, lowers
 from phintys.backends.native.lower.reduce import reduce_into
 from phintys.backends.native.lower.view import View
 from phintys.graph.apply import Apply

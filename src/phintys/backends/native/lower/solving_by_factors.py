@@ -9,9 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from phintys._base.origin import inherit_origin
-from phintys.backends.native.lower.families import lowers
-from phintys.backends.native.lower.lowering import Lowering
-from phintys.backends.native.lower.nodes import lower_nodes
+from phintys.backends.native.lower.graph import lower_nodes
+from phintys.backends.native.lower.lowering import Lowering, lowers
 from phintys.graph.apply import Apply
 from phintys.graph.fgraph import FunctionGraph
 from phintys.tensor import math

@@ -13,8 +13,7 @@ import numpy as np
 from phintys._base.errors import IndexingError
 from phintys.backends.native.failures import Failure
 from phintys.backends.native.limits import SHORT_SORTED_ROW
-from phintys.backends.native.lower.families import lowers
-from phintys.backends.native.lower.lowering import Lowering, NotLowered
+from phintys.backends.native.lower.lowering import Lowering, NotLowered, lowers
 from phintys.backends.native.lower.own_or_python import check_own, copy_view, own_or_python
 from phintys.backends.native.lower.view import View
 from phintys.backends.native.routines.ordering import ORDER, key_dtype

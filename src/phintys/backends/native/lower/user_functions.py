@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from phintys.backends.native.assembler.user_functions import symbol_of
 from phintys.backends.native.failures import StatusFailure
-from phintys.backends.native.lower.families import lowers
 from phintys.backends.native.lower.linear_algebra import Operands, count_of
-from phintys.backends.native.lower.lowering import Lowering
+from phintys.backends.native.lower.lowering import Lowering, lowers
 from phintys.backends.native.routines.user_functions import UserFunction
 from phintys.backends.native.steps.call import LibraryCall
 from phintys.graph.apply import Apply

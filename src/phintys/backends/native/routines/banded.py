@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from phintys.backends.native.assembler.values import Value
-    from phintys.backends.native.costs import Costs
-    from phintys.backends.native.polynomials import Polynomial
+    from phintys.backends.native.polynomials import Costs, Polynomial
     from phintys.backends.native.sizes import Size
     from phintys.backends.native.steps.call import LibraryCall
     from phintys.backends.native.values import Array
@@ -39,10 +38,7 @@ class _Gbsv(StackRoutine):
 
     def work(self, call: LibraryCall[Any], costs: Costs) -> Polynomial:
         """Return a rough estimate of its time."""
-        names = ("count", "n", "rows")
-        return costs.scaled(
-            costs.ring.product([call.options[name] for name in names]), BAND_NANOSECONDS
-        )
+        return call.time(costs, BAND_NANOSECONDS, "count", "n", "rows")
 
     def item(self, code: MatrixCall) -> Callable[[Value], Value | None]:
         """Factorize, and substitute if that is possible."""
@@ -133,9 +129,7 @@ class _Gttrf(StackRoutine):
 
     def work(self, call: LibraryCall[Any], costs: Costs) -> Polynomial:
         """Return a rough estimate of its time."""
-        return costs.scaled(
-            costs.ring.product([call.options[name] for name in ("count", "n")]), BAND_NANOSECONDS
-        )
+        return call.time(costs, BAND_NANOSECONDS, "count", "n")
 
     def item(self, code: MatrixCall) -> Callable[[Value], None]:
         """Factorize; zeros on the main diagonal are not a failure."""
@@ -157,10 +151,7 @@ class _Gttrs(_Gttrf):
 
     def work(self, call: LibraryCall[Any], costs: Costs) -> Polynomial:
         """Return a rough estimate of its time."""
-        names = ("count", "n", "k")
-        return costs.scaled(
-            costs.ring.product([call.options[name] for name in names]), BAND_NANOSECONDS
-        )
+        return call.time(costs, BAND_NANOSECONDS, "count", "n", "k")
 
     def item(self, code: MatrixCall) -> Callable[[Value], Value | None]:
         """Substitute if there is no zero on the main diagonal."""

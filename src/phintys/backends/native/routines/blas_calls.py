@@ -26,8 +26,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from phintys._base.errors import IntegrityError
 from phintys._base.records import record
-from phintys.backends.native.assembler.control import loop, when
-from phintys.backends.native.assembler.math.calls import PRODUCT_PARTS, VECTOR_PARTS
+from phintys.backends.native.assembler.control import either, loop, when
 from phintys.backends.native.assembler.types import INT64, VOID, type_of
 from phintys.backends.native.assembler.values import Value
 from phintys.backends.native.limits import (
@@ -46,8 +45,7 @@ from phintys.backends.native.routines.outlined_products import (
     product_symbol,
 )
 from phintys.backends.native.routines.product_parts import parts_symbol
-from phintys.backends.native.routines.products_by_columns import columns_symbol
-from phintys.backends.native.routines.products_by_rows import rows_symbol
+from phintys.backends.native.routines.times_vectors import columns_symbol, rows_symbol
 from phintys.backends.native.values import Array
 from phintys.tensor.blas import BLAS_LETTERS
 
@@ -176,13 +174,11 @@ class BlasCall:
         if all(length.text.isdigit() for length in lengths):
             (shared if prod(int(length.text) for length in lengths) >= least else alone)()
             return
-        small, large, after = (b.new_block(name) for name in ("small", "large", "after"))
-        b.branch(prod(lengths[1:], start=lengths[0]) < least, small, large)
-        for block, write in ((small, alone), (large, shared)):
-            b.begin(block)
-            write()
-            b.jump(after)
-        b.begin(after)
+        with either(b, prod(lengths[1:], start=lengths[0]) < least) as (if_small, if_large):
+            with if_small:
+                alone()
+            with if_large:
+                shared()
 
     def _at_least_one(self, length: Value) -> Value:
         """Return a length, or 1 if it is 0: writing empty sums is work as well."""
@@ -209,7 +205,7 @@ class BlasCall:
 
         def share() -> None:
             number, adds = self.blas.number(alpha), b.constant(INT64, beta)
-            self._outlined(VECTOR_PARTS, [rows, columns, *a.parts, *x, *y, number, adds])
+            self._outlined("vector_parts", [rows, columns, *a.parts, *x, *y, number, adds])
 
         self._by_size(
             (rows, self._at_least_one(columns)),
@@ -277,7 +273,7 @@ class GemmCall(BlasCall):
         alpha, beta = self._factors()
         adds = self.b.constant(INT64, beta)
         arguments = [*product.parts, self.blas.number(alpha), adds, count, *moves]
-        self._outlined(PRODUCT_PARTS, arguments)
+        self._outlined("product_parts", arguments)
 
     def _each(self, product: _Product, count: Value, moves: list[Value]) -> None:
         """Write products in order, one call for each."""
@@ -350,16 +346,12 @@ class GemvCall(BlasCall):
         symbol, most, parts, out = found
         with self.writer.where_fixed(self.options["m"], self.options["n"]):
             is_small = m * n <= most
-        small, large, after = (b.new_block(name) for name in ("small", "large", "after"))
-        b.branch(is_small, small, large)
-        b.begin(small)
-        b.module.math_functions.add(symbol)
-        b.call(symbol, VOID, [m, n, *parts, *x, *out, *self._in_registers()])
-        b.jump(after)
-        b.begin(large)
-        self._times_vector((matrix, m, n), x, y)
-        b.jump(after)
-        b.begin(after)
+        with either(b, is_small) as (if_small, if_large):
+            with if_small:
+                b.module.math_functions.add(symbol)
+                b.call(symbol, VOID, [m, n, *parts, *x, *out, *self._in_registers()])
+            with if_large:
+                self._times_vector((matrix, m, n), x, y)
 
     def _columns(self, matrix: Matrix, y: tuple[Value, Value]) -> _Outlined | None:
         """Return the function for contiguous columns, if there are any, in a loop of steps."""

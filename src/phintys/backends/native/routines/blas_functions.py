@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from phintys._base.records import record
 from phintys.backends.native.assembler.builder import Builder, constant_text
-from phintys.backends.native.assembler.control import loop, when
+from phintys.backends.native.assembler.control import either, ending_if, loop, when
 from phintys.backends.native.assembler.elements import store
 from phintys.backends.native.assembler.scalar_ops import emit_literal
 from phintys.backends.native.assembler.types import INT8, INT32, INT64, PTR, VOID, MachineType
@@ -198,13 +198,10 @@ class Routines:
 
 def call_product(b: Builder, type: MachineType, adds: Value, arguments: Sequence[Value]) -> None:
     """Call the function of :func:`product_routine` that adds, or not."""
-    plain, adding, after = (b.new_block(name) for name in ("plain", "adding", "after"))
-    b.branch(b.eq(adds, 0), plain, adding)
-    for block in (plain, adding):
-        b.begin(block)
-        b.call(product_routine(b.module, type, adds=block is adding), VOID, arguments)
-        b.jump(after)
-    b.begin(after)
+    with either(b, b.eq(adds, 0)) as (then, otherwise):
+        for side in (then, otherwise):
+            with side:
+                b.call(product_routine(b.module, type, adds=side is otherwise), VOID, arguments)
 
 
 def product_routine(module: Module, type: MachineType, *, adds: bool) -> str:
@@ -227,19 +224,13 @@ def _write_product(b: Builder, type: MachineType, beta: int) -> None:
     m, n, k, *parts, c, c_down, alpha = b.arguments
     first, second = Matrix(*parts[:3]), Matrix(*parts[3:])
     blas = Routines(b, type)
-    column, other, row, full = (b.new_block(name) for name in ("column", "other", "row", "full"))
-    b.branch(b.eq(n, 1), column, other)
-    b.begin(column)
-    blas.matrix_vector((first, m, k), (second.pointer, second.down), (c, c_down), alpha, beta)
-    b.ret()
-    b.begin(other)
-    b.branch(b.eq(m, 1), row, full)
-    b.begin(row)
-    one = b.constant(INT64, 1)
-    blas.matrix_vector(
-        (second.transposed(), n, k), (first.pointer, first.along), (c, one), alpha, beta
-    )
-    b.ret()
-    b.begin(full)
+    with ending_if(b, b.eq(n, 1)):
+        blas.matrix_vector((first, m, k), (second.pointer, second.down), (c, c_down), alpha, beta)
+        b.ret()
+    with ending_if(b, b.eq(m, 1)):
+        one = b.constant(INT64, 1)
+        x = (first.pointer, first.along)
+        blas.matrix_vector((second.transposed(), n, k), x, (c, one), alpha, beta)
+        b.ret()
     blas.matrix_matrix((m, n, k), first, second, (c, c_down), alpha, beta)
     b.ret()

@@ -16,16 +16,15 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from phintys.backends.native.assembler.builder import Builder
-from phintys.backends.native.assembler.control import divide_up, leaving, loop, when
-from phintys.backends.native.assembler.math import OutlinedSymbol
-from phintys.backends.native.assembler.math.calls import BLOCKED_CHOLESKY, BLOCKED_INVERSE
+from phintys.backends.native.assembler.control import divide_up, either, leaving, loop, when
+from phintys.backends.native.assembler.math import OutlinedSymbol, outlined_function
 from phintys.backends.native.assembler.records import Record
 from phintys.backends.native.assembler.types import INT32, INT64, PTR, VOID, MachineType, type_of
 from phintys.backends.native.assembler.values import Value
 from phintys.backends.native.limits import FACTOR_BLOCK, FACTOR_BLOCK_TILE
 from phintys.backends.native.routines.blas_functions import Matrix, Routines
 from phintys.backends.native.routines.blas_threads import begin_alone, end_alone, threads_of_blas
-from phintys.backends.native.routines.shared_ranges import run_ranges, runtime_of
+from phintys.backends.native.routines.ranges import run_ranges, runtime_of
 from phintys.tensor.blas import BLAS_LETTERS
 
 if TYPE_CHECKING:
@@ -50,7 +49,7 @@ def blocked_factor_symbol(type: MachineType) -> str:
     It is ``i32 (state, parallel_for, poll, call)``, with a record :data:`BLOCKED`, and returns what
     ``parallel_for`` does.
     """
-    return OutlinedSymbol(BLOCKED_CHOLESKY, type.name, 1).symbol
+    return OutlinedSymbol("blocked_cholesky", type.name, 1).symbol
 
 
 def blocked_inverse_symbol(type: MachineType) -> str:
@@ -58,12 +57,13 @@ def blocked_inverse_symbol(type: MachineType) -> str:
 
     It has the same parameters. There must be no zero on the diagonal.
     """
-    return OutlinedSymbol(BLOCKED_INVERSE, type.name, 1).symbol
+    return OutlinedSymbol("blocked_inverse", type.name, 1).symbol
 
 
 # ---- Cholesky factors ----------------------------------------------------------------------------
 
 
+@outlined_function("blocked_cholesky")
 def write_blocked_factor(module: Module, key: OutlinedSymbol) -> None:
     """One block of columns k after the other, with all rows i from its diagonal on.
 
@@ -87,19 +87,16 @@ def write_blocked_factor(module: Module, key: OutlinedSymbol) -> None:
 def _subtract(work: _Work, number: Value) -> None:
     """Subtract what the columns before contribute to a tile; first the block on the diagonal."""
     b = work.b
-    diagonal, other, end = (b.new_block(name) for name in ("diagonal", "other", "end"))
-    b.branch(b.eq(number, 0), diagonal, other)
-    b.begin(diagonal)
-    _factorize_diagonal(work)
-    b.jump(end)
-    b.begin(other)
-    first, row = work.first, work.row_below(number - 1)
-    with when(b, b.lt(0, first)):
-        lengths = (b.minimum_number(work.n - row, FACTOR_BLOCK_TILE), work.after - first, first)
-        turned = work.part(first, 0).transposed()
-        work.add_product(lengths, work.part(row, 0), turned, (row, first), alpha=-1)
-    b.jump(end)
-    b.begin(end)
+    with either(b, b.eq(number, 0)) as (is_first, is_below):
+        with is_first:
+            _factorize_diagonal(work)
+        with is_below:
+            first, row = work.first, work.row_below(number - 1)
+            with when(b, b.lt(0, first)):
+                rows = b.minimum_number(work.n - row, FACTOR_BLOCK_TILE)
+                turned = work.part(first, 0).transposed()
+                lengths = (rows, work.after - first, first)
+                work.add_product(lengths, work.part(row, 0), turned, (row, first), alpha=-1)
 
 
 def _factorize_diagonal(work: _Work) -> None:
@@ -121,6 +118,7 @@ def _divide(work: _Work, number: Value) -> None:
 # ---- inverses ------------------------------------------------------------------------------------
 
 
+@outlined_function("blocked_inverse")
 def write_blocked_inverse(module: Module, key: OutlinedSymbol) -> None:
     """First ``M = L^-1``, one block of rows i after the other, then ``M^T M``.
 

@@ -7,17 +7,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from phintys.backends.native.assembler.control import divide_up, loop, when
+from phintys.backends.native.assembler.control import divide_up, either, loop, when
 from phintys.backends.native.assembler.types import type_of
 from phintys.backends.native.limits import CONVOLUTION_NANOSECONDS, CONVOLUTION_VECTORS
-from phintys.backends.native.routines.range_function import RangeFunction
-from phintys.backends.native.steps.call import LibraryCall, Routine
+from phintys.backends.native.routines.ranges import RangeFunction
+from phintys.backends.native.steps.call import CallWriter, LibraryCall, Routine
 
 if TYPE_CHECKING:
     from phintys.backends.native.assembler.values import Value
-    from phintys.backends.native.costs import Costs
-    from phintys.backends.native.polynomials import Polynomial
-    from phintys.backends.native.steps.call import CallWriter
+    from phintys.backends.native.polynomials import Costs, Polynomial
 
 
 class _Convolve(Routine):
@@ -31,8 +29,7 @@ class _Convolve(Routine):
 
     def work(self, call: LibraryCall[Any], costs: Costs) -> Polynomial:
         """Return a rough estimate of its time."""
-        factors = [call.options["n"], call.options["m"]]
-        return costs.scaled(costs.ring.product(factors), CONVOLUTION_NANOSECONDS)
+        return call.time(costs, CONVOLUTION_NANOSECONDS, "n", "m")
 
     def emit(self, call: LibraryCall[Any], writer: CallWriter) -> None:
         """Write a function for a range of the tiles, and its call."""
@@ -78,23 +75,19 @@ class _Tiles:
         end = start + self.length
         first = b.maximum_number(end - self._n, 0)
         last = b.minimum_number(start + 1, self._m)
-        whole, part, after = (b.new_block(name) for name in ("whole", "part", "after"))
-        b.branch(b.le(end, total) & (first < last), whole, part)
-        b.begin(whole)
-        self._clear(start)
-        with when(b, first > 0):
-            self._one_by_one(start, end, lambda k: (self._first(k), first))
-        self._common(start, first, last)
-        with when(b, last < self._m):
-            self._one_by_one(start, end, lambda k: (last, self._last(k)))
-        b.jump(after)
-        b.begin(part)
-        end = b.minimum_number(end, total)
-        with loop(b, start, end) as each:
-            b.store(b.constant(self._type, 0), b.offset(self._out, each.index, self._type))
-        self._one_by_one(start, end, lambda k: (self._first(k), self._last(k)))
-        b.jump(after)
-        b.begin(after)
+        with either(b, b.le(end, total) & (first < last)) as (if_whole, if_part):
+            with if_whole:
+                self._clear(start)
+                with when(b, first > 0):
+                    self._one_by_one(start, end, lambda k: (self._first(k), first))
+                self._common(start, first, last)
+                with when(b, last < self._m):
+                    self._one_by_one(start, end, lambda k: (last, self._last(k)))
+            with if_part:
+                end = b.minimum_number(end, total)
+                with loop(b, start, end) as each:
+                    b.store(b.constant(self._type, 0), b.offset(self._out, each.index, self._type))
+                self._one_by_one(start, end, lambda k: (self._first(k), self._last(k)))
 
     def _first(self, k: Value) -> Value:
         """Return where the part of the short vector begins that an element has products with."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from phintys.backends.native.assembler.control import loop, when
+from phintys.backends.native.assembler.control import either, loop, repeated, when
 from phintys.backends.native.assembler.types import INT64, MachineType
 from phintys.backends.native.assembler.values import Value
 from phintys.backends.native.routines.stacks import MatrixCall, StackRoutine
@@ -51,15 +51,11 @@ class _Expm(StackRoutine):
 
         def write(index: Value) -> Value | None:
             place = address(index)
-            fine, bad, after = (b.new_block(name) for name in ("fine", "bad", "after"))
-            b.branch(code.are_finite(place, n * n), fine, bad)
-            b.begin(bad)
-            code.fill_with_nan(place, n * n)
-            b.jump(after)
-            b.begin(fine)
-            exponential.write(place)
-            b.jump(after)
-            b.begin(after)
+            with either(b, code.are_finite(place, n * n)) as (then, otherwise):
+                with otherwise:
+                    code.fill_with_nan(place, n * n)
+                with then:
+                    exponential.write(place)
             return None
 
         return write
@@ -223,20 +219,13 @@ class _Exponential:
 
         An infinite number is not divided: that would never end.
         """
-        b, before = self.b, self.b.block
-        head, body, after = (b.new_block(name) for name in ("head", "halve", "after"))
-        b.jump(head)
-        b.begin(head)
-        count, rest = b.phi(INT64), b.phi(number.type)
-        b.branch((rest.value > most) & (rest.value < float("inf")), body, after)
-        b.begin(body)
-        more, less = count.value + 1, rest.value * by
-        b.jump(head)
-        for phi, first, following in ((count, b.constant(INT64, 0), more), (rest, number, less)):
-            phi.add(first, before)
-            phi.add(following, body)
-        b.begin(after)
-        return count.value, rest.value
+        count, rest = repeated(
+            self.b,
+            [self.b.constant(INT64, 0), number],
+            lambda count, rest: (rest > most) & (rest < float("inf")),
+            lambda count, rest: [count + 1, rest * by],
+        )
+        return count, rest
 
     def _power_of_two(self, exponent: Value) -> Value:
         b = self.b
@@ -507,16 +496,12 @@ class _ExpmDerivative(_Expm):
 
         def write(index: Value) -> Value | None:
             a, direction = (address(index) for address in addresses)
-            fine, bad, after = (b.new_block(name) for name in ("fine", "bad", "after"))
-            b.branch(code.are_finite(a, n * n), fine, bad)
-            b.begin(bad)
-            code.fill_with_nan(direction, n * n)
-            b.jump(after)
-            b.begin(fine)
-            derivative.direction = direction
-            derivative.write(a)
-            b.jump(after)
-            b.begin(after)
+            with either(b, code.are_finite(a, n * n)) as (then, otherwise):
+                with otherwise:
+                    code.fill_with_nan(direction, n * n)
+                with then:
+                    derivative.direction = direction
+                    derivative.write(a)
             return None
 
         return write

@@ -15,13 +15,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from phintys.backends.native.assembler.builder import Builder
-from phintys.backends.native.assembler.control import ending_if, loop, when
-from phintys.backends.native.assembler.math import OutlinedSymbol
-from phintys.backends.native.assembler.math.calls import (
-    FOURIER,
-    FOURIER_OF_REAL,
-    FOURIER_TO_REAL,
-)
+from phintys.backends.native.assembler.control import computed_if, either, ending_if, loop, when
+from phintys.backends.native.assembler.math import OutlinedSymbol, outlined_function
 from phintys.backends.native.assembler.math.floating import sqrt
 from phintys.backends.native.assembler.records import Record
 from phintys.backends.native.assembler.types import (
@@ -51,17 +46,15 @@ from phintys.backends.native.routines.fourier_stages import (
     write_products,
     write_stages,
 )
-from phintys.backends.native.routines.shared_ranges import call_with_record, runtime_of
-from phintys.backends.native.steps.call import LibraryCall, Routine
+from phintys.backends.native.routines.ranges import call_with_record, runtime_of
+from phintys.backends.native.steps.call import CallWriter, LibraryCall, Routine
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from phintys.backends.native.assembler.module import Module
-    from phintys.backends.native.costs import Costs
-    from phintys.backends.native.polynomials import Polynomial
+    from phintys.backends.native.polynomials import Costs, Polynomial
     from phintys.backends.native.sizes import Size, Sizes
-    from phintys.backends.native.steps.call import CallWriter
 
 NORMS = ("none", "points", "root")
 """What the result is divided by: nothing, the number of points, its root."""
@@ -96,8 +89,7 @@ class _Fourier(Routine):
 
     def work(self, call: LibraryCall[Any], costs: Costs) -> Polynomial:
         """Return a rough estimate of its time."""
-        factors = [call.options["n"], call.options["count"]]
-        return costs.scaled(costs.ring.product(factors), FOURIER_NANOSECONDS)
+        return call.time(costs, FOURIER_NANOSECONDS, "n", "count")
 
     def emit(self, call: LibraryCall[Any], writer: CallWriter) -> None:
         """Write the call of the outlined function."""
@@ -110,7 +102,11 @@ class _Fourier(Routine):
         call_with_record(_TRANSFORM, arrays, call, writer, symbol)
 
 
-COMPLEX, OF_REAL, TO_REAL = _Fourier(FOURIER), _Fourier(FOURIER_OF_REAL), _Fourier(FOURIER_TO_REAL)
+COMPLEX, OF_REAL, TO_REAL = (
+    _Fourier("fourier"),
+    _Fourier("fourier_of_real"),
+    _Fourier("fourier_to_real"),
+)
 
 
 def room(sizes: Sizes, n: Size, block: Size, *, is_real: bool) -> Size:
@@ -139,6 +135,7 @@ def _room(n: int, is_real: bool) -> tuple[int, int]:
     return used, 4 * used + 2 * points + turns
 
 
+@outlined_function("fourier", "fourier_of_real", "fourier_to_real")
 def write_fourier(module: Module, key: OutlinedSymbol) -> None:
     """Write ``i32 (state, parallel_for, poll, transform)`` into a module."""
     b = Builder(module.function(key.symbol, INT32, [PTR] * 4))
@@ -174,7 +171,7 @@ class _Sequences:
 
     @property
     def _is_real(self) -> bool:
-        return self.name != FOURIER
+        return self.name != "fourier"
 
     def _scale(self, norm: Value) -> Value:
         """Return the factor of the results."""
@@ -285,25 +282,20 @@ class _Sequences:
             self._multiply(self.planes, self.chirp, self.points, side)
             self._clear(self.planes, self.points * side, self.used * side)
         found = self._staged(self.planes, self.others, side)
-        before = b.block
-        convolve, after = b.new_block("convolve"), b.new_block("transformed")
-        b.branch(self.is_convolved, convolve, after)
-        b.begin(convolve)
+        return Complex(
+            *computed_if(b, self.is_convolved, lambda: self._convolved(found, side), found)
+        )
+
+    def _convolved(self, found: Complex, side: Value) -> Complex:
+        """Return the planes with convolutions of what has been transformed."""
+        b = self.b
         self._multiply(found, self.spectrum, self.used, side)
         is_first = b.write(BOOL, f"icmp eq ptr {found.re.text}, {self.planes.re.text}")
         pairs = zip(self.planes, self.others, strict=True)
         free = Complex(*[b.select(is_first, other, plane) for plane, other in pairs])
-        back = self._staged(_exchanged(found), _exchanged(free), side)
-        convolved = _exchanged(back)
+        convolved = _exchanged(self._staged(_exchanged(found), _exchanged(free), side))
         self._multiply(convolved, self.chirp, self.points, side)
-        last = b.block
-        b.jump(after)
-        b.begin(after)
-        phis = [b.phi(PTR), b.phi(PTR)]
-        for phi, one, other in zip(phis, found, convolved, strict=True):
-            phi.add(one, before)
-            phi.add(other, last)
-        return Complex(*[phi.value for phi in phis])
+        return convolved
 
     def _multiply(self, planes: Complex, factors: Complex, n: Value, side: Value) -> None:
         self.b.call(products_symbol(self.part), VOID, [*planes, *factors, n, side])
@@ -320,21 +312,17 @@ class _Sequences:
 
     def _by_pairs(self, paired: Callable[[], None], single: Callable[[], None]) -> None:
         """Write what is done with an even number of real points, and with an odd number."""
-        b = self.b
-        blocks = [b.new_block(name) for name in ("paired", "single")]
-        after = b.new_block("after")
-        b.branch(self.is_paired, *blocks)
-        for block, write in zip(blocks, (paired, single), strict=True):
-            b.begin(block)
-            write()
-            b.jump(after)
-        b.begin(after)
+        with either(self.b, self.is_paired) as (if_paired, otherwise):
+            with if_paired:
+                paired()
+            with otherwise:
+                single()
 
     def _read(self, outer: Value, inner: Value, at: Value, side: Value) -> None:
         """Copy a sequence to the planes, as the complex numbers that are transformed."""
-        if self.name == FOURIER_OF_REAL:
+        if self.name == "fourier_of_real":
             self._read_real(outer * self.n * self.inner + inner, at, side)
-        elif self.name == FOURIER_TO_REAL:
+        elif self.name == "fourier_to_real":
             self._read_half(outer * (self.half + 1) * self.inner + inner, at, side)
         else:
             self._read_complex(outer * self.n * self.inner + inner, at, side)
@@ -404,9 +392,9 @@ class _Sequences:
 
     def _write(self, found: Complex, outer: Value, inner: Value, at: Value, side: Value) -> None:
         """Copy a transform to the result."""
-        if self.name == FOURIER_OF_REAL:
+        if self.name == "fourier_of_real":
             self._write_half(found, outer * (self.half + 1) * self.inner + inner, at, side)
-        elif self.name == FOURIER_TO_REAL:
+        elif self.name == "fourier_to_real":
             self._write_real(found, outer * self.n * self.inner + inner, at, side)
         else:
             self._write_complex(found, outer * self.n * self.inner + inner, at, side)

@@ -15,12 +15,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from phintys.backends.native.assembler.builder import Builder
-from phintys.backends.native.assembler.control import ending_if, loop
+from phintys.backends.native.assembler.control import ending_if, loop, repeated
 from phintys.backends.native.assembler.math.coefficients import COS, SIN
 from phintys.backends.native.assembler.math.exact import polynomial
 from phintys.backends.native.assembler.types import FLOAT64, INT32, INT64, PTR, VOID, MachineType
 from phintys.backends.native.assembler.values import Complex, Value
-from phintys.backends.native.routines.shared_ranges import runtime_of
+from phintys.backends.native.routines.ranges import runtime_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -274,29 +274,21 @@ def _repeated(
     runtime: Any,
 ) -> list[Value]:
     """Write stages while the number of points that are left is a multiple of a factor."""
-    before = b.block
-    top, stage, after = (b.new_block(name) for name in ("top", "stage", "stages"))
-    b.jump(top)
-    b.begin(top)
-    phis = [b.phi(value.type) for value in state]
-    for phi, value in zip(phis, state, strict=True):
-        phi.add(value, before)
-    *planes, left, side, is_other = (phi.value for phi in phis)
-    is_multiple = b.eq(b.binary("srem", left, radix), 0)
-    b.branch(is_multiple, stage, after)
-    b.begin(stage)
-    rows = b.binary("sdiv", left, radix)
-    step = b.binary("sdiv", n, left)
-    b.call(_stage_symbol(part, radix), VOID, [*planes, *roots, rows, side, step])
-    runtime.look(b)
-    with ending_if(b, ~runtime.is_going(b)):
-        b.ret(b.load(INT32, runtime.status))
-    following = [*planes[2:], *planes[:2], rows, side * radix, b.sub(1, is_other)]
-    for phi, value in zip(phis, following, strict=True):
-        phi.add(value, b.block)
-    b.jump(top)
-    b.begin(after)
-    return [phi.value for phi in phis]
+
+    def is_multiple(*state: Value) -> Value:
+        return b.eq(b.binary("srem", state[-3], radix), 0)
+
+    def stage(*state: Value) -> list[Value]:
+        *planes, left, side, is_other = state
+        rows = b.binary("sdiv", left, radix)
+        step = b.binary("sdiv", n, left)
+        b.call(_stage_symbol(part, radix), VOID, [*planes, *roots, rows, side, step])
+        runtime.look(b)
+        with ending_if(b, ~runtime.is_going(b)):
+            b.ret(b.load(INT32, runtime.status))
+        return [*planes[2:], *planes[:2], rows, side * radix, b.sub(1, is_other)]
+
+    return repeated(b, state, is_multiple, stage)
 
 
 # ---- products with a row of numbers --------------------------------------------------------------
@@ -340,15 +332,10 @@ def _multiply_row(
 
 def without_factor(b: Builder, x: Value, factor: int) -> Value:
     """Return a positive number, divided by a factor while it is a multiple of that."""
-    before = b.block
-    top, divide, after = (b.new_block(name) for name in ("top", "divide", "divided"))
-    b.jump(top)
-    b.begin(top)
-    phi = b.phi(INT64)
-    phi.add(x, before)
-    b.branch(b.eq(b.binary("srem", phi.value, factor), 0), divide, after)
-    b.begin(divide)
-    phi.add(b.binary("sdiv", phi.value, factor), b.block)
-    b.jump(top)
-    b.begin(after)
-    return phi.value
+    (rest,) = repeated(
+        b,
+        [x],
+        lambda x: b.eq(b.binary("srem", x, factor), 0),
+        lambda x: [b.binary("sdiv", x, factor)],
+    )
+    return rest

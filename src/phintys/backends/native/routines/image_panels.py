@@ -8,7 +8,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from phintys.backends.native.assembler.builder import Builder
-from phintys.backends.native.assembler.control import WrittenLoop, divide_up, lane_mask, loop, when
+from phintys.backends.native.assembler.control import (
+    WrittenLoop,
+    divide_up,
+    either,
+    lane_mask,
+    loop,
+    when,
+)
 from phintys.backends.native.assembler.elements import load, store
 from phintys.backends.native.assembler.records import Record
 from phintys.backends.native.assembler.types import INT64, PTR, VOID, MachineType
@@ -119,14 +126,11 @@ class _Panel:
             axes = zip((first, second, third), call.three("d"), call.three("f"), strict=True)
             starts = [one.index * dilation - before for one, dilation, before in axes]
             row = (first.index * k1 + second.index) * k2 + third.index
-            plain, other, after = (b.new_block(name) for name in ("plain", "other", "after"))
-            b.branch(is_plain, plain, other)
-            for block in (plain, other):
-                b.begin(block)
-                self._find(starts, is_plain=block is plain)
-                self._move(row, is_plain=block is plain)
-                b.jump(after)
-            b.begin(after)
+            with either(b, is_plain) as (then, otherwise):
+                for side in (then, otherwise):
+                    with side:
+                        self._find(starts, is_plain=side is then)
+                        self._move(row, is_plain=side is then)
         b.ret()
 
     def _find(self, starts: Sequence[Value], *, is_plain: bool) -> None:

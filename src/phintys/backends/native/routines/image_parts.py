@@ -17,9 +17,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from phintys.backends.native.assembler.builder import Builder
-from phintys.backends.native.assembler.control import divide_up, lane_mask, loop
+from phintys.backends.native.assembler.control import divide_up, ending_if, lane_mask, loop
 from phintys.backends.native.assembler.elements import load, store
-from phintys.backends.native.assembler.math import OutlinedSymbol
+from phintys.backends.native.assembler.math import OutlinedSymbol, outlined_function
 from phintys.backends.native.assembler.types import INT32, INT64, PTR, VOID, MachineType, type_of
 from phintys.backends.native.assembler.values import Value
 from phintys.backends.native.limits import SHARED_IMAGE_WORK
@@ -30,7 +30,7 @@ from phintys.backends.native.routines.image_panels import (
     panel_width,
     product_function,
 )
-from phintys.backends.native.routines.shared_ranges import run_ranges, runtime_of
+from phintys.backends.native.routines.ranges import run_ranges, runtime_of
 from phintys.backends.native.routines.tiles import turned
 
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ def image_symbol(name: str, type: MachineType) -> str:
 # ---- results -----------------------------------------------------------------------------------
 
 
+@outlined_function("image_sums")
 def write_sums(module: Module, key: OutlinedSymbol) -> None:
     """Write the function that computes results."""
     type = type_of(key.dtype)
@@ -135,6 +136,7 @@ def _write_items(module: Module, type: MachineType) -> str:
 # ---- gradients with respect to images ------------------------------------------------------------
 
 
+@outlined_function("image_spread")
 def write_spread(module: Module, key: OutlinedSymbol) -> None:
     """Write the function that computes the gradient with respect to images."""
     type = type_of(key.dtype)
@@ -203,6 +205,7 @@ def _copy_panel(
 # ---- gradients with respect to filters -----------------------------------------------------------
 
 
+@outlined_function("image_filters")
 def write_filters(module: Module, key: OutlinedSymbol) -> None:
     """Write the function that computes the gradient with respect to filters."""
     type = type_of(key.dtype)
@@ -215,11 +218,8 @@ def write_filters(module: Module, key: OutlinedSymbol) -> None:
     rows, filters = fields["channels"] * fields.volume("k"), fields["filters"]
     items = _if_any(b, rows * filters, groups * fields["parts"])
     status = _shared(b, parts, fields, items)
-    stopped, summed = b.new_block("stopped"), b.new_block("summed")
-    b.branch(b.ne(status, 0), stopped, summed)
-    b.begin(stopped)
-    b.ret(status)
-    b.begin(summed)
+    with ending_if(b, b.ne(status, 0)):
+        b.ret(status)
     b.ret(_shared(b, total, fields, _if_any(b, filters, groups * rows)))
 
 

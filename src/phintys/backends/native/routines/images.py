@@ -1,31 +1,205 @@
 """Convolutions of images, their gradients, and the largest elements under windows.
 
-:mod:`~phintys.backends.native.routines.image_parts` and
-:mod:`~phintys.backends.native.routines.pool_parts` say how they are computed.
+:mod:`~phintys.backends.native.routines.image_parts` says how convolutions are computed. The largest
+elements under windows are found for a line of windows at a time, some side by side: the windows of
+a line differ in their place along the last axis. Those in the lanes of a vector are compared
+element by element: with neighbouring elements where the distance of windows is 1, with every second
+one where it is 2.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from phintys.backends.native.assembler.math.calls import (
-    IMAGE_FILTERS,
-    IMAGE_SPREAD,
-    IMAGE_SUMS,
-    MAX_POOLED,
+from phintys.backends.native.assembler.builder import Builder
+from phintys.backends.native.assembler.control import ending_if, lane_mask, loop
+from phintys.backends.native.assembler.elements import gather, load, store
+from phintys.backends.native.assembler.math import OutlinedSymbol, outlined_function
+from phintys.backends.native.assembler.records import Record
+from phintys.backends.native.assembler.types import INT32, INT64, PTR, VOID, MachineType, type_of
+from phintys.backends.native.assembler.values import Value
+from phintys.backends.native.limits import (
+    IMAGE_PRODUCT_NANOSECONDS,
+    POOLING_NANOSECONDS,
+    POOLING_RANGE,
+    SHARED_POOLING,
 )
-from phintys.backends.native.assembler.types import type_of
-from phintys.backends.native.limits import IMAGE_PRODUCT_NANOSECONDS, POOLING_NANOSECONDS
 from phintys.backends.native.routines.image_panels import CALL
 from phintys.backends.native.routines.image_parts import image_symbol
-from phintys.backends.native.routines.pool_parts import POOL, pool_symbol
-from phintys.backends.native.routines.shared_ranges import call_with_record
-from phintys.backends.native.steps.call import LibraryCall, Routine
+from phintys.backends.native.routines.ranges import call_with_record, run_ranges, runtime_of
+from phintys.backends.native.steps.call import CallExplainer, CallWriter, LibraryCall, Routine
 
 if TYPE_CHECKING:
-    from phintys.backends.native.costs import Costs
-    from phintys.backends.native.polynomials import Polynomial
-    from phintys.backends.native.steps.call import CallExplainer, CallWriter
+    from collections.abc import Callable
+
+    from phintys.backends.native.assembler.module import Module
+    from phintys.backends.native.polynomials import Costs, Polynomial
+
+
+# ---- outlined ------------------------------------------------------------------------------------
+
+
+_AXES = range(3)
+
+
+POOL = Record.packed(
+    source=PTR,
+    values=PTR,
+    places=PTR,
+    images=INT64,
+    **{f"n{axis}": INT64 for axis in _AXES},  # sizes of images
+    **{f"m{axis}": INT64 for axis in _AXES},  # of results
+    **{f"w{axis}": INT64 for axis in _AXES},  # of windows
+    **{f"s{axis}": INT64 for axis in _AXES},  # distances of windows
+    **{f"p{axis}": INT64 for axis in _AXES},  # elements in front of images
+)
+"""What the function is passed. Images have three spatial axes, the first may have size 1."""
+
+
+def pool_symbol(type: MachineType) -> str:
+    """Return the symbol of ``i32 (state, parallel_for, poll, pool)``."""
+    return OutlinedSymbol("max_pooled", type.name, 1).symbol
+
+
+@outlined_function("max_pooled")
+def write_max_pool(module: Module, key: OutlinedSymbol) -> None:
+    """Write the function into a module."""
+    type = type_of(key.dtype)
+    kernel = f"lines.{type.name}"
+    lines = Builder(module.function(kernel, VOID, [PTR, INT64, INT64], linkage="internal"))
+    _Lines(lines, type).write()
+    b = Builder(module.function(key.symbol, INT32, [PTR, PTR, PTR, PTR]))
+    pool = b.arguments[3]
+    m0, m1, m2, w0, w1, w2, images = (
+        POOL.load(b, pool, name) for name in ("m0", "m1", "m2", "w0", "w1", "w2", "images")
+    )
+    count = images * m0 * m1
+    work = b.maximum_number(m2 * w0 * w1 * w2, 1)
+    grain = b.maximum_number(b.binary("sdiv", b.constant(INT64, POOLING_RANGE), work), 1)
+    grain = b.select(work * count < SHARED_POOLING, b.maximum_number(count, 1), grain)
+    runtime = runtime_of(b)
+    run_ranges(b, kernel, runtime, pool, count, grain)
+    b.ret(b.load(INT32, runtime.status))
+
+
+class _Lines:
+    """Writes ``(pool, begin, end)``: a range of the lines of all images."""
+
+    def __init__(self, b: Builder, type: MachineType) -> None:
+        self.b = b
+        self.type = type
+        self.lanes = b.target.lanes(type)
+        self.wide = type.of(self.lanes)
+        pool, self.begin, self.end = b.arguments
+        self.pool = {name: POOL.load(b, pool, name) for name in POOL.fields}
+
+    def three(self, letter: str) -> list[Value]:
+        """Return the values of the three axes."""
+        return [self.pool[f"{letter}{axis}"] for axis in _AXES]
+
+    def write(self) -> None:
+        """Write a loop for each way to read the elements of several windows."""
+        b = self.b
+        stride = self.pool["s2"]
+        ways = [(1, self._neighbours), (2, self._every_second), (None, self._apart)]
+        for distance, read in ways:
+            if distance is None:
+                self._lines(read)
+                break
+            with ending_if(b, b.eq(stride, distance)):
+                self._lines(read)
+                b.ret()
+        b.ret()
+
+    def _lines(self, read: Callable[[Value, Value, Value], Value]) -> None:
+        b = self.b
+        m0, m1, m2 = self.three("m")
+        n0, n1, n2 = self.three("n")
+        with loop(b, self.begin, self.end) as line:
+            plane = b.binary("sdiv", line.index, m1)
+            image = b.binary("sdiv", plane, m0)
+            places = (plane - image * m0, line.index - plane * m1)
+            source = b.offset(self.pool["source"], image * n0 * n1 * n2, self.type)
+            target = line.index * m2
+            with loop(b, 0, m2, self.lanes) as some:
+                self._vector(source, places, some.index, target + some.index, read)
+
+    def _rows(self, axis: int, place: Value) -> tuple[Value, Value]:
+        """Return the elements of an axis that a window at a place has on the image."""
+        b = self.b
+        start = place * self.pool[f"s{axis}"] - self.pool[f"p{axis}"]
+        end = b.minimum_number(start + self.pool[f"w{axis}"], self.pool[f"n{axis}"])
+        return b.maximum_number(start, 0), end
+
+    def _vector(
+        self,
+        source: Value,
+        places: tuple[Value, Value],
+        column: Value,
+        target: Value,
+        read: Callable[[Value, Value, Value], Value],
+    ) -> None:
+        """Write neighbouring results of a line."""
+        b, lanes = self.b, self.lanes
+        numbers = INT64.of(lanes)
+        _, n1, n2 = self.three("n")
+        stride, before = self.pool["s2"], self.pool["p2"]
+        (top, bottom), (left, right) = (self._rows(at, place) for at, place in enumerate(places))
+        start = column * stride - before
+        ramp = b.lane_numbers(numbers) * b.splat(stride, lanes)
+        first = b.splat(start, lanes) + ramp
+        on_image = b.select(first < 0, b.constant(numbers, 0), first)
+        best = b.constant(self.wide, -float("inf"))
+        # If all elements are -inf, the first one is chosen.
+        found = on_image + b.splat((top * n1 + left) * n2, lanes)
+        inside = lane_mask(b, self.pool["m2"] - column, lanes)
+        with loop(b, top, bottom, carried=[best, found]) as plane:
+            with loop(b, left, right, carried=plane.carried) as row:
+                base = (plane.index * n1 + row.index) * n2
+                with loop(b, 0, self.pool["w2"], carried=row.carried) as element:
+                    at = first + b.splat(element.index, lanes)
+                    mask = inside & b.le(0, at) & (at < b.splat(n2, lanes))
+                    value = read(b.offset(source, base, self.type), start + element.index, mask)
+                    best, found = element.carried
+                    # Larger or NaN, but the first NaN stays.
+                    is_better = b.compare("ugt", value, best) & b.compare("ord", best, best) & mask
+                    element.next(
+                        b.select(is_better, value, best),
+                        b.select(is_better, at + b.splat(base, lanes), found),
+                    )
+                row.next(*element.results)
+            plane.next(*row.results)
+        best, found = plane.results
+        store(b, best, b.offset(self.pool["values"], target, self.type), inside)
+        store(b, found, b.offset(self.pool["places"], target, INT64), inside)
+
+    def _neighbours(self, row: Value, at: Value, mask: Value) -> Value:
+        value = load(self.b, self.wide, self.b.offset(row, at, self.type), mask)
+        assert isinstance(value, Value)
+        return value
+
+    def _every_second(self, row: Value, at: Value, mask: Value) -> Value:
+        """Read two vectors, of which every second element is used."""
+        b, lanes = self.b, self.lanes
+        size = self.pool["n2"]
+        halves: list[Value] = []
+        numbers = INT64.of(lanes)
+        for half in range(2):
+            start = at + half * lanes
+            places = b.lane_numbers(numbers) + b.splat(start, lanes)
+            there = b.le(0, places) & (places < b.splat(size, lanes))
+            halves.append(self._neighbours(row, start, there))
+        return b.shuffle(halves[0], halves[1], range(0, 2 * lanes, 2))
+
+    def _apart(self, row: Value, at: Value, mask: Value) -> Value:
+        b, lanes = self.b, self.lanes
+        ramp = b.lane_numbers(INT64.of(lanes)) * b.splat(self.pool["s2"], lanes)
+        value = gather(b, self.wide, b.offset(row, ramp + b.splat(at, lanes), self.type), mask)
+        assert isinstance(value, Value)
+        return value
+
+
+# ---- routines ------------------------------------------------------------------------------------
 
 
 class _Images(Routine):
@@ -51,8 +225,7 @@ class _Images(Routine):
             "filters",
             *(f"{x}{at}" for x in "km" for at in range(3)),
         )
-        factors = [call.options[name] for name in names]
-        return costs.scaled(costs.ring.product(factors), IMAGE_PRODUCT_NANOSECONDS)
+        return call.time(costs, IMAGE_PRODUCT_NANOSECONDS, *names)
 
     def line(self, call: LibraryCall[Any], explainer: CallExplainer) -> str:
         """Return the arrays, and the sizes of filters."""
@@ -74,7 +247,7 @@ class _Images(Routine):
 class _MaxPool(Routine):
     """The largest elements under windows, and their places.
 
-    The options are the sizes of :data:`~phintys.backends.native.routines.pool_parts.POOL`.
+    The options are the sizes of :data:`~phintys.backends.native.routines.images.POOL`.
     """
 
     name = "max_pool"
@@ -83,8 +256,7 @@ class _MaxPool(Routine):
     def work(self, call: LibraryCall[Any], costs: Costs) -> Polynomial:
         """Return the time of the comparisons."""
         names = ("images", *(f"{letter}{axis}" for letter in "wm" for axis in range(3)))
-        factors = [call.options[name] for name in names]
-        return costs.scaled(costs.ring.product(factors), POOLING_NANOSECONDS)
+        return call.time(costs, POOLING_NANOSECONDS, *names)
 
     def line(self, call: LibraryCall[Any], explainer: CallExplainer) -> str:
         """Return the arrays, and the size of windows."""
@@ -96,10 +268,10 @@ class _MaxPool(Routine):
         """Write the call of the outlined function."""
         values, places = call.outputs
         arrays = {"source": call.inputs[0], "values": values, "places": places}
-        call_with_record(POOL, arrays, call, writer, pool_symbol(MAX_POOLED, type_of(values.dtype)))
+        call_with_record(POOL, arrays, call, writer, pool_symbol(type_of(values.dtype)))
 
 
 MAX_POOL = _MaxPool()
-SUMS_OF_IMAGES = _Images("conv", IMAGE_SUMS)
-SPREAD_OVER_IMAGES = _Images("conv_by_images", IMAGE_SPREAD)
-FILTERS_OF_IMAGES = _Images("conv_by_filters", IMAGE_FILTERS)
+SUMS_OF_IMAGES = _Images("conv", "image_sums")
+SPREAD_OVER_IMAGES = _Images("conv_by_images", "image_spread")
+FILTERS_OF_IMAGES = _Images("conv_by_filters", "image_filters")

@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from phintys._base.errors import IntegrityError
-from phintys.backends.native.assembler.control import loop
+from phintys.backends.native.assembler.builder import Builder
+from phintys.backends.native.assembler.control import either, loop
 from phintys.backends.native.assembler.types import INT64, MachineType
 from phintys.backends.native.assembler.values import Value
 from phintys.backends.native.limits import LANE_CHUNK, LANE_ROWS
@@ -18,8 +19,6 @@ from phintys.backends.native.routines.tiles import turned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-
-    from phintys.backends.native.assembler.builder import Builder
 
 
 Length = int | Value
@@ -234,17 +233,11 @@ class LaneMatrix:
             for start in range(0, total, max(width, 1)):
                 chunk(addresses, min(start, total - width), width)
             return
-        long, short, after = (b.new_block(name) for name in ("long", "short", "after"))
-        b.branch(b.le(width, total), long, short)
-        b.begin(long)
-        with loop(b, 0, total, width) as several:
-            chunk(addresses, b.minimum_number(several.index, total - width), width)
-        b.jump(after)
-        b.begin(short)
-        with loop(b, 0, total) as single:
-            one(addresses, single.index)
-        b.jump(after)
-        b.begin(after)
+        with either(b, b.le(width, total)) as (if_long, if_short):
+            with if_long, loop(b, 0, total, width) as several:
+                chunk(addresses, b.minimum_number(several.index, total - width), width)
+            with if_short, loop(b, 0, total) as single:
+                one(addresses, single.index)
 
     def _read_chunk(self, addresses: Sequence[Value], start: Length, width: int) -> None:
         b, type_ = self._b, self.type.of(1)

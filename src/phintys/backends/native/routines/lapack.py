@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from phintys._base.errors import IntegrityError
 from phintys.backends.native.assembler.types import INT32, VOID, type_of
 from phintys.backends.native.routines.blas_functions import Routines
-from phintys.backends.native.steps.call import LibraryCall, Routine
+from phintys.backends.native.steps.call import CallWriter, LibraryCall, Routine
 from phintys.tensor.blas import BLAS_LETTERS
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.assembler.builder import Builder
     from phintys.backends.native.assembler.values import Value
     from phintys.backends.native.sizes import Size
-    from phintys.backends.native.steps.call import CallWriter
     from phintys.backends.native.values import Array
 
 

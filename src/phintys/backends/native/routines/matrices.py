@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from phintys.backends.native.assembler.control import leaving, loop, when
+from phintys.backends.native.assembler.control import either, leaving, loop, when
 from phintys.backends.native.assembler.types import INT32, INT64, VOID, MachineType, type_of
 from phintys.backends.native.limits import BLOCKED_FACTOR_ROWS, TILED_FACTOR_ROWS
 from phintys.backends.native.routines.blocked_factors import (
@@ -17,14 +17,15 @@ from phintys.backends.native.routines.blocked_factors import (
     blocked_inverse_symbol,
 )
 from phintys.backends.native.routines.lanes import LaneMatrix, Lanes
-from phintys.backends.native.routines.range_function import OneIteration
+from phintys.backends.native.routines.ranges import OneIteration
 from phintys.backends.native.routines.small_factors import (
     cholesky_factor,
     lu_factors,
+    lu_symbol,
     nan_where,
     solve_triangle,
+    triangle_symbol,
 )
-from phintys.backends.native.routines.small_systems import lu_symbol, triangle_symbol
 from phintys.backends.native.routines.stacks import MatrixCall, StackRoutine
 from phintys.backends.native.routines.tiled_factors import factor_symbol, inverse_symbol
 
@@ -132,15 +133,11 @@ class _Potrf(StackRoutine):
         if known is not None:
             return self.tiled(code, place, n)
         found = b.slot(INT64)
-        medium, large, after = (b.new_block(name) for name in ("medium", "large", "after"))
-        b.branch(b.le(n, TILED_FACTOR_ROWS), medium, large)
-        b.begin(medium)
-        b.store(self.tiled(code, place, n), found)
-        b.jump(after)
-        b.begin(large)
-        b.store(by_lapack(place), found)
-        b.jump(after)
-        b.begin(after)
+        with either(b, b.le(n, TILED_FACTOR_ROWS)) as (if_medium, if_large):
+            with if_medium:
+                b.store(self.tiled(code, place, n), found)
+            with if_large:
+                b.store(by_lapack(place), found)
         return b.load(INT64, found)
 
     def tiled(self, code: MatrixCall, place: Value, n: Value) -> Value:

@@ -25,12 +25,10 @@ from phintys.backends.native.assembler.types import (
 from phintys.backends.native.assembler.values import Value
 from phintys.backends.native.limits import DRAW_NANOSECONDS
 from phintys.backends.native.routines.numpy_functions import numpy_symbol
-from phintys.backends.native.steps.call import LibraryCall, Routine
+from phintys.backends.native.steps.call import CallWriter, LibraryCall, Routine
 
 if TYPE_CHECKING:
-    from phintys.backends.native.costs import Costs
-    from phintys.backends.native.polynomials import Polynomial
-    from phintys.backends.native.steps.call import CallWriter
+    from phintys.backends.native.polynomials import Costs, Polynomial
     from phintys.backends.native.values import Array
 
 
@@ -226,7 +224,7 @@ class _NumpyDraw(Routine):
 
     def work(self, call: LibraryCall[Any], costs: Costs) -> Polynomial:
         """Return a rough estimate of its time."""
-        return costs.scaled(costs.ring.of(call.options["count"]), DRAW_NANOSECONDS)
+        return call.time(costs, DRAW_NANOSECONDS, "count")
 
     def emit(self, call: LibraryCall[Any], writer: CallWriter) -> Value:
         """Check all parameters, and then draw."""
@@ -282,7 +280,7 @@ class _NumpyBounded(Routine):
 
     def work(self, call: LibraryCall[Any], costs: Costs) -> Polynomial:
         """Return a rough estimate of its time."""
-        return costs.scaled(costs.ring.of(call.options["count"]), DRAW_NANOSECONDS)
+        return call.time(costs, DRAW_NANOSECONDS, "count")
 
     def emit(self, call: LibraryCall[Any], writer: CallWriter) -> Value:
         """Let NumPy fill the array, unless there is no such integer."""

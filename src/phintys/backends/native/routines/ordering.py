@@ -13,24 +13,21 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from phintys.backends.native.assembler.builder import Builder
 from phintys.backends.native.assembler.control import ending_if, loop, when
 from phintys.backends.native.assembler.elements import load, store
-from phintys.backends.native.assembler.math import OutlinedSymbol
-from phintys.backends.native.assembler.math.calls import SORTING_ORDER
+from phintys.backends.native.assembler.math import OutlinedSymbol, outlined_function
 from phintys.backends.native.assembler.records import Record
 from phintys.backends.native.assembler.types import INT32, INT64, PTR, MachineType, type_of
 from phintys.backends.native.assembler.values import Value
 from phintys.backends.native.limits import SORT_NANOSECONDS, SORTED_BY_INSERTION, SORTED_PART
-from phintys.backends.native.routines.shared_ranges import (
+from phintys.backends.native.routines.ranges import (
     Runtime,
     call_with_record,
     runtime_of,
 )
-from phintys.backends.native.steps.call import LibraryCall, Routine
+from phintys.backends.native.steps.call import CallWriter, LibraryCall, Routine
 
 if TYPE_CHECKING:
     from phintys.backends.native.assembler.module import Module
-    from phintys.backends.native.costs import Costs
-    from phintys.backends.native.polynomials import Polynomial
-    from phintys.backends.native.steps.call import CallWriter
+    from phintys.backends.native.polynomials import Costs, Polynomial
 
 _ORDER = Record.packed(
     source=PTR,
@@ -62,9 +59,8 @@ class _Order(Routine):
 
     def work(self, call: LibraryCall[Any], costs: Costs) -> Polynomial:
         """Return a rough estimate of its time."""
-        factors = [call.options[name] for name in ("count", "n", "columns")]
         digits = call.inputs[0].dtype.itemsize
-        return costs.scaled(costs.ring.product(factors), SORT_NANOSECONDS * digits)
+        return call.time(costs, SORT_NANOSECONDS * digits, "count", "n", "columns")
 
     def emit(self, call: LibraryCall[Any], writer: CallWriter) -> None:
         """Write the call of the outlined function."""
@@ -72,7 +68,7 @@ class _Order(Routine):
         arrays = {"source": call.inputs[0]}
         arrays |= dict(zip(("places", "values"), call.outputs, strict=False))
         arrays |= dict(zip(("keys", "other_keys", "other_places"), call.workspace, strict=True))
-        symbol = OutlinedSymbol(SORTING_ORDER, dtype.name, 1).symbol
+        symbol = OutlinedSymbol("sorting_order", dtype.name, 1).symbol
         call_with_record(_ORDER, arrays, call, writer, symbol)
 
 
@@ -88,6 +84,7 @@ def _key_type(type: MachineType) -> MachineType:
     return type_of(f"uint{8 * type.part.itemsize}")
 
 
+@outlined_function("sorting_order")
 def write_order(module: Module, key: OutlinedSymbol) -> None:
     """Write ``i32 (state, parallel_for, poll, order)`` into a module."""
     type = type_of(key.dtype)

@@ -18,10 +18,9 @@ from typing import TYPE_CHECKING
 from phintys._base.config import config
 from phintys._base.records import record
 from phintys.backends.native.assembler.builder import Builder
-from phintys.backends.native.assembler.control import lane_mask, leaving, loop, when
+from phintys.backends.native.assembler.control import ending_if, lane_mask, leaving, loop, when
 from phintys.backends.native.assembler.elements import load, store
-from phintys.backends.native.assembler.math import OutlinedSymbol
-from phintys.backends.native.assembler.math.calls import PRODUCT
+from phintys.backends.native.assembler.math import OutlinedSymbol, outlined_function
 from phintys.backends.native.assembler.types import INT64, PTR, VOID, MachineType, type_of
 from phintys.backends.native.assembler.values import Value
 from phintys.backends.native.limits import (
@@ -103,9 +102,10 @@ def product_symbol(target: Target, type: MachineType) -> str:
     ``down`` is how far apart rows are, ``along`` how far apart columns, and the smaller of the two
     is 1. BLAS computes it if it has more than ``most`` multiplications.
     """
-    return OutlinedSymbol(PRODUCT, type.name, target.lanes(type)).symbol
+    return OutlinedSymbol("product", type.name, target.lanes(type)).symbol
 
 
+@outlined_function("product")
 def write_product(module: Module, key: OutlinedSymbol) -> None:
     """Write the function into a module."""
     type = type_of(key.dtype)
@@ -148,13 +148,10 @@ class _Product:
         """Write the function."""
         b = self.b
         if has_tiles(b.target, self.type):
-            small, large = b.new_block("small"), b.new_block("large")
-            b.branch(self._is_small(), small, large)
-            b.begin(small)
-            self._narrow()
-            self._tiles(self._packed(), _Width(self.lanes))
-            b.ret()
-            b.begin(large)
+            with ending_if(b, self._is_small()):
+                self._narrow()
+                self._tiles(self._packed(), _Width(self.lanes))
+                b.ret()
         self._large()
         b.ret()
 

@@ -29,8 +29,8 @@ from phintys.backends.native.assembler.atomics import (
     call_pointer,
 )
 from phintys.backends.native.assembler.builder import Builder
-from phintys.backends.native.assembler.control import divide_up, loop, when
-from phintys.backends.native.assembler.math import OutlinedSymbol
+from phintys.backends.native.assembler.control import divide_up, either, loop, when
+from phintys.backends.native.assembler.math import OutlinedSymbol, outlined_function
 from phintys.backends.native.assembler.records import Record
 from phintys.backends.native.assembler.types import INT32, INT64, PTR, VOID, MachineType, type_of
 from phintys.backends.native.assembler.values import Value
@@ -59,7 +59,7 @@ from phintys.backends.native.routines.blas_threads import (
     end_alone,
     threads_of_blas,
 )
-from phintys.backends.native.routines.shared_ranges import run_ranges, runtime_of
+from phintys.backends.native.routines.ranges import run_ranges, runtime_of
 
 if TYPE_CHECKING:
     from phintys.backends.native.assembler.module import Module
@@ -118,6 +118,7 @@ def _is_cut(b: Builder, threads: Value, lengths: Value) -> Value:
 # ---- matrices ----------------------------------------------------------------------------------
 
 
+@outlined_function("product_parts")
 def write_product_parts(module: Module, key: OutlinedSymbol) -> None:
     """Write the function that shares products of matrices into a module."""
     type = type_of(key.dtype)
@@ -254,17 +255,13 @@ def _write_shared(b: Builder, type: MachineType) -> None:
         for at, name in ((6, "first"), (9, "second"), (12, "c")):
             move = values[f"{name}_move"]
             _PRODUCT.store(b, block, name, b.offset(b.arguments[at], each.index * move, type))
-        vector, matrix, after = (b.new_block(name) for name in ("vector", "matrix", "after"))
-        b.branch(is_vector, vector, matrix)
-        b.begin(vector)
-        b.store(_vector_of_product(b, type, block, is_column), runtime.status)
-        b.jump(after)
-        b.begin(matrix)
-        for name, value in (("k", k), ("adds", values["adds"])):
-            _PRODUCT.store(b, block, name, value)
-        _run_pieces(b, type, (kernel, runtime, block, down * across, grain), k, inner)
-        b.jump(after)
-        b.begin(after)
+        with either(b, is_vector) as (if_vector, if_matrix):
+            with if_vector:
+                b.store(_vector_of_product(b, type, block, is_column), runtime.status)
+            with if_matrix:
+                for name, value in (("k", k), ("adds", values["adds"])):
+                    _PRODUCT.store(b, block, name, value)
+                _run_pieces(b, type, (kernel, runtime, block, down * across, grain), k, inner)
         with when(b, each.index + 1 < count):
             runtime.look(b)
     b.jump(end)
@@ -277,25 +274,20 @@ def _write_shared(b: Builder, type: MachineType) -> None:
 def _run_pieces(b: Builder, type: MachineType, run: tuple[Any, ...], k: Value, most: Value) -> None:
     """Compute a product; a long inner axis is processed in pieces, in order."""
     kernel, runtime, block, count, grain = run
-    short, long, after = (b.new_block(name) for name in ("short", "long", "done"))
-    b.branch(b.le(k, most), short, long)
-    b.begin(short)
-    run_ranges(b, kernel, runtime, block, count, grain)
-    b.jump(after)
-
-    b.begin(long)
-    starts = {name: _PRODUCT.load(b, block, name) for name in ("first", "second")}
-    steps = [_PRODUCT.load(b, block, name) for name in ("first_along", "second_down")]
-    with loop(b, 0, k, most, runs=True) as piece, when(b, runtime.is_going(b)):
-        for (name, start), step in zip(starts.items(), steps, strict=True):
-            _PRODUCT.store(b, block, name, b.offset(start, piece.index * step, type))
-        _PRODUCT.store(b, block, "k", b.minimum_number(k - piece.index, most))
-        run_ranges(b, kernel, runtime, block, count, grain)
-        _PRODUCT.store(b, block, "adds", b.constant(INT64, 1))
-        with when(b, piece.index + most < k):
-            runtime.look(b)
-    b.jump(after)
-    b.begin(after)
+    with either(b, b.le(k, most)) as (if_short, if_long):
+        with if_short:
+            run_ranges(b, kernel, runtime, block, count, grain)
+        with if_long:
+            starts = {name: _PRODUCT.load(b, block, name) for name in ("first", "second")}
+            steps = [_PRODUCT.load(b, block, name) for name in ("first_along", "second_down")]
+            with loop(b, 0, k, most, runs=True) as piece, when(b, runtime.is_going(b)):
+                for (name, start), step in zip(starts.items(), steps, strict=True):
+                    _PRODUCT.store(b, block, name, b.offset(start, piece.index * step, type))
+                _PRODUCT.store(b, block, "k", b.minimum_number(k - piece.index, most))
+                run_ranges(b, kernel, runtime, block, count, grain)
+                _PRODUCT.store(b, block, "adds", b.constant(INT64, 1))
+                with when(b, piece.index + most < k):
+                    runtime.look(b)
 
 
 def _least_work(type: MachineType) -> int:
@@ -433,6 +425,7 @@ _VECTOR_PARAMETERS = [
 ]
 
 
+@outlined_function("vector_parts")
 def write_vector_parts(module: Module, key: OutlinedSymbol) -> None:
     """Write the function that shares a product of a matrix and a vector into a module."""
     b = Builder(module.function(key.symbol, INT32, _VECTOR_PARAMETERS))

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from phintys.backends.native.assembler.module import Module
-    from phintys.backends.native.costs import Costs
-    from phintys.backends.native.polynomials import Polynomial
+    from phintys.backends.native.polynomials import Costs, Polynomial
     from phintys.backends.native.sizes import Size
     from phintys.backends.native.steps.call import LibraryCall
     from phintys.backends.native.values import Array

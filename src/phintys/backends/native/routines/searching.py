@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from phintys.backends.native.assembler.control import loop
+from phintys.backends.native.assembler.control import either, loop
 from phintys.backends.native.assembler.elements import gather
 from phintys.backends.native.assembler.types import BOOL, INT64, type_of
 from phintys.backends.native.limits import SEARCH_NANOSECONDS, SEARCHED_VECTORS
-from phintys.backends.native.routines.range_function import RangeFunction
-from phintys.backends.native.steps.call import LibraryCall, Routine
+from phintys.backends.native.routines.ranges import RangeFunction
+from phintys.backends.native.steps.call import CallWriter, LibraryCall, Routine
 
 if TYPE_CHECKING:
     from phintys.backends.native.assembler.values import Value
-    from phintys.backends.native.costs import Costs
-    from phintys.backends.native.polynomials import Polynomial
-    from phintys.backends.native.steps.call import CallWriter
+    from phintys.backends.native.polynomials import Costs, Polynomial
 
 
 class _SearchSorted(Routine):
@@ -29,7 +27,7 @@ class _SearchSorted(Routine):
 
     def work(self, call: LibraryCall[Any], costs: Costs) -> Polynomial:
         """Return a rough estimate of its time."""
-        return costs.scaled(costs.ring.of(call.options["count"]), SEARCH_NANOSECONDS)
+        return call.time(costs, SEARCH_NANOSECONDS, "count")
 
     def emit(self, call: LibraryCall[Any], writer: CallWriter) -> None:
         """Write a function for a range of the values, and its call."""
@@ -55,13 +53,14 @@ class _Search:
     def write(self) -> None:
         """Search for whole vectors of values, and then for those that are left."""
         b, begin, end = self._b, self._ranges.begin, self._ranges.end
-        empty, filled, after = (b.new_block(name) for name in ("empty", "filled", "after"))
-        b.branch(b.eq(self._n, 0), empty, filled)
-        b.begin(empty)
-        with loop(b, begin, end) as each:
-            b.store(b.constant(INT64, 0), b.offset(self._found, each.index, INT64))
-        b.jump(after)
-        b.begin(filled)
+        with either(b, b.eq(self._n, 0)) as (if_empty, otherwise):
+            with if_empty, loop(b, begin, end) as each:
+                b.store(b.constant(INT64, 0), b.offset(self._found, each.index, INT64))
+            with otherwise:
+                self._search_all(begin, end)
+
+    def _search_all(self, begin: Value, end: Value) -> None:
+        b = self._b
         steps = 64 - b.call("llvm.ctlz.i64", INT64, [self._n - 1, b.constant(BOOL, 0)])
         if self._type.kind == "f":
             self._place_of_nan = self._n if self._is_right else self._count_of_numbers(steps)
@@ -71,8 +70,6 @@ class _Search:
             self._search([each.index + lanes * at for at in range(SEARCHED_VECTORS)], lanes, steps)
         with loop(b, whole, end) as each:
             self._search([each.index], 1, steps)
-        b.jump(after)
-        b.begin(after)
 
     def _search(self, places: list[Value], lanes: int, steps: Value) -> None:
         """Halve what is left of the vector, without branches: some elements precede the values."""

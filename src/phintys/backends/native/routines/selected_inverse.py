@@ -13,13 +13,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from phintys.backends.native.assembler.control import loop
 from phintys.backends.native.assembler.types import BOOL, INT32, INT64, type_of
 from phintys.backends.native.limits import SELECTED_INVERSE_NANOSECONDS
-from phintys.backends.native.steps.call import LibraryCall, Routine
+from phintys.backends.native.steps.call import CallWriter, LibraryCall, Routine
 
 if TYPE_CHECKING:
     from phintys.backends.native.assembler.values import Value
-    from phintys.backends.native.costs import Costs
-    from phintys.backends.native.polynomials import Polynomial
-    from phintys.backends.native.steps.call import CallWriter
+    from phintys.backends.native.polynomials import Costs, Polynomial
 
 
 class _SelectedInverse(Routine):

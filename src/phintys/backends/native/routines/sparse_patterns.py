@@ -11,28 +11,24 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from phintys.backends.native.assembler.control import divide_up, loop, when
+from phintys.backends.native.assembler.builder import Builder
+from phintys.backends.native.assembler.control import WrittenLoop, divide_up, loop, repeated, when
 from phintys.backends.native.assembler.elements import load, store
 from phintys.backends.native.assembler.types import BOOL, INT32, INT64, type_of
-from phintys.backends.native.assembler.values import Complex, components, joined
+from phintys.backends.native.assembler.values import Complex, Value, components, joined
 from phintys.backends.native.limits import (
     SEARCH_NANOSECONDS,
     SPARSE_BLOCKS,
     SPARSE_NANOSECONDS,
 )
-from phintys.backends.native.routines.range_function import RangeFunction
+from phintys.backends.native.routines.ranges import RangeFunction
 from phintys.backends.native.routines.sparse_products import plus, problem_of_pattern
-from phintys.backends.native.steps.call import LibraryCall, Routine
+from phintys.backends.native.steps.call import CallWriter, LibraryCall, Routine
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
+    from collections.abc import Callable, Generator
 
-    from phintys.backends.native.assembler.builder import Builder
-    from phintys.backends.native.assembler.control import WrittenLoop
-    from phintys.backends.native.assembler.values import Value
-    from phintys.backends.native.costs import Costs
-    from phintys.backends.native.polynomials import Polynomial
-    from phintys.backends.native.steps.call import CallWriter
+    from phintys.backends.native.polynomials import Costs, Polynomial
 
 
 class PatternRoutine(Routine):
@@ -164,30 +160,6 @@ def put(b: Builder, value: Value, pointer: Value, at: Value) -> None:
 def put_place(b: Builder, value: Value, pointer: Value, at: Value) -> None:
     """Write an element of an array of int64."""
     b.store(value, b.offset(pointer, at, INT64))
-
-
-def repeated(
-    b: Builder,
-    first: Sequence[Value],
-    holds: Callable[..., Value],
-    step: Callable[..., Sequence[Value]],
-) -> list[Value]:
-    """Write a loop that repeats a step while a condition holds; return what it carried last."""
-    head, body, after = (b.new_block(name) for name in ("while", "step", "after"))
-    before = b.block
-    b.jump(head)
-    b.begin(head)
-    phis = [b.phi(value.type) for value in first]
-    carried = [phi.value for phi in phis]
-    b.branch(holds(*carried), body, after)
-    b.begin(body)
-    following = step(*carried)
-    for phi, start, value in zip(phis, first, following, strict=True):
-        phi.add(start, before)
-        phi.add(value, b.block)
-    b.jump(head)
-    b.begin(after)
-    return carried
 
 
 def sum_up(writer: CallWriter, call: LibraryCall[Any]) -> Value:

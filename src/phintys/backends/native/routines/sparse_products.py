@@ -8,24 +8,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from phintys.backends.native.assembler.control import divide_up, lane_mask, loop
+from phintys.backends.native.assembler.builder import Builder
+from phintys.backends.native.assembler.control import divide_up, lane_mask, loop, when
 from phintys.backends.native.assembler.elements import load, store
 from phintys.backends.native.assembler.operations import emit
-from phintys.backends.native.assembler.types import INT32, INT64, type_of
-from phintys.backends.native.assembler.values import Complex, components, joined
+from phintys.backends.native.assembler.types import INT32, INT64, MachineType, type_of
+from phintys.backends.native.assembler.values import Complex, Value, components, joined
 from phintys.backends.native.limits import SPARSE_NANOSECONDS, SPARSE_TILES
-from phintys.backends.native.routines.range_function import RangeFunction
-from phintys.backends.native.steps.call import LibraryCall, Routine
+from phintys.backends.native.routines.ranges import RangeFunction
+from phintys.backends.native.steps.call import CallWriter, LibraryCall, Routine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
 
-    from phintys.backends.native.assembler.builder import Builder
-    from phintys.backends.native.assembler.types import MachineType
-    from phintys.backends.native.assembler.values import Value
-    from phintys.backends.native.costs import Costs
-    from phintys.backends.native.polynomials import Polynomial
-    from phintys.backends.native.steps.call import CallWriter
+    from phintys.backends.native.polynomials import Costs, Polynomial
     from phintys.backends.native.values import Array
 
     Number = Value | Complex
@@ -56,8 +52,7 @@ class SparseProduct(Routine):
 
     def work(self, call: LibraryCall[Any], costs: Costs) -> Polynomial:
         """Return a rough estimate of its time."""
-        factors = [call.options[name] for name in ("nnz", "k")]
-        return costs.scaled(costs.ring.product(factors), SPARSE_NANOSECONDS)
+        return call.time(costs, SPARSE_NANOSECONDS, "nnz", "k")
 
     def emit(self, call: LibraryCall[Any], writer: CallWriter) -> Value | None:
         """Write a check of the pattern, a function for a range of rows, and its call.
@@ -78,12 +73,8 @@ class SparseProduct(Routine):
         arrays = (writer.pointer(array) for array in call.inputs[2:4])
         sizes = (writer.size(call.options[name]) for name in ("m", "n", "nnz"))
         problem = problem_of_pattern(b, *arrays, *sizes)
-        right, after = b.new_block("right"), b.new_block("after")
-        b.branch(b.eq(problem, 0), right, after)
-        b.begin(right)
-        ranges.call(body.count(writer), nanoseconds, is_serial=False)
-        b.jump(after)
-        b.begin(after)
+        with when(b, b.eq(problem, 0)):
+            ranges.call(body.count(writer), nanoseconds, is_serial=False)
         return problem
 
 

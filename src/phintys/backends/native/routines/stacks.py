@@ -21,19 +21,16 @@ from phintys.backends.native.limits import (
     UNROLLED_ROWS,
 )
 from phintys.backends.native.routines.blas_threads import one_thread
-from phintys.backends.native.routines.lanes import Lanes
+from phintys.backends.native.routines.lanes import LaneMatrix, Lanes, Length
 from phintys.backends.native.routines.lapack import Arguments
-from phintys.backends.native.routines.range_function import OneIteration, RangeFunction
-from phintys.backends.native.steps.call import LibraryCall, Routine
+from phintys.backends.native.routines.ranges import OneIteration, RangeFunction
+from phintys.backends.native.steps.call import CallExplainer, CallWriter, LibraryCall, Routine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 
-    from phintys.backends.native.costs import Costs
-    from phintys.backends.native.polynomials import Polynomial
-    from phintys.backends.native.routines.lanes import LaneMatrix, Length
+    from phintys.backends.native.polynomials import Costs, Polynomial
     from phintys.backends.native.sizes import Size
-    from phintys.backends.native.steps.call import CallExplainer, CallWriter
     from phintys.backends.native.values import Array
 
 _NO_FAILURE = 2**63 - 1

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 from phintys.backends.native.assembler.builder import Builder
 from phintys.backends.native.assembler.control import when
 from phintys.backends.native.assembler.elements import load
-from phintys.backends.native.assembler.math import OutlinedSymbol
-from phintys.backends.native.assembler.math.calls import CHOLESKY, CHOLESKY_INVERSE
+from phintys.backends.native.assembler.math import OutlinedSymbol, outlined_function
 from phintys.backends.native.assembler.types import INT64, PTR, VOID, MachineType, type_of
 from phintys.backends.native.assembler.values import Value
 from phintys.backends.native.limits import TILED_FACTOR_ROWS
@@ -31,7 +30,7 @@ def factor_symbol(type: MachineType) -> str:
     It is ``int64 (a, n)``: a has n rows. The result is the order of the first leading minor that is
     not positive, 0 if there is none.
     """
-    return OutlinedSymbol(CHOLESKY, type.name, 1).symbol
+    return OutlinedSymbol("cholesky", type.name, 1).symbol
 
 
 def inverse_symbol(type: MachineType) -> str:
@@ -39,12 +38,13 @@ def inverse_symbol(type: MachineType) -> str:
 
     It is ``void (l, n)``: l has n rows. There must be no zero on the diagonal.
     """
-    return OutlinedSymbol(CHOLESKY_INVERSE, type.name, 1).symbol
+    return OutlinedSymbol("cholesky_inverse", type.name, 1).symbol
 
 
 # ---- Cholesky factors ----------------------------------------------------------------------------
 
 
+@outlined_function("cholesky")
 def write_factor(module: Module, key: OutlinedSymbol) -> None:
     """``L[i, j] = (a[i, j] - sum(L[i, k] * L[j, k])) / L[j, j]``, in panels of rows i.
 
@@ -119,6 +119,7 @@ def _factor_of_tile(
 # ---- inverses ------------------------------------------------------------------------------------
 
 
+@outlined_function("cholesky_inverse")
 def write_inverse(module: Module, key: OutlinedSymbol) -> None:
     """``L^-1``, and then its product with its transpose."""
     b = Builder(module.function(key.symbol, VOID, [PTR, INT64]))

@@ -8,18 +8,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from phintys.backends.native.assembler.builder import Builder
 from phintys.backends.native.assembler.control import WrittenLoop, lane_mask, loop, when
 from phintys.backends.native.assembler.elements import load, store
-from phintys.backends.native.assembler.types import INT64
+from phintys.backends.native.assembler.types import INT64, MachineType
 from phintys.backends.native.assembler.values import Value
 from phintys.backends.native.limits import FACTOR_TILE_LANES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from contextlib import AbstractContextManager
-
-    from phintys.backends.native.assembler.builder import Builder
-    from phintys.backends.native.assembler.types import MachineType
 
 
 class Tiles:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from phintys.backends.native.assembler.builder import Builder
 from phintys.backends.native.assembler.control import loop, when
 from phintys.backends.native.assembler.elements import load, store
 from phintys.backends.native.assembler.math import complex as numbers
@@ -22,7 +23,6 @@ from phintys.tensor.linear_algebra.matrix_functions import MOST_HALVINGS, NEAR, 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from phintys.backends.native.assembler.builder import Builder
     from phintys.backends.native.steps.call import LibraryCall
     from phintys.backends.native.values import Array
 

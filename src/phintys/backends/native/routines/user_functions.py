@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from phintys.backends.native.assembler.control import when
 from phintys.backends.native.assembler.types import INT32, INT64, VOID, type_of
 from phintys.backends.native.limits import UNKNOWN_NANOSECONDS
-from phintys.backends.native.routines.range_function import OneIteration, RangeFunction
+from phintys.backends.native.routines.ranges import OneIteration, RangeFunction
 from phintys.backends.native.routines.stacks import _NO_FAILURE, _STATUS_BITS
-from phintys.backends.native.steps.call import LibraryCall, Routine
+from phintys.backends.native.steps.call import CallExplainer, CallWriter, LibraryCall, Routine
 
 if TYPE_CHECKING:
     from phintys.backends.native.assembler.values import Value
-    from phintys.backends.native.costs import Costs
-    from phintys.backends.native.polynomials import Polynomial
-    from phintys.backends.native.steps.call import CallExplainer, CallWriter
+    from phintys.backends.native.polynomials import Costs, Polynomial
 
 
 class UserFunction(Routine):
@@ -47,7 +45,7 @@ class UserFunction(Routine):
 
     def work(self, call: LibraryCall[Any], costs: Costs) -> Polynomial:
         """Return a guess."""
-        return costs.scaled(costs.ring.of(call.options["count"]), UNKNOWN_NANOSECONDS)
+        return call.time(costs, UNKNOWN_NANOSECONDS, "count")
 
     def line(self, call: LibraryCall[Any], explainer: CallExplainer) -> str:
         """Return a call with the sizes that it is passed."""

@@ -29,7 +29,7 @@ from phintys.backends.native.runtime.protocol import (
     PLACE_ITSELF,
     PLACE_OBJECT,
 )
-from phintys.backends.native.values import Array, Handle, Place
+from phintys.backends.native.values import Array, Handle, Place, Value
 
 if TYPE_CHECKING:
     from phintys.backends.base import CallShape
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from phintys.backends.native.runtime.failures import Failures
     from phintys.backends.native.runtime.support import Support
     from phintys.backends.native.steps.callback import Callback
-    from phintys.backends.native.values import Value
 
 _CODE_CHANGES = ProcessLock()
 

@@ -24,7 +24,7 @@ from phintys.backends.native.values import Array, Size
 from phintys.graph.alias_map import AliasMap
 from phintys.graph.aliasing import execution_order
 from phintys.graph.inner import HasInnerGraph
-from phintys.graph.variable import Constant
+from phintys.graph.variable import Constant, Variable
 from phintys.tensor.shapes import Shape, ShapeI
 
 if TYPE_CHECKING:
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph
     from phintys.graph.op import ComputeMap, StorageMap
-    from phintys.graph.variable import Variable
     from phintys.tensor import shape_rules
     from phintys.tensor.shape_rules import ShapedOp
 

@@ -13,7 +13,7 @@ from phintys._base.caches import kept_property
 from phintys._base.errors import IntegrityError
 from phintys._base.late import LateModule
 from phintys._base.records import record
-from phintys.backends.base import CallShape
+from phintys.backends.base import CallShape, ExportNames, ExportOptions, LinkedProgram
 from phintys.backends.native.assembler.system import has_pool
 from phintys.backends.native.assembler.target import Target
 from phintys.backends.native.lower import lower_program
@@ -22,6 +22,7 @@ from phintys.backends.native.runtime.callbacks import Callbacks, plain_array
 from phintys.backends.native.runtime.capi import Unsupported
 from phintys.backends.native.runtime.context import Improvement, Interface, ProgramCode
 from phintys.backends.native.runtime.engine import (
+    Code,
     check_runs_here,
     compile_object,
     load,
@@ -29,24 +30,20 @@ from phintys.backends.native.runtime.engine import (
     load_quickly,
 )
 from phintys.backends.native.runtime.failures import Failures
-from phintys.backends.native.runtime.support import support, trim
+from phintys.backends.native.runtime.support import Support, support, trim
 from phintys.backends.native.steps.callback import CCall
 from phintys.backends.native.values import Array
-from phintys.backends.native.writer.programs import emit_program
+from phintys.backends.native.writer.programs import EmittedProgram, emit_program
 from phintys.graph.aliasing import overwrites
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from phintys.backends.base import ExportNames, ExportOptions, LinkedProgram
     from phintys.backends.native import explain as explaining
     from phintys.backends.native.export import exporting
     from phintys.backends.native.program import Program
     from phintys.backends.native.runtime import c_entry, saving
     from phintys.backends.native.runtime.c_entry import CEntry
-    from phintys.backends.native.runtime.engine import Code
-    from phintys.backends.native.runtime.support import Support
-    from phintys.backends.native.writer.programs import EmittedProgram
     from phintys.graph.apply import Apply
     from phintys.graph.fgraph import FunctionGraph
 else:

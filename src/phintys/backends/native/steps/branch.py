@@ -8,8 +8,7 @@ from phintys._base.records import record
 from phintys.backends.native.program import Step
 
 if TYPE_CHECKING:
-    from phintys.backends.native.costs import Costs
-    from phintys.backends.native.polynomials import Polynomial
+    from phintys.backends.native.polynomials import Costs, Polynomial
     from phintys.backends.native.values import Array
     from phintys.graph.apply import Apply
 

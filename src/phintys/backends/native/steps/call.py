@@ -17,9 +17,8 @@ if TYPE_CHECKING:
     from phintys.backends.native.assembler.builder import Builder
     from phintys.backends.native.assembler.target import Target
     from phintys.backends.native.assembler.values import Value
-    from phintys.backends.native.costs import Costs
     from phintys.backends.native.failures import Failure
-    from phintys.backends.native.polynomials import Polynomial
+    from phintys.backends.native.polynomials import Costs, Polynomial
     from phintys.backends.native.values import Array
     from phintys.graph.apply import Apply
 
@@ -249,6 +248,11 @@ class LibraryCall(Step, Generic[Called]):
     def lengths(self) -> dict[str, Size]:
         """The options that are sizes."""
         return {name: size for name, size in self.options.items() if isinstance(size, Size)}
+
+    def time(self, costs: Costs, nanoseconds: float, *names: str) -> Polynomial:
+        """Return the time of loops over the options of some names, given that of an iteration."""
+        count = costs.ring.product([self.options[name] for name in names])
+        return costs.scaled(count, nanoseconds)
 
     @property
     def may_fail(self) -> bool:

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from phintys._base.records import record
 from phintys.backends.native.program import Step
-from phintys.backends.native.values import Array
+from phintys.backends.native.values import Array, Value
 
 if TYPE_CHECKING:
-    from phintys.backends.native.values import Value
     from phintys.graph.apply import Apply
 
 

@@ -12,9 +12,8 @@ from phintys.backends.native.program import Step
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from phintys.backends.native.costs import Costs
     from phintys.backends.native.expressions import Statement
-    from phintys.backends.native.polynomials import Polynomial
+    from phintys.backends.native.polynomials import Costs, Polynomial
     from phintys.backends.native.sizes import Size
     from phintys.backends.native.values import Array, LoopVariable
     from phintys.graph.apply import Apply

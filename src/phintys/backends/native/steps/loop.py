@@ -10,8 +10,7 @@ from phintys.backends.native.limits import LOOP_STEP_NANOSECONDS, UNKNOWN_NANOSE
 from phintys.backends.native.program import Step
 
 if TYPE_CHECKING:
-    from phintys.backends.native.costs import Costs
-    from phintys.backends.native.polynomials import Polynomial
+    from phintys.backends.native.polynomials import Costs, Polynomial
     from phintys.backends.native.sizes import Size
     from phintys.backends.native.values import Array, LoopVariable
     from phintys.graph.apply import Apply

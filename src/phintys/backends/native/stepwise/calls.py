@@ -19,8 +19,8 @@ from phintys.backends.native.sizes import Sizes
 from phintys.backends.native.steps.callback import Callback
 from phintys.backends.native.steps.claim import Claim
 from phintys.backends.native.stepwise.faults import CheckFailed, expect
-from phintys.backends.native.stepwise.storage import RUBBISH
-from phintys.backends.native.values import Array, Place, Size
+from phintys.backends.native.stepwise.storage import RUBBISH, Memory
+from phintys.backends.native.values import Array, Place, Size, Value
 from phintys.backends.native.writer.programs import emit_program
 from phintys.graph.fgraph import FunctionGraph
 
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from phintys.backends.native.steps.call import LibraryCall
-    from phintys.backends.native.stepwise.storage import Memory
-    from phintys.backends.native.values import Value
 
     Numbers = np.ndarray[Any, Any]
     Operand = tuple[Memory, Numbers]

@@ -43,14 +43,13 @@ from phintys.backends.native.stepwise.faults import CheckFailed, TooLong, expect
 from phintys.backends.native.stepwise.grid import Grid
 from phintys.backends.native.stepwise.order import KernelOrder, Orders
 from phintys.backends.native.stepwise.storage import Memory, Storage
-from phintys.backends.native.values import Array, LoopVariable, Place
+from phintys.backends.native.values import Array, LoopVariable, Place, Size, Value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from phintys.backends.native.memory import MemoryPlan
     from phintys.backends.native.program import Program, Step
-    from phintys.backends.native.values import Size, Value
 
     Numbers = np.ndarray[Any, Any]
 

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from phintys.backends.native.assembler.control import loop
+from phintys.backends.native.assembler.control import computed_if, loop
 from phintys.backends.native.assembler.types import BOOL, FLOAT64, INT8, INT64, PTR, type_of
 from phintys.backends.native.frame import CONSTANTS, NO_BUFFER, NO_RESULT, TOO_LARGE
 from phintys.backends.native.limits import COMPARED_BUFFERS, LONG_RUN, SMALL_BLOCK
@@ -145,18 +145,11 @@ class AddressCode:
         in_frame = self._in_frame(room)
         if known is not None:
             return in_frame
-        b = self.b
-        small, large, after = b.block, b.new_block("large"), b.new_block("after")
-        b.branch(b.le(bytes_, room), after, large)
-        b.begin(large)
-        in_arena = self._in_arena(group, bytes_, runs)
-        large = b.block
-        b.jump(after)
-        b.begin(after)
-        phi = b.phi(PTR)
-        phi.add(in_frame, small)
-        phi.add(in_arena, large)
-        return phi.value
+        is_large = self.b.lt(room, bytes_)
+        (block,) = computed_if(
+            self.b, is_large, lambda: [self._in_arena(group, bytes_, runs)], [in_frame]
+        )
+        return block
 
     def _in_frame(self, bytes_: int) -> Value:
         """Return the address of new room in the frame, aligned as the arena is."""

@@ -20,12 +20,12 @@ from phintys.backends.native.assembler.builder import Builder
 from phintys.backends.native.assembler.control import when
 from phintys.backends.native.assembler.system import write_clock
 from phintys.backends.native.assembler.types import INT64, PTR
+from phintys.backends.native.assembler.values import Value
 from phintys.backends.native.sizes import Size
 from phintys.backends.native.values import Array, Place
 
 if TYPE_CHECKING:
     from phintys.backends.native.assembler.module import Module
-    from phintys.backends.native.assembler.values import Value
     from phintys.backends.native.polynomials import Polynomials
     from phintys.backends.native.program import Program
     from phintys.backends.native.writer.step_writer import StepWriter

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from phintys._base.records import record
 from phintys.backends.native.assembler.builder import Builder
-from phintys.backends.native.assembler.control import leaving, when
+from phintys.backends.native.assembler.control import computed_if, leaving, when
 from phintys.backends.native.assembler.types import BOOL, INT32, INT64, PTR, VOID
 from phintys.backends.native.assembler.values import Complex, Value
 from phintys.backends.native.frame import EXCEPTION, OUT_OF_MEMORY, STATE, STATUS
@@ -129,22 +129,18 @@ class FunctionCode:
         if isinstance(bytes_, int) and bytes_ <= STACK_BYTES:
             yield self._stack
             return
-        bytes_ = b.value(INT64, bytes_)
-        is_small, before = b.le(bytes_, STACK_BYTES), b.block
-        heap, ready = b.new_block("heap"), b.new_block("ready")
-        b.branch(is_small, ready, heap)
-        b.begin(heap)
-        taken = b.call("phintys_malloc", PTR, [bytes_])
-        self.fail_if_null(taken, OUT_OF_MEMORY, bytes_, self.main.workspace(kernel))
-        last = b.block
-        b.jump(ready)
-        b.begin(ready)
-        memory = b.phi(PTR)
-        memory.add(self._stack, before)
-        memory.add(taken, last)
-        yield memory.value
-        with when(b, ~is_small):
-            b.call("phintys_free", VOID, [memory.value])
+        wanted = b.value(INT64, bytes_)
+        is_large = b.lt(STACK_BYTES, wanted)
+
+        def allocate() -> list[Value]:
+            taken = b.call("phintys_malloc", PTR, [wanted])
+            self.fail_if_null(taken, OUT_OF_MEMORY, wanted, self.main.workspace(kernel))
+            return [taken]
+
+        (memory,) = computed_if(b, is_large, allocate, [self._stack])
+        yield memory
+        with when(b, is_large):
+            b.call("phintys_free", VOID, [memory])
 
     # ---- what does not change in loops -------------------------------------------------------
 

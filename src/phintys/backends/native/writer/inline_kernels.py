@@ -15,7 +15,7 @@ from phintys import scalar as ps
 from phintys.backends.native.assembler.casting import cast
 from phintys.backends.native.assembler.types import INT64, MachineType, type_of
 from phintys.backends.native.assembler.values import Complex, Value
-from phintys.backends.native.expressions import Expression, Load, Operation
+from phintys.backends.native.expressions import Expression, Load, Operation, Statement
 from phintys.backends.native.kernels.arguments import (
     Number,
     Pointer,
@@ -32,7 +32,6 @@ from phintys.backends.native.kernels.reductions import ReductionWriter, Totals
 from phintys.backends.native.writer.register_code import RegisterCode, lanes_of
 
 if TYPE_CHECKING:
-    from phintys.backends.native.expressions import Statement
     from phintys.backends.native.failures import Failure
     from phintys.backends.native.kernels.access import Access
     from phintys.backends.native.kernels.accumulators import Accumulator

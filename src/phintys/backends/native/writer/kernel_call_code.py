@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, TypeGuard
 from phintys._base.records import record
 from phintys.backends.native.assembler.atomics import call_pointer
 from phintys.backends.native.assembler.builder import Builder
-from phintys.backends.native.assembler.control import divide_up, loop, when
-from phintys.backends.native.assembler.module import signature
+from phintys.backends.native.assembler.control import divide_up, either, loop, when
+from phintys.backends.native.assembler.module import Module, signature
 from phintys.backends.native.assembler.types import INT32, INT64, PTR, VOID, type_of
 from phintys.backends.native.assembler.values import Value
 from phintys.backends.native.frame import OUT_OF_MEMORY, STATUS
@@ -47,7 +47,6 @@ from phintys.backends.native.writer.address_code import MOST_BYTES, AddressCode
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
-    from phintys.backends.native.assembler.module import Module
     from phintys.backends.native.kernels.kernel_code import KernelCode
     from phintys.backends.native.kernels.plans import KernelPlan, NestPlan
     from phintys.backends.native.steps.kernel import Kernel
@@ -245,19 +244,13 @@ class KernelCallCode:
             return
         work = self.sizes.estimate(inside)
         total = n if work.text == "1" else self.sizes.saturating("mul", n, work)
-        direct, parallel, after = b.new_block("direct"), b.new_block("parallel"), b.new_block()
-        b.branch(total < least, direct, parallel)
-        b.begin(direct)
-        self._call(function, block, n)
-        b.jump(after)
-        b.begin(parallel)
-        if plan.is_serial:
-            self.in_order(function, block, n, self._grain(int(POLLED_WORK / nanoseconds), work))
-        else:
-            grain = self._grain(int(GRAIN_NANOSECONDS / nanoseconds), work)
-            self.parallel_for(function, block, n, grain)
-        b.jump(after)
-        b.begin(after)
+        with either(b, total < least) as (if_short, otherwise):
+            with if_short:
+                self._call(function, block, n)
+            with otherwise:
+                most = POLLED_WORK if plan.is_serial else GRAIN_NANOSECONDS
+                run = self.in_order if plan.is_serial else self.parallel_for
+                run(function, block, n, self._grain(int(most / nanoseconds), work))
 
     def in_order(self, function: Value, block: Value, n: Value, most: Value) -> None:
         """Call a kernel for several ranges, in order, with signal checks in between."""
@@ -318,15 +311,11 @@ class KernelCallCode:
         is_small = self.sizes.estimate(plan.work_inside()) < least
         with self._totals(kernel, code, cut) as cut.partials:
             block = self._block(code, cut)
-            direct, parallel, after = b.new_block("direct"), b.new_block("parallel"), b.new_block()
-            b.branch(is_small, direct, parallel)
-            b.begin(direct)
-            self._call(function, block, cut.parts)
-            b.jump(after)
-            b.begin(parallel)
-            self.parallel_for(function, block, cut.parts, b.constant(INT64, 1))
-            b.jump(after)
-            b.begin(after)
+            with either(b, is_small) as (if_small, otherwise):
+                with if_small:
+                    self._call(function, block, cut.parts)
+                with otherwise:
+                    self.parallel_for(function, block, cut.parts, b.constant(INT64, 1))
             self._combine(code, block, cut)
 
     def reserve(self, kernel: Kernel) -> None:

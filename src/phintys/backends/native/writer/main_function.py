@@ -12,11 +12,11 @@ from phintys.backends.native.dependence import arrays_written, needs_of
 from phintys.backends.native.failures import Failure
 from phintys.backends.native.layout import Layout, announce
 from phintys.backends.native.limits import FRAME_BUFFER_BYTES, NOTED_NANOSECONDS, WORK_UNIT
-from phintys.backends.native.polynomials import Polynomial, Polynomials
+from phintys.backends.native.polynomials import Atom, Polynomial, Polynomials
 from phintys.backends.native.program import Step, walk_steps
 from phintys.backends.native.sizes import Arithmetic, Element, Size, Sizes
 from phintys.backends.native.steps.kernel import Kernel
-from phintys.backends.native.values import Array, Place
+from phintys.backends.native.values import Array, Place, Value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,11 +24,9 @@ if TYPE_CHECKING:
     from phintys.backends.native.assembler.module import Module
     from phintys.backends.native.kernels.kernel_code import KernelCode
     from phintys.backends.native.plan import Plan
-    from phintys.backends.native.polynomials import Atom
     from phintys.backends.native.steps.callback import Callback
     from phintys.backends.native.steps.claim import Claim
     from phintys.backends.native.steps.loop import Loop
-    from phintys.backends.native.values import Value
     from phintys.graph.apply import Apply
 
 BEFORE_COMMIT = -2

@@ -14,12 +14,14 @@ from phintys._base.errors import IntegrityError
 from phintys._base.late import LateModule
 from phintys._base.records import record
 from phintys.backends.native.assembler.builder import Builder
+from phintys.backends.native.assembler.control import ending_if
 from phintys.backends.native.assembler.module import Module
 from phintys.backends.native.assembler.types import INT32, PTR
+from phintys.backends.native.assembler.values import Value
 from phintys.backends.native.kernels.functions import KernelWriter
 from phintys.backends.native.limits import STEPS_IN_A_PART
 from phintys.backends.native.plan import Plan
-from phintys.backends.native.program import walk_steps
+from phintys.backends.native.program import Program, Step, walk_steps
 from phintys.backends.native.steps.kernel import Kernel
 from phintys.backends.native.writer import step_rules  # noqa: F401 - registers the rules
 from phintys.backends.native.writer.main_function import BEFORE_COMMIT, MainFunction
@@ -29,11 +31,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from phintys.backends.native.assembler.target import Target
-    from phintys.backends.native.assembler.values import Value
     from phintys.backends.native.kernels.kernel_code import KernelCode
     from phintys.backends.native.layout import Layout
     from phintys.backends.native.memory import MemoryPlan
-    from phintys.backends.native.program import Program, Step
     from phintys.backends.native.writer import clock
     from phintys.backends.native.writer.clock import StepClock
 else:
@@ -162,12 +162,9 @@ class _MainWriter:
             )
         b = Builder(self.main.module.function(whole, INT32, [PTR]))
         for name in names:
-            failed, after = b.new_block("failed"), b.new_block("fine")
             status = b.call(name, INT32, [b.arguments[0]])
-            b.branch(b.eq(status, 0), after, failed)
-            b.begin(failed)
-            b.ret(b.constant(INT32, 1))
-            b.begin(after)
+            with ending_if(b, b.ne(status, 0)):
+                b.ret(b.constant(INT32, 1))
         b.ret(b.constant(INT32, 0))
 
     def _part(

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from phintys.backends.native.assembler.atomics import call_pointer, unlock, wait_lock
 from phintys.backends.native.assembler.builder import Builder
-from phintys.backends.native.assembler.control import divide_up, loop, when
+from phintys.backends.native.assembler.control import divide_up, either, loop, when
 from phintys.backends.native.assembler.records import Record
 from phintys.backends.native.assembler.types import BOOL, INT8, INT32, INT64, PTR, VOID, type_of
 from phintys.backends.native.assembler.values import Value
@@ -37,7 +37,7 @@ from phintys.backends.native.limits import (
     PRIVATE_BYTES,
 )
 from phintys.backends.native.routines.blas_threads import begin_alone, end_alone, threads_of_blas
-from phintys.backends.native.routines.range_function import RangeFunction
+from phintys.backends.native.routines.ranges import RangeFunction
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -106,19 +106,15 @@ class _SharedPasses:
         self._place_private()
         self._divide()
         each, is_worth_it = self._estimate()
-        alone, several, after = (b.new_block(name) for name in ("alone", "several", "after"))
-        b.branch(is_worth_it, several, alone)
-        b.begin(alone)
-        operands = [writer.code.frame, b.constant(INT64, 0), self.count, writer.calls.parallel]
-        status = b.call(self.symbol, INT32, operands)
-        with writer.code.failing(b.ne(status, 0)):
-            pass
-        b.jump(after)
-        b.begin(several)
-        with writer.aside():
-            self._write_shared(each)
-        b.jump(after)
-        b.begin(after)
+        with either(b, is_worth_it) as (if_shared, otherwise):
+            with otherwise:
+                frame, parallel = writer.code.frame, writer.calls.parallel
+                operands = [frame, b.constant(INT64, 0), self.count, parallel]
+                status = b.call(self.symbol, INT32, operands)
+                with writer.code.failing(b.ne(status, 0)):
+                    pass
+            with if_shared, writer.aside():
+                self._write_shared(each)
 
     def _put_in_memory(self) -> None:
         """Store what the passes read in the frame, and in memory, where it is in registers."""

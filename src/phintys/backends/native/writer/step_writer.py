@@ -7,8 +7,9 @@ from functools import singledispatch
 from typing import TYPE_CHECKING
 
 from phintys._base.errors import IntegrityError
+from phintys.backends.native.assembler.builder import Builder
 from phintys.backends.native.assembler.control import when
-from phintys.backends.native.assembler.module import signature
+from phintys.backends.native.assembler.module import Block, ModuleFunction, Phi, signature
 from phintys.backends.native.assembler.types import INT32, INT64, PTR, VOID
 from phintys.backends.native.assembler.values import Complex, Value, components, joined
 from phintys.backends.native.dependence import arrays_written, touches
@@ -16,7 +17,7 @@ from phintys.backends.native.kernels.inlining import carried_numbers, numbers_in
 from phintys.backends.native.limits import NOTED_NANOSECONDS, POLLED_WORK, WORK_SHIFT
 from phintys.backends.native.program import Step
 from phintys.backends.native.steps.kernel import Kernel
-from phintys.backends.native.values import Array, Place
+from phintys.backends.native.values import Array, LoopVariable, Place
 from phintys.backends.native.writer.address_code import AddressCode
 from phintys.backends.native.writer.function_code import FunctionCode, OpenLoop
 from phintys.backends.native.writer.inline_kernels import InlineKernel
@@ -27,12 +28,8 @@ from phintys.backends.native.writer.size_code import SizeCode
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
 
-    from phintys.backends.native.assembler.builder import Builder
-    from phintys.backends.native.assembler.module import Block, ModuleFunction, Phi
-    from phintys.backends.native.costs import Costs
-    from phintys.backends.native.polynomials import Polynomial
+    from phintys.backends.native.polynomials import Costs, Polynomial
     from phintys.backends.native.sizes import Element
-    from phintys.backends.native.values import LoopVariable
     from phintys.backends.native.writer.main_function import MainFunction
 
 

@@ -1,4 +1,4 @@
-"""Arithmetic of floats: operations of one or a few instructions, and remainders."""
+"""Arithmetic of one or a few instructions, remainders, rounding and extremes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from phintys.backends.native.assembler.builder import Builder
 from phintys.backends.native.assembler.math.exact import residual
 from phintys.backends.native.assembler.math.floating import copysign, fabs
 from phintys.backends.native.assembler.math.lanewise import redo_lanes
-from phintys.backends.native.assembler.math.registry import float_function
+from phintys.backends.native.assembler.math.registry import float_function, integer_function
 from phintys.backends.native.assembler.values import Value
 
 
@@ -170,3 +170,89 @@ def int_div(b: Builder, x: Value, y: Value) -> Value:
     plain = x / y
     whole = b.select(b.eq(quotient, 0.0), copysign(b, b.constant(x.type, 0.0), plain), whole)
     return b.select(b.eq(y, 0.0), plain, whole)
+
+
+# ---- rounding to integers that are still floats --------------------------------------------------
+
+
+@float_function("ceil", outlined=False)
+def ceil(b: Builder, x: Value) -> Value:
+    """The least integer that is not below x."""
+    return b.intrinsic("ceil", x)
+
+
+@float_function("floor", outlined=False)
+def floor(b: Builder, x: Value) -> Value:
+    """The greatest integer that is not above x."""
+    return b.intrinsic("floor", x)
+
+
+@float_function("trunc", outlined=False)
+def trunc(b: Builder, x: Value) -> Value:
+    """x without its fraction."""
+    return b.intrinsic("trunc", x)
+
+
+@float_function("rint", outlined=False)
+def rint(b: Builder, x: Value) -> Value:
+    """The nearest integer; of two equally near ones, the even one."""
+    return b.intrinsic("rint", x)
+
+
+@float_function("round_half_away", outlined=False)
+def round_half_away(b: Builder, x: Value) -> Value:
+    """The nearest integer; of two equally near ones, the one farther from 0."""
+    whole = b.intrinsic("trunc", x)
+    away = whole + copysign(b, b.constant(x.type, 1.0), x)
+    return b.select(fabs(b, x - whole) >= 0.5, away, whole)
+
+
+# ---- extremes, of floats and integers ------------------------------------------------------------
+
+
+@float_function("maximum", 2, outlined=False)
+def maximum(b: Builder, x: Value, y: Value) -> Value:
+    """The larger of two; NaN if one is NaN."""
+    return b.select((x >= y) | b.isnan(x), x, y)
+
+
+@float_function("minimum", 2, outlined=False)
+def minimum(b: Builder, x: Value, y: Value) -> Value:
+    """The smaller of two; NaN if one is NaN."""
+    return b.select((x <= y) | b.isnan(x), x, y)
+
+
+@float_function("fmax", 2, outlined=False)
+def fmax(b: Builder, x: Value, y: Value) -> Value:
+    """The larger of two, ignoring a NaN."""
+    return b.select((x >= y) | b.isnan(y), x, y)
+
+
+@float_function("fmin", 2, outlined=False)
+def fmin(b: Builder, x: Value, y: Value) -> Value:
+    """The smaller of two, ignoring a NaN."""
+    return b.select((x <= y) | b.isnan(y), x, y)
+
+
+@float_function("clip", 3, outlined=False)
+def clip(b: Builder, x: Value, lower: Value, upper: Value) -> Value:
+    """minimum(maximum(x, lower), upper)."""
+    return minimum(b, maximum(b, x, lower), upper)
+
+
+@integer_function("maximum", "fmax")
+def larger(b: Builder, x: Value, y: Value) -> Value:
+    """The larger of two."""
+    return b.select(x >= y, x, y)
+
+
+@integer_function("minimum", "fmin")
+def smaller(b: Builder, x: Value, y: Value) -> Value:
+    """The smaller of two."""
+    return b.select(x <= y, x, y)
+
+
+@integer_function("clip")
+def clip_integer(b: Builder, x: Value, lower: Value, upper: Value) -> Value:
+    """minimum(maximum(x, lower), upper)."""
+    return smaller(b, larger(b, x, lower), upper)

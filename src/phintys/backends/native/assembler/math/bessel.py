@@ -8,7 +8,10 @@ from __future__ import annotations
 import math
 
 from phintys.backends.native.assembler.builder import Builder
-from phintys.backends.native.assembler.math.bessel_near_0 import modified_near_0, modified_series
+from phintys.backends.native.assembler.math.bessel_recurrence import (
+    modified_near_0,
+    modified_series,
+)
 from phintys.backends.native.assembler.math.bessel_slopes import log_ive_slope, log_kve_slope
 from phintys.backends.native.assembler.math.calls import float_math
 from phintys.backends.native.assembler.math.exact import polynomial

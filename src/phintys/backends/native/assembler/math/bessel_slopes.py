@@ -10,10 +10,10 @@ import math
 from collections.abc import Callable
 
 from phintys.backends.native.assembler.builder import Builder
+from phintys.backends.native.assembler.control import frozen, iterate
 from phintys.backends.native.assembler.math.calls import float_math
 from phintys.backends.native.assembler.math.exact import polynomial, two_sum
 from phintys.backends.native.assembler.math.floating import fabs
-from phintys.backends.native.assembler.math.iteration import frozen, iterate
 from phintys.backends.native.assembler.math.registry import float_function
 from phintys.backends.native.assembler.values import Value
 from phintys.scalar.bessel_slopes import (

@@ -2,79 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from phintys._base.errors import MethodNotDefinedError
 from phintys.backends.native.assembler.builder import Builder
-from phintys.backends.native.assembler.math.registry import FLOAT_FUNCTIONS
+from phintys.backends.native.assembler.math.registry import FLOAT_FUNCTIONS, OutlinedSymbol
 from phintys.backends.native.assembler.values import Value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from phintys.backends.native.assembler.types import MachineType
-
-BY_ROWS, COLUMNS = "rows", "columns"
-"""Names of the outlined functions that multiply small matrices by vectors, in place of names of
-vector math."""
-
-LU, TRIANGLE = "lu", "triangle"
-"""The same for factors of small matrices, and for their systems."""
-
-CHOLESKY, CHOLESKY_INVERSE = "cholesky", "cholesky_inverse"
-"""The same for factors of matrices of medium size, and for inverses by them."""
-
-BLOCKED_CHOLESKY, BLOCKED_INVERSE = "blocked_cholesky", "blocked_inverse"
-"""The same for those of large matrices."""
-
-PRODUCT = "product"
-"""The same for small products."""
-
-PRODUCT_PARTS, VECTOR_PARTS = "product_parts", "vector_parts"
-"""The same for products that threads share."""
-
-IMAGE_FILTERS, IMAGE_SPREAD, IMAGE_SUMS = "image_filters", "image_spread", "image_sums"
-"""The same for convolutions of images, and their gradients with respect to filters and images."""
-
-MAX_POOLED = "max_pooled"
-"""The same for the largest elements under windows."""
-
-RANDOM_BITS = "random_bits"
-"""The same for random bits."""
-
-SORTING_ORDER = "sorting_order"
-"""The same for the indices that sort."""
-
-FOURIER, FOURIER_OF_REAL, FOURIER_TO_REAL = "fourier", "fourier_of_real", "fourier_to_real"
-"""The same for Fourier transforms, of complex numbers, of real ones, and back to real ones."""
-
-
-class OutlinedSymbol(NamedTuple):
-    """Which function an outlined symbol stands for.
-
-    Examples
-    --------
-    >>> OutlinedSymbol("exp", "float64", 8).symbol
-    'phintys_exp_float64_x8'
-    >>> OutlinedSymbol.parse("phintys_exp_float64_x8")
-    OutlinedSymbol(name='exp', dtype='float64', lanes=8)
-    """
-
-    name: str
-    dtype: str
-    lanes: int
-
-    @property
-    def symbol(self) -> str:
-        """The symbol."""
-        return f"phintys_{self.name}_{self.dtype}_x{self.lanes}"
-
-    @classmethod
-    def parse(cls, symbol: str) -> OutlinedSymbol:
-        """Return the function that a :attr:`symbol` stands for."""
-        rest, _, lanes = symbol.removeprefix("phintys_").rpartition("_x")
-        name, _, dtype = rest.rpartition("_")
-        return cls(name, dtype, int(lanes))
 
 
 def float_math(b: Builder, name: str, *values: Value) -> Value:

@@ -17,6 +17,7 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from phintys.backends.native.assembler.builder import Builder
+from phintys.backends.native.assembler.control import frozen, iterate
 from phintys.backends.native.assembler.math.exact import (
     Pair,
     fast_two_sum,
@@ -27,7 +28,6 @@ from phintys.backends.native.assembler.math.exact import (
 )
 from phintys.backends.native.assembler.math.exponential import exp_of_sum
 from phintys.backends.native.assembler.math.floating import fabs
-from phintys.backends.native.assembler.math.iteration import frozen, iterate
 from phintys.backends.native.assembler.math.lanewise import computed_where, redo_lanes
 from phintys.backends.native.assembler.math.log_gamma import STIRLING_FROM, stirling_rest
 from phintys.backends.native.assembler.math.power import log_pair

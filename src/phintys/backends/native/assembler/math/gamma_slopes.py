@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 
 from phintys.backends.native.assembler.builder import Builder
+from phintys.backends.native.assembler.control import frozen, iterate
 from phintys.backends.native.assembler.math.calls import float_math
 from phintys.backends.native.assembler.math.floating import sqrt
-from phintys.backends.native.assembler.math.iteration import frozen, iterate
 from phintys.backends.native.assembler.math.registry import float_function
 from phintys.backends.native.assembler.values import Value
 from phintys.scalar.gamma_slopes import ENOUGH, LARGE, MOST_TERMS

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from phintys._base.errors import MethodNotDefinedError
 from phintys.backends.native.assembler.builder import Builder
-from phintys.backends.native.assembler.control import loop
-from phintys.backends.native.assembler.math.iteration import frozen, iterate
+from phintys.backends.native.assembler.control import frozen, iterate, loop
 from phintys.backends.native.assembler.math.registry import integer_function
 from phintys.backends.native.assembler.types import FLOAT64, INT64, MachineType
 from phintys.backends.native.assembler.values import Value

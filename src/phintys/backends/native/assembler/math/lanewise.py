@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from phintys.backends.native.assembler.builder import Builder
-from phintys.backends.native.assembler.control import each_lane, loop, when
+from phintys.backends.native.assembler.control import computed_if, each_lane, loop, when
 from phintys.backends.native.assembler.externals import EXTERNALS
 from phintys.backends.native.assembler.types import INT32, INT64, type_of
 from phintys.backends.native.assembler.values import Value
@@ -51,18 +51,9 @@ def computed_where(b: Builder, where: Value, compute: Callable[[], Value]) -> Va
     compute
         Writes the code for all lanes.
     """
-    before = b.block
-    some, after = b.new_block("some"), b.new_block("after")
-    b.branch(where if where.type.lanes == 1 else b.any(where), some, after)
-    b.begin(some)
-    found = compute()
-    b.jump(after)
-    end = b.block
-    b.begin(after)
-    phi = b.phi(found.type)
-    phi.add(b.constant(found.type, 0.0), before)
-    phi.add(found, end)
-    return phi.value
+    is_needed = where if where.type.lanes == 1 else b.any(where)
+    (found,) = computed_if(b, is_needed, lambda: [compute()], [0.0])
+    return found
 
 
 def redo_lanes(
@@ -85,45 +76,24 @@ def redo_lanes(
     """
     type = result.type
     if type.lanes == 1:
-        return _redo_scalar(b, result, where, symbol, values)
+        (mended,) = computed_if(b, where, lambda: [_call(b, symbol, *values)], [result])
+        return mended
     # The lanes are taken from memory one by one: a loop is little code.
     index_type = INT64.of(type.lanes) if type.bits == 64 else INT32.of(type.lanes)
     flags, *slots = (b.slot(t) for t in (index_type, type, *(type for _ in values)))
     size = type.lanes * type.itemsize
-    before = b.block
-    slow, after = b.new_block("slow"), b.new_block("after")
-    b.branch(b.any(where), slow, after)
-    b.begin(slow)
-    b.store(b.convert(where, index_type), flags)
-    for slot, value in zip(slots, (result, *values), strict=True):
-        b.store(value, slot, align=size)
-    scalar = type.of(1)
-    with loop(b, 0, type.lanes, runs=True) as lane:
-        flag = b.load(index_type.of(1), b.offset(flags, lane.index, index_type))
-        with when(b, b.ne(flag, 0)):
-            inputs = [b.load(scalar, b.offset(slot, lane.index, scalar)) for slot in slots[1:]]
-            b.store(_call(b, symbol, *inputs), b.offset(slots[0], lane.index, scalar))
-    mended = b.load(type, slots[0], align=size)
-    b.jump(after)
-    end = b.block
-    b.begin(after)
-    phi = b.phi(type)
-    phi.add(result, before)
-    phi.add(mended, end)
-    return phi.value
 
+    def redo() -> list[Value]:
+        b.store(b.convert(where, index_type), flags)
+        for slot, value in zip(slots, (result, *values), strict=True):
+            b.store(value, slot, align=size)
+        scalar = type.of(1)
+        with loop(b, 0, type.lanes, runs=True) as lane:
+            flag = b.load(index_type.of(1), b.offset(flags, lane.index, index_type))
+            with when(b, b.ne(flag, 0)):
+                inputs = [b.load(scalar, b.offset(slot, lane.index, scalar)) for slot in slots[1:]]
+                b.store(_call(b, symbol, *inputs), b.offset(slots[0], lane.index, scalar))
+        return [b.load(type, slots[0], align=size)]
 
-def _redo_scalar(
-    b: Builder, result: Value, where: Value, symbol: str, values: Sequence[Value]
-) -> Value:
-    before = b.block
-    slow, after = b.new_block("slow"), b.new_block("after")
-    b.branch(where, slow, after)
-    b.begin(slow)
-    mended = _call(b, symbol, *values)
-    b.jump(after)
-    b.begin(after)
-    phi = b.phi(result.type)
-    phi.add(result, before)
-    phi.add(mended, slow)
-    return phi.value
+    (mended,) = computed_if(b, b.any(where), redo, [result])
+    return mended

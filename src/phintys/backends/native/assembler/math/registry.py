@@ -1,4 +1,4 @@
-"""The code of scalar ops, by name, for each kind of dtype.
+"""The code of scalar ops by name, for each kind of dtype, and that of other outlined functions.
 
 Modules that define it are imported when one of their functions is first looked up. Functions that
 SciPy computes, lane by lane, are defined here.
@@ -7,7 +7,7 @@ SciPy computes, lane by lane, are defined here.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from phintys._base import index
 from phintys._base.errors import OpContractError
@@ -19,6 +19,7 @@ from phintys.backends.native.assembler.externals import EXTERNALS, FOR_SOME_ARGU
 if TYPE_CHECKING:
     from phintys.backends.native.assembler.builder import Builder
     from phintys.backends.native.assembler.math import lanewise
+    from phintys.backends.native.assembler.module import Module
     from phintys.backends.native.assembler.values import Value
 else:
     lanewise = LateModule("phintys.backends.native.assembler.math.lanewise")
@@ -50,8 +51,36 @@ class FloatFunction:
     outlined: bool
 
 
+class OutlinedSymbol(NamedTuple):
+    """Which function an outlined symbol stands for.
+
+    Examples
+    --------
+    >>> OutlinedSymbol("exp", "float64", 8).symbol
+    'phintys_exp_float64_x8'
+    >>> OutlinedSymbol.parse("phintys_exp_float64_x8")
+    OutlinedSymbol(name='exp', dtype='float64', lanes=8)
+    """
+
+    name: str
+    dtype: str
+    lanes: int
+
+    @property
+    def symbol(self) -> str:
+        """The symbol."""
+        return f"phintys_{self.name}_{self.dtype}_x{self.lanes}"
+
+    @classmethod
+    def parse(cls, symbol: str) -> OutlinedSymbol:
+        """Return the function that a :attr:`symbol` stands for."""
+        rest, _, lanes = symbol.removeprefix("phintys_").rpartition("_x")
+        name, _, dtype = rest.rpartition("_")
+        return cls(name, dtype, int(lanes))
+
+
 class Functions(Mapping[str, _T]):
-    """The code of scalar ops on one kind of dtype, by name.
+    """Code by name, such as that of scalar ops on one kind of dtype.
 
     Modules of the package are imported when one of their functions is first looked up. Other
     modules, such as those of users, register their functions when they are imported.
@@ -73,7 +102,7 @@ class Functions(Mapping[str, _T]):
         Parameters
         ----------
         name
-            Name of the scalar op.
+            Its name, such as that of a scalar op.
         function
             The function.
         home
@@ -85,7 +114,7 @@ class Functions(Mapping[str, _T]):
             Another module has registered one of that name.
         """
         if name in self._there and not is_imported_again(self._homes[name], home):
-            msg = f"There are two functions named {name!r} for the same kind of dtype."
+            msg = f"There are two functions named {name!r} of the same kind."
             raise OpContractError(msg)
         self._there[name] = function
         self._homes[name] = home
@@ -113,6 +142,11 @@ INTEGER_FUNCTIONS: Functions[Emitter] = Functions(index.INTEGER_FUNCTIONS)
 
 COMPLEX_FUNCTIONS: Functions[Emitter] = Functions(index.COMPLEX_FUNCTIONS)
 """Functions of complex numbers of one type; the result may be real."""
+
+OUTLINED_FUNCTIONS: Functions[Callable[[Module, OutlinedSymbol], None]] = Functions(
+    index.OUTLINED_FUNCTIONS
+)
+"""``(module, symbol)`` writes a function that is more than vector math into a module."""
 
 
 def float_function(
@@ -156,6 +190,23 @@ def complex_function(*names: str) -> Callable[[Emitter], Emitter]:
         for name in names:
             COMPLEX_FUNCTIONS.add(name, emitter, emitter.__globals__)
         return emitter
+
+    return register
+
+
+def outlined_function(*names: str) -> Callable[[Emitter], Emitter]:
+    """Register what is decorated as what writes outlined functions into a module.
+
+    Parameters
+    ----------
+    *names
+        The names in their symbols.
+    """
+
+    def register(write: Emitter) -> Emitter:
+        for name in names:
+            OUTLINED_FUNCTIONS.add(name, write, write.__globals__)
+        return write
 
     return register
 

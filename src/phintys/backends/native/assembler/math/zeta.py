@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 from phintys.backends.native.assembler.builder import Builder
+from phintys.backends.native.assembler.control import frozen, iterate
 from phintys.backends.native.assembler.math.calls import float_math
 from phintys.backends.native.assembler.math.exact import two_sum
-from phintys.backends.native.assembler.math.iteration import frozen, iterate
 from phintys.backends.native.assembler.math.registry import float_function
 from phintys.backends.native.assembler.values import Value
 

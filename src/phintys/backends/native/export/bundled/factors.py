@@ -6,18 +6,13 @@ and their inverses are lower triangles of views; other triangles are neither rea
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from phintys.backends.native.assembler.control import ending_if, lane_mask, loop, when
 from phintys.backends.native.assembler.types import INT32, INT64, PTR
 from phintys.backends.native.assembler.values import Complex, Value
-from phintys.backends.native.export.bundled.numbers import MATRIX, View
+from phintys.backends.native.export.bundled.numbers import MATRIX, Number, Numbers, View
 from phintys.backends.native.export.bundled.products import add_square, multiply
 from phintys.backends.native.export.bundled.triangles import Triangle, apply, scale, solve
 from phintys.backends.native.limits import BUNDLED_BLOCK
-
-if TYPE_CHECKING:
-    from phintys.backends.native.export.bundled.numbers import Number, Numbers
 
 
 def factor(numbers: Numbers, n: Value, a: View) -> Value:

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from phintys.backends.native.assembler.control import ending_if, lane_mask, loop
 from phintys.backends.native.assembler.types import INT64, PTR
 from phintys.backends.native.assembler.values import Value, components, joined
-from phintys.backends.native.export.bundled.numbers import MATRIX, View
+from phintys.backends.native.export.bundled.numbers import MATRIX, Number, Numbers, View
 from phintys.backends.native.limits import (
     BUNDLED_BLOCK,
     BUNDLED_DEPTH,
     PRODUCT_TILE_ROWS,
 )
-
-if TYPE_CHECKING:
-    from phintys.backends.native.export.bundled.numbers import Number, Numbers
 
 Lengths = tuple[Value, Value, Value]
 

@@ -6,18 +6,14 @@ All but the blocks on the diagonal are products of matrices.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 from phintys._base.records import record
 from phintys.backends.native.assembler.control import lane_mask, loop, when
 from phintys.backends.native.assembler.types import INT64
 from phintys.backends.native.assembler.values import Value
-from phintys.backends.native.export.bundled.numbers import MATRIX, View
+from phintys.backends.native.export.bundled.numbers import MATRIX, Number, Numbers, View
 from phintys.backends.native.export.bundled.products import multiply, multiply_vector
 from phintys.backends.native.limits import BUNDLED_BLOCK
-
-if TYPE_CHECKING:
-    from phintys.backends.native.export.bundled.numbers import Number, Numbers
 
 
 @record(frozen=True, eq=False)

@@ -1,8 +1,11 @@
 """Outlined products of a small matrix and a vector, for those that a loop of steps repeats.
 
-BLAS takes longer to begin than such a product takes. The matrix is read column by column, each of
-which is contiguous; sums of several columns are computed side by side, since a single chain of
-additions would wait for each of them.
+BLAS takes longer to begin than such a product takes. A matrix is read along what is contiguous.
+
+Row by row, as those of a matrix that a step of the loop has made, there are no vectors of
+neighbours to add. Sums of several rows are computed side by side, number by number: what has just
+been written in part is slow to read as a vector. Column by column, sums of several columns are
+computed side by side, since a single chain of additions would wait for each of them.
 """
 
 from __future__ import annotations
@@ -10,13 +13,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from phintys.backends.native.assembler.builder import Builder
-from phintys.backends.native.assembler.control import lane_mask, loop, when
+from phintys.backends.native.assembler.control import either, lane_mask, loop, when
 from phintys.backends.native.assembler.elements import load, store
-from phintys.backends.native.assembler.math import OutlinedSymbol
-from phintys.backends.native.assembler.math.calls import COLUMNS
+from phintys.backends.native.assembler.math import OutlinedSymbol, outlined_function
 from phintys.backends.native.assembler.types import INT64, PTR, VOID, MachineType, type_of
 from phintys.backends.native.assembler.values import Value
-from phintys.backends.native.limits import COLUMNS_SIDE_BY_SIDE, VECTORS_BY_COLUMNS
+from phintys.backends.native.limits import (
+    COLUMNS_SIDE_BY_SIDE,
+    ROWS_SIDE_BY_SIDE,
+    VECTORS_BY_COLUMNS,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,15 +31,61 @@ if TYPE_CHECKING:
     from phintys.backends.native.assembler.target import Target
 
 
+# ---- row by row ----------------------------------------------------------------------------------
+
+
+def rows_symbol(type: MachineType) -> str:
+    """Return the symbol of the function.
+
+    It is ``void (m, n, a, a_down, x, x_step, y, y_step, alpha, beta)``, for ``y = alpha a x +
+    beta y`` with a of m by n. Rows of a are contiguous, and ``a_down`` elements apart. If ``beta``
+    is 0, y is not read.
+    """
+    return OutlinedSymbol("rows", type.name, 1).symbol
+
+
+@outlined_function("rows")
+def write_rows(module: Module, key: OutlinedSymbol) -> None:
+    """Write the function into a module; missing rows of a group repeat the last row."""
+    type = type_of(key.dtype)
+    parameters = [INT64, INT64, PTR, INT64, PTR, INT64, PTR, INT64, type, type]
+    b = Builder(module.function(key.symbol, VOID, parameters))
+    m, n, a, down, x, x_step, y, y_step, alpha, beta = b.arguments
+    zero, last = b.constant(type, 0.0), m - 1
+    adds = b.ne(beta, 0.0)
+    with loop(b, 0, m, ROWS_SIDE_BY_SIDE) as rows:
+        numbers = [b.minimum_number(rows.index + at, last) for at in range(ROWS_SIDE_BY_SIDE)]
+        starts = [b.offset(a, number * down, type) for number in numbers]
+        with loop(b, 0, n, carried=[zero] * ROWS_SIDE_BY_SIDE) as along:
+            element = b.load(type, b.offset(x, along.index * x_step, type))
+            along.next(
+                *[
+                    b.madd(b.load(type, b.offset(start, along.index, type)), element, total)
+                    for start, total in zip(starts, along.carried, strict=True)
+                ]
+            )
+        places = [b.offset(y, number * y_step, type) for number in numbers]
+        # All are read before one is written: the last row may be there several times.
+        before = [b.load(type, place) for place in places]
+        for total, place, former in zip(along.results, places, before, strict=True):
+            kept = b.select(adds, former, zero)
+            b.store(b.madd(total, alpha, kept * beta), place)
+    b.ret()
+
+
+# ---- column by column ----------------------------------------------------------------------------
+
+
 def columns_symbol(target: Target, type: MachineType) -> str:
     """Return the symbol of the function.
 
     It is ``void (m, n, a, a_along, x, x_step, y, alpha, beta)``, for ``y = alpha a x + beta y``
     with a of m by n. Columns of a are contiguous, and ``a_along`` elements apart; so is y.
     """
-    return OutlinedSymbol(COLUMNS, type.name, target.lanes(type)).symbol
+    return OutlinedSymbol("columns", type.name, target.lanes(type)).symbol
 
 
+@outlined_function("columns")
 def write_columns(module: Module, key: OutlinedSymbol) -> None:
     """Write the function into a module."""
     type = type_of(key.dtype)
@@ -116,14 +168,10 @@ class _Columns:
     def _store(self, total: Value, place: Value, mask: Value | None) -> None:
         b, wide = self.b, total.type
         scaled = total * b.splat(self.alpha, wide.lanes)
-        fresh, more, done = b.new_block("fresh"), b.new_block("more"), b.new_block("done")
-        b.branch(b.eq(self.beta, 0.0), fresh, more)
-        b.begin(fresh)
-        store(b, scaled, place, mask)
-        b.jump(done)
-        b.begin(more)
-        before = load(b, wide, place, mask)
-        assert isinstance(before, Value)
-        store(b, b.madd(before, b.splat(self.beta, wide.lanes), scaled), place, mask)
-        b.jump(done)
-        b.begin(done)
+        with either(b, b.eq(self.beta, 0.0)) as (if_fresh, otherwise):
+            with if_fresh:
+                store(b, scaled, place, mask)
+            with otherwise:
+                before = load(b, wide, place, mask)
+                assert isinstance(before, Value)
+                store(b, b.madd(before, b.splat(self.beta, wide.lanes), scaled), place, mask)

@@ -1,22 +1,28 @@
-"""Functions for ranges of iterations, which threads of the pool share."""
+"""Ranges of iterations, which threads of the pool share."""
 
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from phintys._base.records import record
+from phintys.backends.native.assembler.atomics import call_pointer
 from phintys.backends.native.assembler.builder import Builder
-from phintys.backends.native.assembler.control import loop
-from phintys.backends.native.assembler.types import INT64, PTR, VOID
+from phintys.backends.native.assembler.control import either, loop, when
+from phintys.backends.native.assembler.types import INT32, INT64, PTR, VOID
 from phintys.backends.native.assembler.values import Value
 from phintys.backends.native.limits import ALIGNED_RANGE, GRAIN_NANOSECONDS, PARALLEL_NANOSECONDS
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
+    from collections.abc import Generator, Mapping, Sequence
 
+    from phintys.backends.native.assembler.records import Record
     from phintys.backends.native.sizes import Size
-    from phintys.backends.native.steps.call import CallWriter
+    from phintys.backends.native.steps.call import CallWriter, LibraryCall
     from phintys.backends.native.values import Array
+
+
+# ---- ranges of the work of a call ----------------------------------------------------------------
 
 
 class RangeFunction:
@@ -93,21 +99,19 @@ class RangeFunction:
         writer, b = self._writer, self._writer.b
         function, values = self.finish()
         zero = b.constant(INT64, 0)
-        alone, shared, after = (b.new_block(name) for name in ("alone", "shared", "after"))
-        b.branch((nanoseconds < PARALLEL_NANOSECONDS) | b.le(count, 1), alone, shared)
-        b.begin(alone)
-        b.call(self._name, VOID, [values, zero, count])
-        b.jump(after)
-        b.begin(shared)
-        each = b.maximum_number(b.binary("sdiv", nanoseconds, b.maximum_number(count, 1)), 1)
-        grain = b.binary("sdiv", b.constant(INT64, GRAIN_NANOSECONDS), each)
-        grain = b.select(grain < ALIGNED_RANGE, b.maximum_number(grain, 1), grain & -ALIGNED_RANGE)
-        if is_serial:
-            writer.in_order(function, values, count, grain)
-        else:
-            writer.parallel_for(function, values, count, grain)
-        b.jump(after)
-        b.begin(after)
+        is_short = (nanoseconds < PARALLEL_NANOSECONDS) | b.le(count, 1)
+        with either(b, is_short) as (if_short, otherwise):
+            with if_short:
+                b.call(self._name, VOID, [values, zero, count])
+            with otherwise:
+                each = b.binary("sdiv", nanoseconds, b.maximum_number(count, 1))
+                grain = b.binary(
+                    "sdiv", b.constant(INT64, GRAIN_NANOSECONDS), b.maximum_number(each, 1)
+                )
+                least = b.maximum_number(grain, 1)
+                grain = b.select(grain < ALIGNED_RANGE, least, grain & -ALIGNED_RANGE)
+                run = writer.in_order if is_serial else writer.parallel_for
+                run(function, values, count, grain)
 
 
 class OneIteration:
@@ -151,3 +155,66 @@ class OneIteration:
     def each(self) -> Generator[Value]:
         """Write the code; yield 0."""
         yield self.begin
+
+
+# ---- ranges of the work of outlined functions ----------------------------------------------------
+
+
+@record(frozen=True, eq=False)
+class Runtime:
+    """The functions of the runtime that a function was passed, and the address of its status."""
+
+    state: Value
+    parallel: Value
+    poll: Value
+    status: Value
+
+    def is_going(self, b: Builder) -> Value:
+        """Return whether the call continues."""
+        return b.eq(b.load(INT32, self.status), 0)
+
+    def look(self, b: Builder) -> None:
+        """Emit a signal check, which may end the call, unless the call has ended."""
+        with when(b, self.is_going(b)):
+            b.store(call_pointer(b, self.poll, INT32, [self.state]), self.status)
+
+
+def runtime_of(b: Builder) -> Runtime:
+    """Return it for the first arguments of a function."""
+    status = b.slot(INT32)
+    b.store(b.constant(INT32, 0), status)
+    state, parallel, poll = b.arguments[:3]
+    return Runtime(state, parallel, poll, status)
+
+
+def run_ranges(
+    b: Builder, kernel: str, runtime: Runtime, block: Value, count: Value, grain: Value
+) -> None:
+    """Call a kernel for a range: on threads of the pool, if there is more than one part."""
+    state, parallel, status = runtime.state, runtime.parallel, runtime.status
+    function = Value(b, PTR, f"@{kernel}")
+    with either(b, b.le(count, b.maximum_number(grain, 1))) as (if_single, if_several):
+        with if_single:
+            call_pointer(b, function, VOID, [block, b.constant(INT64, 0), count])
+            b.store(b.constant(INT32, 0), status)
+        with if_several:
+            result = call_pointer(b, parallel, INT32, [state, function, block, count, grain])
+            b.store(result, status)
+
+
+def call_with_record(
+    record: Record,
+    arrays: Mapping[str, Array],
+    call: LibraryCall[Any],
+    writer: CallWriter,
+    symbol: str,
+) -> None:
+    """Write the call of an outlined function that is passed a record, and can be interrupted."""
+    b = writer.b
+    block = b.slot(INT64, record.size // 8)
+    for name, array in arrays.items():
+        record.store(b, block, name, writer.pointer(array))
+    for name, size in call.lengths.items():
+        record.store(b, block, name, writer.size(size))
+    b.module.math_functions.add(symbol)
+    writer.share(symbol, [block])
