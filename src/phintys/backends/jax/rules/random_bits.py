@@ -41,7 +41,9 @@ def random_bits(op: Any, node: Apply, trace: Trace, words: Any, *lengths: Any) -
         case _:
             half = np.uint32(16)
             parts = [(word >> at).astype("uint16") for word in four for at in (np.uint32(0), half)]
-    return jnp.stack(parts, -1).reshape(-1)[:size].reshape(shape)
+    found = jnp.stack(parts, -1).reshape(-1)[:size].reshape(shape)
+    trace.draws[found] = True
+    return found
 
 
 @converts(Positions)
