@@ -4,6 +4,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from phintys import config
 from phintys.testing import CHECKS, check_op
 from phintys.testing.strategies import examples
 
@@ -24,6 +25,16 @@ def _budget(fraction):
 def test_values(record, data):
     example = data.draw(examples(record), "example")
     check_op(record, [example], modes=["native"], skip=OTHERS)
+
+
+@pytest.mark.sampled(6, 2)
+@_budget(FRACTION)
+@given(data=st.data())
+def test_values_of_code_without_vectors(record, data):
+    """The target "one-lane" has a vector of one float64, as small devices have."""
+    example = data.draw(examples(record), "example")
+    with config.change_flags(native_target="one-lane"):
+        check_op(record, [example], modes=["native"], skip=OTHERS)
 
 
 @pytest.mark.sampled(3)

@@ -129,7 +129,7 @@ class Built:
 
     def known(self, call: int) -> dict[Variable, Any]:
         """Return the values of inputs and shared variables at a call."""
-        return {self.variables[given.name]: given.values[call] for given in self.case.givens}
+        return {self.variables[given.name]: given.value(call) for given in self.case.givens}
 
 
 @dataclass(frozen=True, eq=False)

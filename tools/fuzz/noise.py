@@ -145,12 +145,16 @@ class Noise:
                 runs.append(None)
         return cls(runs[0] or [], runs[1:])
 
+    def is_open(self, position: int) -> bool:
+        """Return whether it hangs on the last digit if there is an output, or of which shape."""
+        shapes = {None if run is None else np.shape(run[position]) for run in self.moved}
+        return shapes != {np.shape(self.base[position])}
+
     def allows(self, position: int, found: Array, base: Array) -> bool:
         """Return whether an output may be what another computation found."""
-        moved = [None if run is None else np.asarray(run[position]) for run in self.moved]
-        if any(one is None or one.shape != base.shape for one in moved):
-            return True  # whether there is a result, or of which shape, hangs on the last digit
-        spreads = [_distance(one, base) for one in moved if one is not None]
+        if self.is_open(position):
+            return True
+        spreads = [_distance(np.asarray(run[position]), base) for run in self.moved if run]
         spread = np.max(spreads, axis=0)
         if base.dtype.kind not in "fc":
             return bool(np.all((found == base) | (spread != 0)))

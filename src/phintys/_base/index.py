@@ -344,8 +344,9 @@ JAX_RULES: dict[str, str] = {
         AdvancedIncSubtensor AdvancedSubtensor IncSubtensor Nonzero RepeatIndex Subtensor
         """,
     "phintys.backends.jax.rules.linear_algebra": """
-        Cholesky CholeskyInverse Det Eigh Expm ExpmDerivative Inv LUFactor PermuteRows
-        PivotToPermutation QR SVD SlogDet Solve SolveTriangular
+        Cholesky CholeskyInverse CholeskyUpdate Det Eig Eigh Eigvals Expm ExpmDerivative Inv
+        LUFactor PackedQR PermuteRows PivotToPermutation PivotedQR QR SVD SlogDet Solve
+        SolveTriangular
         """,
     "phintys.backends.jax.rules.loops": "OpFromGraph RowLoop Scan _CountSteps",
     "phintys.backends.jax.rules.products": """
@@ -366,7 +367,12 @@ JAX_RULES: dict[str, str] = {
         SpecifyShape Split TensorFromScalar WithSharding
         """,
     "phintys.backends.jax.rules.sparse": """
-        EntryProduct PatternOp ProductByColumns ProductByRows ProductGradients ProductOfRows
+        EntryProduct PatternOp PlacesIn ProductByColumns ProductByRows ProductGradients
+        ProductOfRows
+        """,
+    "phintys.backends.jax.rules.sparse_systems": """
+        Factorize InverseAtEntries LogDet LowerFactor RootFactor RootFactorGradient SelectedInverse
+        SolveByFactors SolveTriangularMatrix
         """,
 }
 """Modules -> the classes of Ops that they convert to functions of JAX."""

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 else:
     sl = LateModule("scipy.sparse.linalg")
 
-_ROUNDING = 1e-5
+ROUNDING = 1e-5
 """By how much of the largest element a matrix may differ from its adjoint."""
 
 _POSITIVE: dict[str, Any] = {
@@ -133,7 +133,7 @@ def _is_symmetric(matrix: Any) -> bool:
         away = (matrix - matrix.T.conj().tocsc()).data
     if not away.size:
         return True
-    return bool(np.abs(away).max() <= _ROUNDING * np.abs(matrix.data).max())
+    return bool(np.abs(away).max() <= ROUNDING * np.abs(matrix.data).max())
 
 
 class FactorType(Type):

@@ -20,16 +20,11 @@ from phintys.backends.jax.tracing import RULES
 from phintys.backends.native.lower.lowering import LOWERINGS
 
 OPS = """
-    Breakpoint CholeskyUpdate ContinuousRiccati DiscreteRiccati Eig Eigvals Logm PackedQR PivotedQR
-    QZ QuasiTriangularSylvester Schur SolveBanded SolveToeplitz SolveTridiagonalLU Sqrtm
-    TridiagonalLU
+    Breakpoint ContinuousRiccati DiscreteRiccati Logm QZ QuasiTriangularSylvester Schur SolveBanded
+    SolveToeplitz SolveTridiagonalLU Sqrtm TridiagonalLU
 """
-# Of sparse matrices: factors are refused, positions of entries are found on the host.
-SPARSE_OPS = """
-    EntryPlaces Factorize FromParts InverseAtEntries LogDet LowerFactor Parts PlacesIn
-    PreconditionedIteration RootFactor RootFactorGradient SelectedInverse SolveByFactors
-    SolveByIteration SolveTriangularMatrix
-"""
+# Of sparse matrices that are arguments or results, and iterations of SciPy.
+SPARSE_OPS = "FromParts Parts PreconditionedIteration SolveByIteration"
 FUNCTIONS = """
     betainc_by_a betainc_by_b betainccinv betaincinv binom gammainccinv gammaincinv
     hyp1f1 hyp1f1_by_a hyp1f1_by_b hyp2f1 hyp2f1_by_a hyp2f1_by_c iv ive j0 j1 jv kv kve
@@ -38,7 +33,7 @@ FUNCTIONS = """
 
 
 def test_few_ops_and_functions_run_on_the_host():
-    assert len(OPS.split()) <= 20
+    assert len([*OPS.split(), *SPARSE_OPS.split()]) <= 20
     assert len(FUNCTIONS.split()) <= 25
 
 

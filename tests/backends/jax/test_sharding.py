@@ -78,7 +78,7 @@ def test_elementwise_callbacks_get_parts_and_others_are_refused():
     found = _part("callbacks")
     assert found["error"] == found["odd"] == 0
     assert found["collectives"] == "none."
-    assert re.search(r"Eigvals would run on the host(?s:.*)eight_devices\.py", found["refused"])
+    assert re.search(r"Sqrtm would run on the host(?s:.*)eight_devices\.py", found["refused"])
 
 
 @pytest.mark.stress

@@ -320,7 +320,8 @@ def traced_results(function: OfTrees, given: Types) -> tuple[Types, Any]:
     if not is_known:
         note += (
             " Lengths that are not known were taken to be equal. State them, as in "
-            'pt.tensor("x", shape=(3, 4)), or the types of the results: from_jax(fn, otypes=...).'
+            'pt.tensor("x", shape=(3, 4)) or phintys.shared(value, shape=value.shape), or the '
+            "types of the results: from_jax(fn, otypes=...)."
         )
     add_note(first, note)
     raise first

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from phintys.backends.jax.program import JaxProgram
 from phintys.backends.jax.requirement import with_64_bits
 from phintys.backends.jax.tracing import Session, Trace
 from phintys.compile.executor import Function
+
+if TYPE_CHECKING:
+    from phintys.graph.variable import Variable
 
 
 def to_jax(function: Function[Any]) -> Callable[..., Any]:
@@ -75,6 +78,7 @@ def to_jax(function: Function[Any]) -> Callable[..., Any]:
         session = Session(checks=False, host=options.host == "allow", precision=options.matmul)
         with with_64_bits():
             values = [_as_given(v, d) for v, d in zip([*given, *hidden], dtypes, strict=True)]
+            _check_ranks(function, fgraph.inputs, values)
             found = Trace(session).evaluate(fgraph.inputs, fgraph.outputs, values)
             results = [jnp.asarray(value) for value in found]
         match maker.unpack:
@@ -90,6 +94,27 @@ def to_jax(function: Function[Any]) -> Callable[..., Any]:
     return pure
 
 
+def _check_ranks(function: Any, variables: Sequence[Variable], values: Sequence[Any]) -> None:
+    """Check that arguments have as many axes as the variables: functions of JAX take any arrays.
+
+    Raises
+    ------
+    ArgumentError
+        One has not.
+    """
+    for variable, value in zip(variables, values, strict=True):
+        rank = getattr(variable.type, "ndim", value.ndim)
+        if value.ndim != rank:
+            msg = (
+                f"The argument {variable} of {function!r} must have {rank} axes, got an array of "
+                f"the shape {value.shape}. jax.vmap adds an axis to a function; to apply one to "
+                "each element, compile it for scalars."
+            )
+            raise ArgumentError(msg)
+
+
 def _as_given(value: Any, dtype: Any) -> Any:
     """Return an argument in the dtype of its variable: known, unless it is an array of JAX."""
-    return value.astype(dtype) if isinstance(value, jax.Array) else np.asarray(value, dtype)
+    if not isinstance(value, jax.Array):
+        return np.asarray(value, dtype)
+    return value if dtype is None else value.astype(dtype)  # states of generators have none

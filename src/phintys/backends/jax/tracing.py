@@ -46,8 +46,11 @@ RULES: OpRules[Rule] = OpRules("JAX backend", index.JAX_RULES)
 converts = RULES.register
 
 _MOST_FOLDED = 4096
-_MOST_CODES = 1 << 30
-"""Codes count down from here, so that the first of several failures has the largest one."""
+CODE = np.float32
+"""The dtype of codes: XLA has a compiled maximum of floats, and compiles one of integers anew."""
+_MOST_CODES = 1 << 24
+"""Codes count down from here, so that the first of several failures has the largest one; it is the
+largest number below which :data:`CODE` has all integers."""
 
 _Result = TypeVar("_Result")
 _Fact = TypeVar("_Fact")
@@ -194,6 +197,8 @@ class Trace:
     ----------
     ranges
         For vectors of successive integers, the first and the last one.
+    draws
+        Arrays that are computed from random bits, element by element.
     reversals
         For arrays, the one whose blocks of rows they have in reversed order, and the rows in a
         block. A rule that reads that one instead saves a copy, which XLA would make.
@@ -204,6 +209,7 @@ class Trace:
         self.depth = depth
         self.env: Env = {}
         self.ranges: Notes[tuple[int, int]] = Notes()
+        self.draws: Notes[bool] = Notes()
         self.reversals: Notes[tuple[Any, int]] = Notes()
         self._positions: Notes[dict[int, Any]] = Notes()
         self._codes: list[Any] = []
@@ -215,7 +221,7 @@ class Trace:
     @property
     def code(self) -> Any:
         """The code of the first failure of this scope."""
-        return reduce(lax.max, self._codes) if self._codes else np.int32(0)
+        return reduce(lax.max, self._codes) if self._codes else CODE(0)
 
     def add_code(self, code: Any) -> None:
         """Add the code of an inner scope. One that is known is 0."""
@@ -228,34 +234,11 @@ class Trace:
             if not np.all(holds):
                 raise MisfitError(node)
         elif self.session.checks and holds.size:
-            # XLA compiles a maximum of floats faster than one of bools.
-            failed = jnp.logical_not(holds).astype("float32")
-            self._add_failure(lax.reduce_max(failed, range(failed.ndim)) > 0, node, make)
-
-    def _add_failure(self, failed: Any, node: Apply, make: Callable[[], Exception]) -> None:
-        code = self.session.add_failure(node, make)
-        self._codes.append(lax.select(failed, np.int32(code), np.int32(0)))
-
-    def _check_range(
-        self, x: Any, low: int, high: int, node: Apply, make: Callable[[], Exception]
-    ) -> None:
-        """State that low <= x <= high, where low <= 0 <= high + 1.
-
-        One reduction finds both extremes: XLA would cut a simple one in two. For divided values it
-        would gather both from all devices, where a simple one takes one all-reduce.
-        """
-        if not self.session.checks or not x.size:
-            return
-        if self.session.layout is not None and self.session.layout.mesh.size > 1:
-            self.check((x >= low) & (x <= high), node, make)
-            return
-        zero = np.zeros((), x.dtype)
-
-        def both(a: Any, b: Any) -> tuple[Any, Any]:
-            return lax.min(a[0], b[0]), lax.max(a[1], b[1])
-
-        least, most = lax.reduce((x, x), (zero, zero), both, range(x.ndim))
-        self._add_failure((least < low) | (most > high), node, make)
+            code = self.session.add_failure(node, make)
+            codes = lax.select(
+                holds, lax.full_like(holds, 0, CODE), lax.full_like(holds, code, CODE)
+            )
+            self._codes.append(lax.reduce_max(codes, range(codes.ndim)))
 
     def positions(self, index: Any, size: int, node: Apply, make: Callable[[], Exception]) -> Any:
         """Return traced indices of an axis as int64 from its start, and check that they are in it.
@@ -275,7 +258,7 @@ class Trace:
             index = jnp.minimum(index, np.uint64(np.iinfo("int64").max))
         index = index.astype("int64")
         if low < -size or high >= size:
-            self._check_range(index, -size, size - 1, node, make)
+            self.check((index >= -size) & (index < size), node, make)
         return index if low >= 0 else lax.select(index < 0, index + size, index)
 
     def sizes(self, node: Apply, values: Sequence[Any], what: str = "a size") -> tuple[int, ...]:
@@ -387,7 +370,7 @@ class Trace:
                 wanted = [node.inputs[position] for position in sides[number]]
                 inner._compute(wanted)
                 values = [jnp.asarray(value_of(variable, inner.env)) for variable in wanted]
-                return (*values, jnp.asarray(inner.code, "int32"))
+                return (*values, jnp.asarray(inner.code, CODE))
 
             return run
 
@@ -477,7 +460,7 @@ def host_call(trace: Trace, node: Apply, inputs: Sequence[Any], reason: str) -> 
     session = trace.session
     for variable in (*node.inputs, *node.outputs):
         if not isinstance(variable.type, TensorType | ScalarType):
-            raise _not_an_array(node, variable)
+            raise _not_an_array(node, variable, reason)
     if session.layout is not None and session.layout.mesh.size > 1:
         raise _host_of_many(node, reason)
     trace.session.use_host(_host_name(node.op), node, reason)
@@ -512,11 +495,12 @@ def _host_of_many(node: Apply, reason: str) -> HostRefusedError:
     )
 
 
-def _not_an_array(node: Apply, variable: Variable) -> HostRefusedError:
+def _not_an_array(node: Apply, variable: Variable, reason: str) -> HostRefusedError:
     return HostRefusedError(
-        f"{_host_name(node.op)} has a value of the type {variable.type}, and programs of JAX have "
-        "arrays alone. Compute it in a native function; a sparse matrix can also be constant, or "
-        f"be made from its arrays inside of the function. It is used at\n  {node.origin}"
+        f"{_host_name(node.op)} would run on the host, since {reason}; it has a value of the type "
+        f"{variable.type}, and the host gets arrays alone. Compute it in a native function; a "
+        "sparse matrix can also be constant, or be made from its arrays inside of the function. It "
+        f"is used at\n  {node.origin}"
     )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from phintys.backends.jax.arrays import jax, jnp, lax
 from phintys.backends.jax.tracing import (
+    CODE,
     MisfitError,
     NeedsKnownError,
     Trace,
@@ -137,7 +138,7 @@ class _Steps:
             carry, wrong, _ = self.run(number, self.rows_at(number), carry)
             return carry, _first(code, wrong)
 
-        first, state = jnp.zeros((), "int64"), (self.start(), jnp.zeros((), "int32"))
+        first, state = jnp.zeros((), "int64"), (self.start(), jnp.zeros((), CODE))
         (_, untraced), code = lax.fori_loop(first, count.astype("int64"), step, state)
         self.trace.add_code(code)
         return untraced
@@ -156,7 +157,7 @@ class _Steps:
             return number + 1, jnp.reshape(out.until != 0, ()), carry, _first(code, wrong)
 
         zeros = jnp.zeros((), "int64"), jnp.zeros((), bool)
-        start = (*zeros, self.start(), jnp.zeros((), "int32"))
+        start = (*zeros, self.start(), jnp.zeros((), CODE))
         ran, _, (_, untraced), code = lax.while_loop(goes_on, step, start)
         self.trace.add_code(code)
         return untraced, ran

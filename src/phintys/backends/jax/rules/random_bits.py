@@ -79,7 +79,7 @@ def rejection(
     """Make attempts for all elements together, until each of them has accepted one."""
     bits, *parameters = jnp.broadcast_arrays(*args)
     before, attempt = op.formulas([np.dtype(bits.dtype), *(np.dtype(p.dtype) for p in parameters)])
-    prepared = apply(before, parameters, [np.dtype(bool)])
+    prepared = apply(before, parameters)
     prepared = [jnp.broadcast_to(value, bits.shape) for value in prepared]
     blocks = op.words // 2
     zero = jnp.zeros((), "uint64")
@@ -93,7 +93,7 @@ def rejection(
 
     def attempt_all(carried: Any) -> Any:
         number, value, is_open = carried
-        found, accepted = apply(attempt, [*words_of(number), *prepared], [out, np.dtype(bool)])
+        found, accepted = apply(attempt, [*words_of(number), *prepared])
         found = jnp.broadcast_to(found, bits.shape).astype(out)
         is_done = jnp.broadcast_to(accepted != 0, bits.shape)
         return number + np.uint64(1), jnp.where(is_open, found, value), is_open & ~is_done
@@ -125,7 +125,9 @@ def random_bits(op: Any, node: Apply, trace: Trace, words: Any, *lengths: Any) -
         case _:
             half = np.uint32(16)
             parts = [(word >> at).astype("uint16") for word in four for at in (np.uint32(0), half)]
-    return jnp.stack(parts, -1).reshape(-1)[:size].reshape(shape)
+    found = jnp.stack(parts, -1).reshape(-1)[:size].reshape(shape)
+    trace.draws[found] = True
+    return found
 
 
 @converts(Positions)

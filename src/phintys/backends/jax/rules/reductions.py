@@ -58,6 +58,8 @@ def reduce(op: Any, node: Apply, trace: Trace, x: Any) -> Any:
     name = op.scalar_op.name
     if name in ("maximum", "minimum") and any(x.shape[axis] == 0 for axis in axes):
         raise MisfitError(node)
+    if accumulator.kind == "c" and name in ("maximum", "minimum"):
+        return converted(_extreme_of_complex(name, x, axes), result.numpy_dtype)
     if accumulator.kind == "b":
         found = _reduce_logical(name, x != 0, axes)
     elif name in _REDUCTIONS:
@@ -69,6 +71,15 @@ def reduce(op: Any, node: Apply, trace: Trace, x: Any) -> Any:
     else:
         raise NotConvertedError
     return converted(found, result.numpy_dtype)
+
+
+def _extreme_of_complex(name: str, x: Any, axes: tuple[int, ...]) -> Any:
+    """Return an extreme by the parts, or the first number with NaN: JAX may overlook that."""
+    kept = [axis for axis in range(x.ndim) if axis not in axes]
+    items = x.transpose(*kept, *sorted(axes)).reshape(*(x.shape[axis] for axis in kept), -1)
+    is_nan = jnp.isnan(items)
+    first = jnp.take_along_axis(items, is_nan.argmax(-1, keepdims=True), -1)[..., 0]
+    return jnp.where(is_nan.any(-1), first, _REDUCTIONS[name](items, -1))
 
 
 def _reduce_logical(name: str, x: Any, axes: tuple[int, ...]) -> Any:

@@ -17,7 +17,16 @@ from phintys.backends.jax.tracing import (
     makes_large,
     perform,
 )
-from phintys.sparse.patterns import PatternOp, check_pattern, keys, multiplications, places
+from phintys.sparse.indexing import EntryPlaces
+from phintys.sparse.parts import PlacesIn
+from phintys.sparse.patterns import (
+    PatternOp,
+    check_pattern,
+    keys,
+    multiplications,
+    places,
+    wrong_pattern,
+)
 from phintys.sparse.products import (
     EntryProduct,
     PatternProduct,
@@ -29,10 +38,11 @@ from phintys.sparse.products import (
 
 if TYPE_CHECKING:
     from phintys.graph.apply import Apply
+    from phintys.graph.op import Op
 
 
-@converts(PatternOp)
-def pattern(op: PatternOp, node: Apply, trace: Trace, *inputs: Any) -> list[Any]:
+@converts(PatternOp, EntryPlaces, PlacesIn)
+def pattern(op: PatternOp | EntryPlaces | PlacesIn, node: Apply, trace: Trace, *inputs: Any) -> list[Any]:
     """Known patterns give known ones: how many entries a result has depends on all of them."""
     if not all(is_known(value) for value in inputs):
         raise NeedsKnownError(node, "the pattern of a sparse matrix", node.inputs)
@@ -110,12 +120,11 @@ def entry_product(op: Any, node: Apply, trace: Trace, *inputs: Any) -> Any:
     left, right, into = multiplications(*first, *map(np.asarray, second))
     at = places(into, keys(np.asarray(wanted), np.asarray(wanted_indptr)))
     used = at < counts[2]
-    entries = [numbers[used] for numbers in (left, right, at)]
+    terms = [numbers[used] for numbers in (left, right, at)]
     x, y = (
-        jnp.asarray(data)[entries[number]]
-        for data, number in zip(operands, op.operands, strict=True)
+        jnp.asarray(data)[terms[number]] for data, number in zip(operands, op.operands, strict=True)
     )
-    return jax.ops.segment_sum(x * y, entries[op.result], counts[op.result])
+    return jax.ops.segment_sum(x * y, terms[op.result], counts[op.result])
 
 
 def _pattern(
@@ -130,12 +139,19 @@ def _pattern(
     output: Any = node.outputs[0].type
     if output.dtype in {"bool", "float16"}:
         raise NotConvertedError
+    return entries(op, node, trace, indices, indptr, columns)
+
+
+def entries(
+    op: Op, node: Apply, trace: Trace, indices: Any, indptr: Any, columns: int
+) -> tuple[Any, Any, int]:
+    """Return the column and the row of each entry of a pattern, and the number of rows."""
     indices, indptr = jnp.asarray(indices), jnp.asarray(indptr)
     if not indptr.shape[0]:
         raise MisfitError(node)
     rises = (indptr[0] == 0) & (indptr[-1] == indices.shape[0]) & (jnp.diff(indptr) >= 0).all()
-    trace.check(rises, node, lambda: op.error(1, 0))
-    trace.check((indices >= 0) & (indices < columns), node, lambda: op.error(2, 0))
+    trace.check(rises, node, lambda: wrong_pattern(op, 1))
+    trace.check((indices >= 0) & (indices < columns), node, lambda: wrong_pattern(op, 2))
     rows = jnp.searchsorted(indptr, jnp.arange(indices.shape[0]), side="right") - 1
     return indices, rows, indptr.shape[0] - 1
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from phintys.backends.jax.arrays import jnp, jsp
+from phintys.backends.jax.arrays import jnp, jsp, lax
 
 _LN2 = float(np.log(2.0))
 _SPLIT = 134217729.0
@@ -31,6 +31,15 @@ def whole_division(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], 
         return function(x, y)
 
     return divide
+
+
+def quotient(x: Any, y: Any) -> Any:
+    """Return x / y of the rounded x.
+
+    XLA would compute a quotient x = a / b once more, as a / (b y): that may overflow, and a is kept
+    in memory for longer.
+    """
+    return jnp.true_divide(lax.optimization_barrier(x), y)
 
 
 def comparison(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
