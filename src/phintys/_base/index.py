@@ -367,7 +367,7 @@ JAX_RULES: dict[str, str] = {
         SpecifyShape Split TensorFromScalar WithSharding
         """,
     "phintys.backends.jax.rules.sparse": """
-        EntryProduct PatternOp PlacesIn ProductByColumns ProductByRows ProductGradients
+        EntryPlaces EntryProduct PatternOp PlacesIn ProductByColumns ProductByRows ProductGradients
         ProductOfRows
         """,
     "phintys.backends.jax.rules.sparse_systems": """

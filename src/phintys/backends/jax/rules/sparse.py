@@ -42,7 +42,9 @@ if TYPE_CHECKING:
 
 
 @converts(PatternOp, EntryPlaces, PlacesIn)
-def pattern(op: PatternOp | EntryPlaces | PlacesIn, node: Apply, trace: Trace, *inputs: Any) -> list[Any]:
+def pattern(
+    op: PatternOp | EntryPlaces | PlacesIn, node: Apply, trace: Trace, *inputs: Any
+) -> list[Any]:
     """Known patterns give known ones: how many entries a result has depends on all of them."""
     if not all(is_known(value) for value in inputs):
         raise NeedsKnownError(node, "the pattern of a sparse matrix", node.inputs)

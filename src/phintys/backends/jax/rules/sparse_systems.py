@@ -28,11 +28,12 @@ from phintys.sparse.determinants import (
     InverseAtEntries,
     LogDet,
     LowerFactor,
+    RootFactor,
+    RootFactorGradient,
     SelectedInverse,
     lower_factor,
 )
 from phintys.sparse.factors import ROUNDING, Factorize, Factors
-from phintys.sparse.roots import RootFactor, RootFactorGradient
 from phintys.sparse.solving import SolveByFactors, SolveTriangularMatrix
 
 if TYPE_CHECKING:
