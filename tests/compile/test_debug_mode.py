@@ -44,7 +44,7 @@ def test_a_refused_substitution_is_no_fault():
     x, y = pt.dvectors("x", "y")
     inner = x + y  # must not be overwritten by both sums that follow, nor may x be
     f = function([x, y], [inner + x, inner + y], mode=in_place(pt.add))
-    ops = [str(node.op) for node in f.maker.fgraph.toposort()]
+    ops = [repr(node.op) for node in f.maker.fgraph.toposort()]
     assert ops.count("Add") == 2
     assert sum("inplace" in op.lower() or "{" in op for op in ops) == 1
     values = np.array([1.0, 2.0]), np.array([10.0, 20.0])

@@ -441,7 +441,7 @@ MISTAKES = {
     "sides of different dtypes": (
         lambda: ifelse(C, U, V.astype("float32")),
         DtypeError,
-        "test_choices.py.*same dtype: cast",
+        "test_branches.py.*same dtype: cast",
     ),
     "sides of different Types": (
         lambda: ifelse(C, phintys.scalar.float64("s"), U),
@@ -488,7 +488,7 @@ def test_errors_in_a_side_name_its_line(mode):
     assert f(0, X, Y[:2]).tolist() == X.tolist()
     with pytest.raises((ShapeError, ValueError)) as caught:
         f(1, X, Y[:2])
-    assert "test_choices.py" in "\n".join([str(caught.value), *caught.value.__notes__])
+    assert "test_branches.py" in "\n".join([str(caught.value), *caught.value.__notes__])
 
 
 # ---- generated graphs ---------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import pytest
 from phintys._base.config import Config, config
 from phintys._base.errors import ConfigError, DtypeError
 from phintys.backends.native.assembler import builder, module, operations, target, types
-from phintys.backends.native.assembler.math import calls, constants
+from phintys.backends.native.assembler.math import constants, registry
 from phintys.backends.native.assembler.target import Target
 from phintys.backends.native.assembler.types import FLOAT32, FLOAT64, INT64, PTR, type_of
 
@@ -114,7 +114,9 @@ def test_unknown_target():
 
 @pytest.mark.docstrings
 @pytest.mark.parametrize(
-    "part", [builder, calls, constants, module, operations, target, types], ids=lambda m: m.__name__
+    "part",
+    [builder, constants, module, operations, registry, target, types],
+    ids=lambda m: m.__name__,
 )
 def test_examples(part):
     result = doctest.testmod(part)
