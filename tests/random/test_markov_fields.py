@@ -132,7 +132,7 @@ WRONG = {
     "a number": (0.0, sp.csr_array(FULL), ShapeError, "mean is a vector"),
     "complex": (MEAN, sp.csr_array(FULL * 1j), ArgumentError, "must be real"),
     "not square": (MEAN, sp.csr_array(np.ones((2, N))), ShapeError, "square"),
-    "sizes": (np.ones(N + 1), sp.csr_array(FULL), ShapeError, "shape"),
+    "sizes": (np.ones(N + 1), sp.csr_array(FULL), ShapeError, "must be equal, got 6 and 7"),
     "indefinite": (
         np.zeros(2),
         sp.csr_array([[1.0, 2.0], [2.0, 1.0]]),

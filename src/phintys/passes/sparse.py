@@ -52,7 +52,7 @@ def pattern_with_itself(fgraph: FunctionGraph, node: Apply) -> list[Variable] | 
     if not _are_same(others, (indices, indptr)):
         return None
     made: list[Any] = list(node.outputs)
-    everywhere = pt.arange(cast("Any", indices).shape[0])
+    everywhere = pt.arange(cast("Any", indices).shape[0], dtype=made[2].type.dtype)
     pattern = [pt.cast(v, out.type.dtype) for v, out in zip((indices, indptr), made, strict=False)]
     return [*pattern, everywhere, everywhere]
 

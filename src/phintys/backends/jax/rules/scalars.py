@@ -281,8 +281,8 @@ def apply_exactly(
     if op.name not in _ARITHMETIC or results[0].kind != "f":
         return apply_scalar(op, args, results, trace, node)
     if op.name == "true_div":
-        args = jnp.broadcast_arrays(*args)
-        args[1] = lax.optimization_barrier(args[1])
+        number, divisor = jnp.broadcast_arrays(*args)
+        args = [number, lax.optimization_barrier(divisor)]
     (found,) = apply_scalar(op, args, results, trace, node)
     if op.name in _PRODUCTS:
         return [lax.select(found == found, found, lax.full_like(found, np.nan))]  # noqa: PLR0124 - NaN
