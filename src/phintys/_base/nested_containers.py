@@ -33,8 +33,14 @@ def _fields(given: Any) -> list[str] | None:
     return None if described is None else [field.name for field in described]
 
 
-def _entries(nest: Any) -> list[tuple[str, Any]] | None:
-    """Return the entries of a nest, each with the path to it; ``None`` for a value."""
+def _entries(nest: Any, depth: int) -> list[tuple[str, Any]] | None:
+    """Return the entries of a nest at some depth, each with the path to it; ``None`` for a value."""
+    if depth >= MOST_NESTED and is_nest(nest):
+        msg = (
+            f"Containers must be nested at most {MOST_NESTED} deep, got deeper ones, or one that "
+            "contains itself. Pass the values inside of them."
+        )
+        raise ArgumentError(msg)
     if isinstance(nest, dict):
         return [(f"[{key!r}]", entry) for key, entry in cast("dict[Any, Any]", nest).items()]
     if isinstance(nest, list | tuple):
@@ -61,16 +67,10 @@ def walk(nest: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def _walk(nest: Any, path: str, depth: int) -> Iterator[tuple[str, Any]]:
-    entries = _entries(nest)
+    entries = _entries(nest, depth)
     if entries is None:
         yield path, nest
         return
-    if depth == MOST_NESTED:
-        msg = (
-            f"Containers must be nested at most {MOST_NESTED} deep, got deeper ones, or one that "
-            "contains itself. Pass the values inside of them."
-        )
-        raise ArgumentError(msg)
     for step, entry in entries:
         yield from _walk(entry, path + step, depth + 1)
 
@@ -84,11 +84,15 @@ def kinds(nest: Any) -> Iterator[type]:
     >>> list(kinds((1, {"a": [2, None]})))
     [<class 'tuple'>, <class 'dict'>, <class 'list'>]
     """
-    entries = _entries(nest)
+    return _kinds(nest, 0)
+
+
+def _kinds(nest: Any, depth: int) -> Iterator[type]:
+    entries = _entries(nest, depth)
     if entries is not None:
         yield type(nest)
         for _, entry in entries:
-            yield from kinds(entry)
+            yield from _kinds(entry, depth + 1)
 
 
 def rebuilt(nest: Any, values: Iterable[Any]) -> Any:
@@ -103,14 +107,14 @@ def rebuilt(nest: Any, values: Iterable[Any]) -> Any:
     >>> rebuilt((1, {"a": [2, None]}), "xyz")
     ('x', {'a': ['y', 'z']})
     """
-    return _rebuilt(nest, iter(values))
+    return _rebuilt(nest, iter(values), 0)
 
 
-def _rebuilt(nest: Any, values: Iterator[Any]) -> Any:
-    entries = _entries(nest)
+def _rebuilt(nest: Any, values: Iterator[Any], depth: int) -> Any:
+    entries = _entries(nest, depth)
     if entries is None:
         return next(values)
-    new = [_rebuilt(entry, values) for _, entry in entries]
+    new = [_rebuilt(entry, values, depth + 1) for _, entry in entries]
     if isinstance(nest, dict):
         return dict(zip(cast("dict[Any, Any]", nest), new, strict=True))
     if isinstance(nest, list):
@@ -187,9 +191,13 @@ def matched(given: Any, like: Any, of_arrays: bool = False) -> list[Any] | None:
     >>> matched([1, None], ("a", ("b", "c"))), matched(1, ("a",))
     ([1, None, None], None)
     """
+    return _matched(given, like, of_arrays, 0)
+
+
+def _matched(given: Any, like: Any, of_arrays: bool, depth: int) -> list[Any] | None:
     if given is None:
         return [None for _ in walk(like)]
-    theirs, mine = _entries(like), _entries(given)
+    theirs, mine = _entries(like, depth), _entries(given, depth)
     if theirs is None:
         return [given] if mine is None or of_arrays else None
     if mine is None or not _are_alike(given, like) or len(mine) != len(theirs):
@@ -197,7 +205,9 @@ def matched(given: Any, like: Any, of_arrays: bool = False) -> list[Any] | None:
     of_mine = dict(mine)
     found: list[Any] = []
     for path, entry in theirs:
-        part = matched(of_mine[path], entry, of_arrays) if path in of_mine else None
+        part = None
+        if path in of_mine:
+            part = _matched(of_mine[path], entry, of_arrays, depth + 1)
         if part is None:
             return None
         found += part
