@@ -34,7 +34,7 @@ def _fields(given: Any) -> list[str] | None:
 
 
 def _entries(nest: Any, depth: int) -> list[tuple[str, Any]] | None:
-    """Return the entries of a nest at some depth, each with the path to it; ``None`` for a value."""
+    """Return the entries of a nest at a depth, each with the path to it; ``None`` for a value."""
     if depth >= MOST_NESTED and is_nest(nest):
         msg = (
             f"Containers must be nested at most {MOST_NESTED} deep, got deeper ones, or one that "
