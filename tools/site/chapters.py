@@ -15,10 +15,10 @@ __all__ = ["Chapter", "Entry", "chapters"]
 
 ARRAYS: dict[str, tuple[str, ...]] = {
     "Variables and types": (
-        *("type", "constructors", "convert", "dtypes", "kinds", "introspection"),
+        *("type", "constructors", "convert", "dtypes", "introspection"),
         *("scalar bridge", "observing"),
     ),
-    "Creation": ("creation", "ranges", "make vectors", "sequences", "standard"),
+    "Creation": ("creation", "ranges", "sequences", "standard"),
     "Shapes and joining": (
         *("reshaping", "dim shuffle", "broadcasting", "shapes", "manipulation", "joining"),
         "tiling",
@@ -26,7 +26,7 @@ ARRAYS: dict[str, tuple[str, ...]] = {
     "Indexing": ("indexing", "nonzeros", "diagonals", "searching", "segments"),
     "Arithmetic": (
         *("Arithmetic", "Comparisons", "Bits and truth", "bits", "Rounding", "Selection"),
-        *("Parts of complex numbers", "floating parts", "math"),
+        *("Parts of complex numbers", "math"),
     ),
     "Exponentials, trigonometry": ("Exponentials and logarithms", "Trigonometric functions"),
     "Special functions": (
@@ -36,7 +36,7 @@ ARRAYS: dict[str, tuple[str, ...]] = {
     ),
     "Reductions and statistics": (
         *("reduce", "extremes", "running extremes", "cumulative", "differences", "statistics"),
-        *("polynomials", "interpolation"),
+        "polynomials",
     ),
     "Sorting and sets": ("ordering", "sorting", "sets", "permutations"),
     "Products and linear algebra": ("products", "contractions", "linear algebra", "linalg"),
