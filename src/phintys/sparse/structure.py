@@ -92,8 +92,9 @@ def check_structure(matrix: Any) -> None:
 
 def _blocks(matrix: Any) -> tuple[int, ...]:
     """Return the sizes of a matrix, in blocks."""
-    sides = matrix.blocksize if matrix.format == "bsr" else (1, 1)
-    return tuple(size // side for size, side in zip(matrix.shape, sides, strict=True))
+    if matrix.format != "bsr":
+        return matrix.shape
+    return tuple(size // side for size, side in zip(matrix.shape, matrix.blocksize, strict=True))
 
 
 def _check_lists(matrix: Any) -> None:
