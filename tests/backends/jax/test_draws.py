@@ -16,7 +16,7 @@ pytest.importorskip("jax", reason="needs jax")
 MANY = 200
 DIGITS = 1e-13
 """Of draws that need sums or factorizations: relative to them, or to their mean size."""
-OF_SUMS = {"dirichlet", "invwishart"}
+OF_SUMS = {"dirichlet", "invwishart", "lkj", "lkj_cholesky", "multivariate_t"}
 
 P = pt.constant(np.array([0.2, 0.3, 0.5]))
 LOC = pt.constant(np.array([1.0, -2.0, 0.5]))
