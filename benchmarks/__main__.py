@@ -21,19 +21,12 @@ SHORT = ("run", "building", "reference_vm", "gradient")
 TIMES = 3
 WHOLE = (
     ("run",),
-    *(
-        ("suite.run", "--times", f"{TIMES}", *options)
-        for options in (
-            (),
-            ("--only", "loop", "--write", "loops"),
-            ("--only", "matrix:", "--write", "matrices"),
-            ("--only", "einsum", "--write", "einsum"),
-        )
-    ),
+    ("suite.run", "--times", f"{TIMES}"),
+    ("suite.busy",),
+    ("suite.beside",),
 )
+"""The programs that write data files with several values of each figure."""
 ONE_PROCESS = {
-    "processes": "suite.busy",
-    "busy_machine": "suite.beside",
     "mode_jax": "suite.mode_jax",
     "random_numbers": "suite.random_numbers",
     "array_language": "suite.array_language",

@@ -62,7 +62,6 @@ PLOTS = (
     Plot("peers", "call", "Time of a call", _ALL),
     Plot("peers", "start", "From the start of Python to the first result", _ALL),
     Plot("peers", "peak_mib", "Most memory of the process, in MiB", _ALL),
-    Plot("beside_jax", "call", "Time of a call", _ALL),
     Plot("mode_jax", "call", "Time of a call", {"JAX": "JAX", "Phintys, mode jax": "Phintys"}),
     Plot("loops", "call", "Time of a call", _ALL),
     Plot("matrices", "call", "Time of a call", _ALL),

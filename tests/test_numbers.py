@@ -10,7 +10,7 @@ import pytest
 from benchmarks.__main__ import ONE_PROCESS, WHOLE
 from benchmarks.plots import PLOTS, picture
 from benchmarks.suite import results
-from benchmarks.suite.run import jobs
+from benchmarks.suite.run import DATA_FILES, jobs, part
 from benchmarks.suite.workloads import WORKLOADS
 
 ROOT = Path(__file__).parents[1]
@@ -104,12 +104,18 @@ def test_values_of_several_processes_are_in_one_row():
 
 
 def test_make_bench_writes_each_data_file_that_is_drawn():
-    written = {"peers"}
-    for _, *options in WHOLE:
-        if "--write" in options:
-            written.add(options[options.index("--write") + 1])
-    drawn = {plot.data for plot in PLOTS}
-    assert drawn - written - set(ONE_PROCESS) == {"beside_jax"}  # peers, on another machine
+    written = {*DATA_FILES, "processes", "busy_machine", *ONE_PROCESS}
+    assert {plot.data for plot in PLOTS} <= written
+    assert {f"suite.{name}" for name in ("run", "busy", "beside")} <= {name for name, *_ in WHOLE}
+
+
+def test_each_program_goes_into_one_data_file():
+    results = {"call": {program: {"JAX": [1.0]} for program in WORKLOADS}}
+    parts = {name: part(results, name)["call"] for name in DATA_FILES}
+    assert sum(map(len, parts.values())) == len(WORKLOADS)
+    assert "loop in a loop, 50x50" in parts["loops"]
+    assert "scalar multiply" in parts["peers"]
+    assert all(parts.values())
 
 
 def test_each_round_measures_every_program_and_the_slow_one_last():

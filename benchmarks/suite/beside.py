@@ -6,10 +6,10 @@ python -m benchmarks.suite.beside [--only TEXT] [--variants A;B] [--beside 0;2;4
 A row starts a process for each framework, which compiles and warms up. Then these call their
 program in turn, for some milliseconds each, so that whatever else runs disturbs all of them alike:
 first beside no busy process, then beside two, and four. With a pause, they sleep so many
-milliseconds before each call, and a turn is longer. "Phintys alone" uses no other thread:
-no call should take longer. Figures are of all calls together: the median, the mean, the 99th
-percentile, and the processors' time of a call. If all programs are measured, and nothing else is
-asked for, the data file is ``busy_machine``.
+milliseconds before each call, and a round is longer. "Phintys alone" uses no other thread:
+no call should take longer. Figures are of all calls of a third of the rounds: the median, the mean,
+the 99th percentile, and the processors' time of a call. If all programs are measured, and nothing
+else is asked for, the data file is ``busy_machine``.
 """
 
 from __future__ import annotations
@@ -24,11 +24,12 @@ import sys
 import tempfile
 import time
 from importlib.util import find_spec
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmarks.suite.busy import Figures, by_figure, table
+from benchmarks.suite.busy import TURNS, Figures, by_figure, table
 from benchmarks.suite.results import ROOT, machine, save, search_path
 from benchmarks.suite.workloads import BESIDE
 
@@ -43,11 +44,10 @@ VARIANTS = {
 COUNTS = (0, 2, 4)
 PAUSES = (0, 1, 20)
 MILLISECONDS = 50.0
-ROUNDS = 40
-PAUSES_A_TURN = 10
+ROUNDS = 42
+PAUSES_A_ROUND = 10
 WARM_UP = 200
 WARM_UP_SECONDS = 1.5
-TIMEOUT = 300
 FIGURES = {
     "p50": "Median of a call",
     "mean": "Mean of a call",
@@ -151,29 +151,36 @@ def measure(
     pause: float = 0.0,
 ) -> list[Figures]:
     """Let processes call their programs in turn, and return the figures of each."""
-    seconds += PAUSES_A_TURN * pause
+    seconds += PAUSES_A_ROUND * pause
+    found: list[Figures] = [{key: [] for key in FIGURES} for _ in started]
+    with busy_processes(beside):
+        for _ in range(TURNS):
+            times, busy = _rounds(started, seconds, rounds // TURNS, pause)
+            for figures, of_one, spent in zip(found, times, busy, strict=True):
+                figures["p50"].append(float(np.median(of_one)))
+                figures["mean"].append(float(np.mean(of_one)))
+                figures["p99"].append(float(np.percentile(of_one, 99)))
+                figures["busy"].append(spent / len(of_one))
+    return found
+
+
+def _rounds(
+    started: Sequence[subprocess.Popen[str]], seconds: float, rounds: int, pause: float
+) -> tuple[list[list[float]], list[float]]:
+    """Return the times of the calls of each process, and the processors' time of all."""
     times: list[list[float]] = [[] for _ in started]
     busy = [0.0] * len(started)
-    with busy_processes(beside):
-        for turn in range(rounds):
-            order = list(enumerate(started))
-            for at, process in order if turn % 2 else reversed(order):
-                assert process.stdin is not None
-                assert process.stdout is not None
-                process.stdin.write(f"{seconds} {pause}\n")
-                process.stdin.flush()
-                answer = json.loads(process.stdout.readline())
-                times[at] += answer["times"]
-                busy[at] += answer["busy"]
-    return [
-        {
-            "p50": float(np.median(of_one)),
-            "mean": float(np.mean(of_one)),
-            "p99": float(np.percentile(of_one, 99)),
-            "busy": spent / len(of_one),
-        }
-        for of_one, spent in zip(times, busy, strict=True)
-    ]
+    for one in range(rounds):
+        order = list(enumerate(started))
+        for at, process in order if one % 2 else reversed(order):
+            assert process.stdin is not None
+            assert process.stdout is not None
+            process.stdin.write(f"{seconds} {pause}\n")
+            process.stdin.flush()
+            answer = json.loads(process.stdout.readline())
+            times[at] += answer["times"]
+            busy[at] += answer["busy"]
+    return times, busy
 
 
 def main() -> None:
@@ -184,8 +191,10 @@ def main() -> None:
     parser.add_argument("--variants", default="", help="only these columns, separated by ';'")
     parser.add_argument("--beside", default="", help="only these numbers, separated by ';'")
     parser.add_argument("--pauses", default="", help="only these, in milliseconds")
-    parser.add_argument("--milliseconds", type=float, default=MILLISECONDS, help="of a turn")
-    parser.add_argument("--rounds", type=int, default=ROUNDS, help="turns of each program")
+    parser.add_argument("--milliseconds", type=float, default=MILLISECONDS, help="of a round")
+    parser.add_argument(
+        "--rounds", type=int, default=ROUNDS, help=f"of each program, {TURNS} or more"
+    )
     parser.add_argument("--write", help="the name of the data file")
     options = parser.parse_args()
     if options.work:
@@ -216,7 +225,7 @@ def main() -> None:
                 found = measure(started, count, seconds, options.rounds, between)
                 for variant, figures in zip(variants, found, strict=True):
                     row[variant].append(figures)
-                    shown = " ".join(f"{key} {figures[key] * 1e6:9.1f}" for key in FIGURES)
+                    shown = " ".join(f"{key} {median(figures[key]) * 1e6:9.1f}" for key in FIGURES)
                     print(f"{name:<34} {column:<14} {variant:<14} {shown} us", flush=True)
 
     lines = [machine(), ""]

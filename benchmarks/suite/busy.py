@@ -4,10 +4,10 @@ python -m benchmarks.suite.busy [--only TEXT] [--variants A;B] [--processes 1;4]
     [--seconds SECONDS] [--write NAME]
 
 All processes compile and warm up, since some code is compiled again in the background, then wait
-for each other, then call for some seconds. Figures are of all their calls together: the median, the
-99th percentile, the calls in a second, and the processors' time of a call, which depends least on
-what else runs. If all programs are measured, and nothing else is asked for, the data file is
-``processes``.
+for each other, then call for some seconds, three times. Figures are of all their calls of one time:
+the median, the 99th percentile, the calls in a second, and the processors' time of a call, which
+depends least on what else runs. If all programs are measured, and nothing else is asked for, the
+data file is ``processes``.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import sys
 import tempfile
 import time
 from importlib.util import find_spec
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,17 +34,24 @@ if TYPE_CHECKING:
 
 VARIANTS = {"Phintys": "phintys", "JAX": "jax", "PyTensor": "pytensor", "NumPy": "numpy"}
 PROCESSES = (1, 2, 4)
-SECONDS = 3.0
-TIMEOUT = 300
+SECONDS = 1.5
+TURNS = 3
 WARM_UP = 20
 WARM_UP_SECONDS = 2.0
 MOST_TIMES = 200_000
+FIGURES = {
+    "p50": "Median of a call",
+    "p99": "99th percentile",
+    "rate": "Calls in a second, of all processes",
+    "busy": "Processors' time of a call",
+}
 
-Figures = dict[str, float]
+Figures = dict[str, list[float]]
+"""Figure -> its values, one of each turn."""
 
 
 def work(framework: str, name: str, seconds: float) -> None:
-    """Compile, say so, wait for a line, and print how long calls took."""
+    """Compile, say so, and for each line call for some seconds, and print how long calls took."""
     workload = SIDE_BY_SIDE[name]
     module = importlib.import_module(f"benchmarks.suite.in_{framework}")
     arrays: list[Any] = workload.inputs(np.random.default_rng(0))
@@ -54,22 +62,21 @@ def work(framework: str, name: str, seconds: float) -> None:
         function(*arrays)
     while time.process_time() < warm and time.perf_counter() < latest:
         function(*arrays)
-    sys.stdout.write("ready\n")
-    sys.stdout.flush()
-    sys.stdin.readline()
-    times: list[float] = []
-    began = time.process_time()
-    now = time.perf_counter()
-    end = now + seconds
-    while now < end:
-        before = now
-        function(*arrays)
+    print("ready", flush=True)
+    for _ in sys.stdin:
+        times: list[float] = []
+        began = time.process_time()
         now = time.perf_counter()
-        times.append(now - before)
-    busy = time.process_time() - began
-    every = -(-len(times) // MOST_TIMES)
-    found = {"calls": len(times), "busy": busy, "times": times[::every]}
-    sys.stdout.write(json.dumps(found) + "\n")
+        end = now + seconds
+        while now < end:
+            before = now
+            function(*arrays)
+            now = time.perf_counter()
+            times.append(now - before)
+        busy = time.process_time() - began
+        every = -(-len(times) // MOST_TIMES)
+        found = {"calls": len(times), "busy": busy, "times": times[::every]}
+        print(json.dumps(found), flush=True)
 
 
 def measure(framework: str, name: str, processes: int, seconds: float) -> Figures | None:
@@ -94,36 +101,53 @@ def measure(framework: str, name: str, processes: int, seconds: float) -> Figure
             for _ in range(processes)
         ]
         try:
-            answers = _answers(started)
-        except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+            _await_all(started)
+            turns = [_turn(started) for _ in range(TURNS)]
+        except (OSError, ValueError) as error:
             sys.stderr.write(f"{framework}, {name}, {processes} processes: {error}\n")
             return None
         finally:
             for process in started:
                 process.kill()
                 process.wait()
-    times = np.concatenate([answer["times"] for answer in answers])
-    calls = sum(answer["calls"] for answer in answers)
-    return {
-        "p50": float(np.median(times)),
-        "p99": float(np.percentile(times, 99)),
-        "rate": calls / seconds,
-        "busy": sum(answer["busy"] for answer in answers) / calls,
-    }
+    found: Figures = {key: [] for key in FIGURES}
+    for answers in turns:
+        times = np.concatenate([answer["times"] for answer in answers])
+        calls = sum(answer["calls"] for answer in answers)
+        found["p50"].append(float(np.median(times)))
+        found["p99"].append(float(np.percentile(times, 99)))
+        found["rate"].append(calls / seconds)
+        found["busy"].append(sum(answer["busy"] for answer in answers) / calls)
+    return found
 
 
-def _answers(started: list[subprocess.Popen[str]]) -> list[dict[str, Any]]:
-    """Let processes begin together, and return what they print."""
+def _await_all(started: list[subprocess.Popen[str]]) -> None:
+    """Wait until all processes are warm."""
     for process in started:
         assert process.stdout is not None
         if process.stdout.readline() != "ready\n":
             msg = "a process did not begin"
             raise ValueError(msg)
+
+
+def _turn(started: list[subprocess.Popen[str]]) -> list[dict[str, Any]]:
+    """Let processes begin together, and return what they print."""
     for process in started:
         assert process.stdin is not None
         process.stdin.write("go\n")
         process.stdin.flush()
-    return [json.loads(process.communicate(timeout=TIMEOUT)[0]) for process in started]
+    answers: list[dict[str, Any]] = []
+    for process in started:
+        assert process.stdout is not None
+        answers.append(json.loads(process.stdout.readline()))
+    return answers
+
+
+def _line(figures: Figures | None) -> str:
+    if figures is None:
+        return "failed"
+    p50, p99, rate, busy = (median(figures[key]) for key in FIGURES)
+    return f"{seconds_text(p50):>10} {seconds_text(p99):>10} {rate:12,.0f} {seconds_text(busy):>10}"
 
 
 def table(
@@ -138,7 +162,7 @@ def table(
     lines = [f"### {title}", "", f"| | {' | '.join(columns)} |", "|---" * (len(columns) + 1) + "|"]
     for name, row in results.items():
         cells = [figures for variant in variants for figures in row[variant]]
-        found = [None if figures is None else figures[key] for figures in cells]
+        found = [None if figures is None else median(figures[key]) for figures in cells]
         shown = [
             ("–" if value is None else f"{value:,.0f}") if key == "rate" else seconds_text(value)
             for value in found
@@ -156,7 +180,7 @@ def by_figure(
     return {
         key: {
             name: {
-                f"{variant}, {count}": [] if figures is None else [figures[key]]
+                f"{variant}, {count}": [] if figures is None else figures[key]
                 for variant, cells in row.items()
                 for count, figures in zip(counts, cells, strict=True)
             }
@@ -198,25 +222,16 @@ def main() -> None:
             for count in counts:
                 figures = measure(framework, name, count, options.seconds)
                 row.append(figures)
-                shown = (
-                    f"{seconds_text(figures['p50']):>10} {seconds_text(figures['p99']):>10} "
-                    f"{figures['rate']:12,.0f} {seconds_text(figures['busy']):>10}"
-                    if figures
-                    else "failed"
-                )
-                sys.stdout.write(f"{name:<34} {variant:<10} {count} {shown}\n")
-                sys.stdout.flush()
+                print(f"{name:<34} {variant:<10} {count} {_line(figures)}", flush=True)
 
     lines = [machine(), "", "Columns: the framework, and how many processes.", ""]
-    lines += table("Median of a call", "p50", counts, results)
-    lines += table("99th percentile", "p99", counts, results)
-    lines += table("Calls in a second, of all processes", "rate", counts, results)
-    lines += table("Processors' time of a call", "busy", counts, results)
+    for key, title in FIGURES.items():
+        lines += table(title, key, counts, results)
     sys.stdout.write("\n".join(lines))
     some = options.only or wanted or options.processes
     name = options.write or ("" if some else "processes")
     if name:
-        save(name, by_figure(("p50", "p99", "rate", "busy"), counts, results))
+        save(name, by_figure(tuple(FIGURES), counts, results))
 
 
 if __name__ == "__main__":

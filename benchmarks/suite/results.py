@@ -34,12 +34,16 @@ def seconds_text(seconds: float | None) -> str:
 
 
 def processor() -> str:
-    """Return the processor's name, as far as it can be found."""
+    """Return the processor's name, as far as it can be found, and how wide its vectors are."""
     try:
-        found = re.search(r"model name\s*:\s*(.*)", Path("/proc/cpuinfo").read_text("utf-8"))
+        text = Path("/proc/cpuinfo").read_text("utf-8")
     except OSError:
-        found = None
-    return found[1] if found else platform.processor() or platform.machine()
+        text = ""
+    found = re.search(r"model name\s*:\s*(.*)", text)
+    name = found[1] if found else platform.processor() or platform.machine()
+    if platform.machine() != "x86_64" or "flags" not in text:
+        return name
+    return f"{name} {'with' if 'avx512f' in text else 'without'} AVX-512"
 
 
 def machine() -> str:

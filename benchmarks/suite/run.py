@@ -5,7 +5,8 @@ python -m benchmarks.suite.run [--only TEXT] [--variants A;B] [--timeout SECONDS
 
 Each figure is measured in N processes: the times of an import and of a first result differ by half
 from one process to the next. Tables show the least of them, and the data file has all. No process
-begins after ``--minutes``. Without ``--only`` the data file is ``peers``.
+begins after ``--minutes``. Without ``--only`` the data files are ``peers``, ``loops``, ``matrices``
+and ``einsum``.
 """
 
 from __future__ import annotations
@@ -56,6 +57,9 @@ FIGURES = {
     "Import and first result": "start",
     "Peak memory": "peak_mib",
 }
+
+DATA_FILES = {"loops": "loop", "matrices": "matrix", "einsum": "einsum", "peers": ""}
+"""Data file -> how the names of its programs begin. A program goes into the first that fits."""
 
 Figures = dict[str, Any]
 
@@ -143,6 +147,18 @@ def by_figure(results: dict[str, dict[str, list[Figures]]]) -> Results:
     }
 
 
+def part(results: Results, name: str) -> Results:
+    """Return the rows of a table that go into a data file."""
+    return {
+        key: {
+            program: row
+            for program, row in programs.items()
+            if name == next(file for file, start in DATA_FILES.items() if program.startswith(start))
+        }
+        for key, programs in results.items()
+    }
+
+
 def geometric_mean(values: list[float]) -> float:
     """Return the geometric mean."""
     return math.exp(sum(map(math.log, values)) / len(values)) if values else math.nan
@@ -218,9 +234,11 @@ def main() -> None:
     wrong = disagreements(results)
     lines += ["Results agree." if not wrong else "Results that differ:", *wrong, ""]
     sys.stdout.write("\n".join(lines))
-    name = options.write or ("" if options.only else "peers")
-    if name:
-        save(name, figures)
+    if options.write:
+        save(options.write, figures)
+    elif not options.only:
+        for name in DATA_FILES:
+            save(name, part(figures, name))
 
 
 if __name__ == "__main__":
