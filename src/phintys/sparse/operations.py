@@ -308,14 +308,72 @@ def sp_sum(x: Any, axis: int | None = None) -> Any:
     array([1., 5.])
     """
     form = parts(as_sparse_variable(x))
+    axis = _axis(axis)
+    return form.data.sum() if axis is None else pt.segment_sum(form.data, *_lines(form, axis))
+
+
+def sp_max(x: Any, axis: int | None = None) -> Any:
+    """Return the largest element, or those along an axis, as a dense tensor.
+
+    Elements that are not stored count as zeros.
+
+    Raises
+    ------
+    ShapeError
+        In a call: there are no elements.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> from phintys import sparse
+    >>> sparse.sp_max(scipy.sparse.csr_array([[-1.0, -2.0], [0.0, 3.0]]), axis=1).eval()
+    array([-1.,  3.])
+    """
+    return _extreme(x, axis, pt.segment_max, pt.maximum)
+
+
+def sp_min(x: Any, axis: int | None = None) -> Any:
+    """Return the smallest element, or those along an axis; see :func:`sp_max`.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> from phintys import sparse
+    >>> sparse.sp_min(scipy.sparse.csr_array([[1.0, 2.0], [0.0, 3.0]])).eval()
+    array(0.)
+    """
+    return _extreme(x, axis, pt.segment_min, pt.minimum)
+
+
+def _extreme(x: Any, axis: int | None, of_segments: Any, of_two: Any) -> Any:
+    form = parts(as_sparse_variable(x))
+    axis = _axis(axis)
+    rows, columns = form.size(0), form.size(1)
     if axis is None:
-        return form.data.sum()
+        lines, count, length = pt.zeros_like(form.indices), 1, rows * columns
+    else:
+        lines, count = _lines(form, axis)
+        length = form.size(axis)
+    length = SizeCheck("at least", "the number of elements of an extreme, and")(length, length, 1)
+    stored = pt.segment_sum(pt.ones_like(lines), lines, count)
+    found = of_segments(form.data, lines, count)
+    zero = pt.zeros((), form.data.dtype)
+    result = pt.where(stored < length, of_two(found, zero), found)
+    return result[0] if axis is None else result
+
+
+def _axis(axis: Any) -> int | None:
+    if axis is None:
+        return None
     if axis not in {-2, -1, 0, 1}:
         msg = f"The axis of a sparse matrix must be 0 or 1, got {axis!r}."
         raise ArgumentError(msg)
-    if axis % 2:
-        return pt.segment_sum(form.data, form.rows, form.size(0))
-    return pt.segment_sum(form.data, form.columns, form.size(1))
+    return axis % 2
+
+
+def _lines(form: Form, axis: int) -> tuple[Any, Any]:
+    """Return which of the lines along an axis each entry is in, and how many there are."""
+    return (form.rows, form.size(0)) if axis else (form.columns, form.size(1))
 
 
 def diag(x: Any) -> Any:
