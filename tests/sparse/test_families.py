@@ -277,8 +277,8 @@ def test_what_has_no_meaning_is_refused(build, error):
         (lambda s: s[[0], [-5]], IndexingError, "Index -5 is out of range"),
         (lambda s: s[[5, 0], [0, 0]], IndexingError, "Index 5 is out of range"),
         (lambda s: s[:, [0, 4]], IndexingError, "Index 4 is out of range"),
-        (lambda s: s @ np.ones(6), ShapeError, "product sums over must be equal, got 4 and 6"),
-        (lambda s: np.ones(6) @ s, ShapeError, "product sums over must be equal, got 5 and 6"),
+        (lambda s: s @ np.ones(6), ShapeError, "must be equal, got 4 and 6"),
+        (lambda s: np.ones(6) @ s, ShapeError, "must be equal, got 5 and 6"),
         (lambda s: sparse.row_scale(s, np.ones(4)), ShapeError, "got 5 and 4"),
         (lambda s: sparse.col_scale(s, np.ones(5)), ShapeError, "got 4 and 5"),
         (lambda s: sparse.vstack([s, s.T]), ShapeError, "number of columns"),
@@ -340,3 +340,19 @@ def test_what_is_made_of_whole_numbers_has_no_slope(dtype):
         np.testing.assert_array_equal(phintys.function([d], slope)([1.0, 2.0, 3.0]), [2, 4, 6])
     mixed = phintys.grad((whole * a).sum(), d)  # the whole numbers are constants
     np.testing.assert_array_equal(phintys.function([d], mixed)([1.0, 1.0, 1.0]), [1, 1, 1])
+
+
+def test_products_that_do_not_fit_are_named():
+    a, b, v = sparse.csr_matrix("A"), sparse.csc_matrix("B"), pt.dvector("v")
+    eye = sp.eye_array(4, format="csr")
+    for result, given, said in (
+        (a @ v, {a: eye, v: np.ones(5)}, "A @ v: the last axis of A and the first one of v"),
+        (v @ a, {a: eye, v: np.ones(5)}, "v @ A: the last axis of v and the first one of A"),
+        (a @ b, {a: eye, b: eye[:3].tocsc()}, "A @ B: the last axis of A and the first one of B"),
+        (b @ a, {a: eye[:3], b: eye.tocsc()}, "B @ A: the last axis of B and the first one of A"),
+        (sparse.row_scale(a, v), {a: eye, v: np.ones(5)}, "the rows of A and the elements of v"),
+    ):
+        for mode in ("native", "reference"):
+            f = phintys.function(list(given), result, mode=mode)
+            with pytest.raises(ShapeError, match=f"{said} must be equal, got "):
+                f(*given.values())

@@ -273,14 +273,14 @@ def _at_entries(y: Any, form: Form) -> Any:
 
 def row_scale(x: Any, s: Any) -> Any:
     """Return the matrix with each row multiplied by an element of a vector."""
-    form = parts(as_sparse_variable(x))
-    scale = _of_length(s, form.size(0), "row_scale: the rows and the elements of the vector")
+    x, s = as_sparse_variable(x), as_tensor_variable(s)
+    form = parts(x)
+    scale = _of_length(s, form.size(0), f"row_scale: the rows of {x} and the elements of {s}")
     return form.with_data(form.data * scale[form.rows]).variable
 
 
 def _of_length(s: Any, size: Any, subject: str) -> Any:
     """Return a tensor whose first axis must have a size; the subject is both, for the error."""
-    s = as_tensor_variable(s)
     own = s.type.shape[0]
     check = SizeCheck("equal", subject)
     if own is None or not isinstance(size, int):
@@ -292,8 +292,9 @@ def _of_length(s: Any, size: Any, subject: str) -> Any:
 
 def col_scale(x: Any, s: Any) -> Any:
     """Return the matrix with each column multiplied by an element of a vector."""
-    form = parts(as_sparse_variable(x))
-    scale = _of_length(s, form.size(1), "col_scale: the columns and the elements of the vector")
+    x, s = as_sparse_variable(x), as_tensor_variable(s)
+    form = parts(x)
+    scale = _of_length(s, form.size(1), f"col_scale: the columns of {x} and the elements of {s}")
     return form.with_data(form.data * scale[form.columns]).variable
 
 
@@ -414,40 +415,48 @@ def dot(x: Any, y: Any) -> Any:
     >>> sparse.dot(scipy.sparse.csr_array([[1.0, 2.0], [0.0, 3.0]]), [1.0, 10.0]).eval()
     array([21., 30.])
     """
-    if is_sparse(x) and is_sparse(y):
-        return _sparse_product(x, y)
+    if not (is_sparse(x) or is_sparse(y)):
+        msg = "One operand of sparse.dot must be sparse. Use phintys.tensor.dot for dense ones."
+        raise TypeContractError(msg)
+    x, y = (as_sparse_variable(v) if is_sparse(v) else as_tensor_variable(v) for v in (x, y))
+    subject = f"{x} @ {y}: the last axis of {x} and the first one of {y}"
     if not is_sparse(x):
-        if not is_sparse(y):
-            msg = "One operand of sparse.dot must be sparse. Use phintys.tensor.dot for dense ones."
-            raise TypeContractError(msg)
-        x = as_tensor_variable(x)
-        return _dense_product(parts(as_sparse_variable(y)).transposed, x.T).T
-    return _dense_product(parts(as_sparse_variable(x)), as_tensor_variable(y))
+        return _dense_product(parts(y).transposed, x.T, subject).T
+    if not is_sparse(y):
+        return _dense_product(parts(x), y, subject)
+    return _sparse_product(parts(x), parts(y), subject)
 
 
-def _dense_product(form: Form, y: Any) -> Any:
+def _dense_product(form: Form, y: Any, subject: str) -> Any:
     if y.ndim not in {1, 2}:
         msg = f"A sparse matrix is multiplied by a vector or a matrix, got {y} of type {y.type}."
         raise ShapeError(msg)
-    y = _of_length(y, form.size(1), "The axes that a sparse product sums over")
+    y = _of_length(y, form.size(1), subject)
     pattern = form.indices, form.indptr
     if form.is_csr:
         return ProductByRows()(form.data, y, *pattern)
     return ProductByColumns()(form.data, y, *pattern, form.size(0))
 
 
-def _sparse_product(x: Any, y: Any) -> Any:
-    a, b = parts(as_sparse_variable(x)), parts(as_sparse_variable(y))
-    if not a.is_csr:
-        return _rows_times_rows(converted(b, "csc").transposed, a.transposed).transposed.variable
-    return _rows_times_rows(a, converted(b, "csr")).variable
+def _sparse_product(a: Form, b: Form, subject: str) -> Any:
+    columns, rows = a.size(1), b.size(0)
+    check = SizeCheck("equal", subject)
+    if not (isinstance(columns, int) and isinstance(rows, int)):
+        columns = check(columns, columns, rows)
+    elif columns != rows:
+        raise check.error(columns, rows)
+    if a.is_csr:
+        return _rows_times_rows(a, converted(b, "csr"), columns).variable
+    transposed = _rows_times_rows(converted(b, "csc").transposed, a.transposed, columns)
+    return transposed.transposed.variable
 
 
-def _rows_times_rows(a: Form, b: Form) -> Form:
+def _rows_times_rows(a: Form, b: Form, between: Any) -> Form:
+    """Return the product of two matrices by rows; ``between`` are those of the second."""
     first, second = (a.indices, a.indptr), (b.indices, b.indptr)
     width = b.size(1)
     arrays = (*first, *second)
-    indices, indptr = ProductPattern()(*arrays, a.size(1), b.size(0), width)
+    indices, indptr = ProductPattern()(*arrays, between, between, width)
     data = ProductAtEntries()(a.data, b.data, *arrays, indices, indptr, width)
     sizes = pt.stack([a.shape[0], b.shape[1]])
     return Form(data, indices, indptr, sizes, "csr", (a.static[0], b.static[1]))
@@ -455,9 +464,10 @@ def _rows_times_rows(a: Form, b: Form) -> Form:
 
 def sampling_dot(x: Any, y: Any, p: Any) -> Any:
     """Return ``x @ y.T`` at the entries of ``p``, multiplied by them; nothing else is computed."""
-    form = parts(as_sparse_variable(p))
-    x = _of_length(x, form.size(0), "sampling_dot: the rows of the pattern and of x")
-    y = _of_length(y, form.size(1), "sampling_dot: the columns of the pattern and the rows of y")
+    x, y, p = as_tensor_variable(x), as_tensor_variable(y), as_sparse_variable(p)
+    form = parts(p)
+    x = _of_length(x, form.size(0), f"sampling_dot: the rows of {p} and of {x}")
+    y = _of_length(y, form.size(1), f"sampling_dot: the columns of {p} and the rows of {y}")
     major, minor = (x, y) if form.is_csr else (y, x)
     sampled = ProductOfRows()(major, minor, form.indices, form.indptr)
     return form.with_data(form.data * sampled).variable
