@@ -356,3 +356,18 @@ def test_products_that_do_not_fit_are_named():
             f = phintys.function(list(given), result, mode=mode)
             with pytest.raises(ShapeError, match=f"{said} must be equal, got "):
                 f(*given.values())
+
+
+def test_batches_of_elements_have_one_pattern():
+    m = matrix("csr", 0)
+    d, v, batch = pt.dvector("d"), pt.dvector("v"), pt.dmatrix("batch")
+    a = sparse.from_parts(d, m.indices, m.indptr, m.shape)
+    results = [a @ v, a.sum(0), a.T @ (a @ v), a.max(1), phintys.grad((a @ v).sum(), v)]
+    f = phintys.function([batch, v], phintys.vectorize_graph(results, {d: batch}))
+    one = phintys.function([d, v], results)
+    given, vector = np.stack([m.data, 2 * m.data, m.data[::-1]]), np.arange(4.0)
+    for at, found in enumerate(zip(*f(given, vector), strict=True)):
+        for value, wanted in zip(found, one(given[at], vector), strict=True):
+            np.testing.assert_allclose(value, wanted)
+    with pytest.raises(ArgumentError, match="only tensors can be stacked"):
+        phintys.vectorize_graph(2 * a, {d: batch})
