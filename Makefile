@@ -149,6 +149,7 @@ fuzz: $(READY) ## search for failing cases, and print them (half an hour)
 	$(BIN)/python -m tools.fuzz --jobs 2 --kind views --count 20000
 	$(BIN)/python -m tools.fuzz --jobs 2 --kind aliasing --count 20000
 	$(BIN)/python -m tools.fuzz --jobs 2 --kind matrices --count 3000
+	$(BIN)/python -m tools.fuzz --jobs 2 --kind sparse --count 3000
 	$(BIN)/python -m tools.fuzz --jobs 2 --kind gradients --count 3000
 	$(BIN)/python tests/backends/native/stress/random_calls.py $$(date +%s) 50000
 	PHINTYS_HYPOTHESIS=search $(BIN)/python -m pytest $(PYTEST) -m hypothesis

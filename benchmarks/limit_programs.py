@@ -339,6 +339,13 @@ def factor():
     return phintys.function([x], pt.linalg.cholesky(x)), [positive(300, 300)]
 
 
+def factor_and_inverse():
+    """The logarithm of the determinant of a matrix of 500 rows, with its gradient."""
+    x = pt.dmatrix("x")
+    value = pt.log(pt.diagonal(pt.linalg.cholesky(x))).sum()
+    return phintys.function([x], [value, phintys.grad(value, x)]), [positive(500, 500)]
+
+
 def larger_factor():
     """The same of 800 rows."""
     x = pt.dmatrix("x")

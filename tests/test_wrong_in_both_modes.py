@@ -362,7 +362,7 @@ MISTAKES = {
         A, v = sparse.csr_matrix("A"), pt.dvector("v")
         phintys.function([A, v], A @ v, mode=MODE)(scipy.sparse.csr_array(np.eye(3)), np.ones(4))
         """,
-        ["axes that a sparse product sums over must be equal, got 3 and 4"],
+        ["A @ v: the last axis of A and the first one of v must be equal, got 3 and 4"],
     ),
     "sparse sum": Case(
         """

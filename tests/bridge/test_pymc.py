@@ -2,10 +2,14 @@
 # PyMC need not be installed.
 # pyright: reportMissingImports=false
 
+import ctypes
 import gc
+import shutil
 import subprocess
 import threading
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -247,6 +251,34 @@ def test_nutpie_samples(interface, monkeypatch):
     # The posterior means of a long run, and several of this run's errors.
     assert abs(float(trace.posterior["mu"].mean()) - 4.4) < 1.0
     assert abs(float(trace.posterior["tau"].mean()) - 3.7) < 1.5
+
+
+ADAPTER = """
+#include <stddef.h>
+#include "schools.h"
+int log_density(size_t n, const double *x, double *gradient, double *value, void *data) {
+  return n == 10 ? schools_typed(x, value, gradient, NULL, 0) : -1;
+}
+"""
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="there is no compiler of C")
+def test_nutpie_calls_an_exported_log_density(tmp_path):
+    nutpie = pytest.importorskip("nutpie", reason="nutpie is not installed")
+    model = schools()
+    bridge.compile_logp_dlogp(model).function.export(tmp_path, name="schools")
+    (tmp_path / "adapter.c").write_text(ADAPTER)
+    command = "cc -O1 -fPIC -shared -o adapter.so adapter.c schools.o -lm"
+    subprocess.run(command.split(), cwd=tmp_path, check=True)
+    address = ctypes.cast(
+        ctypes.CDLL(str(tmp_path / "adapter.so")).log_density, ctypes.c_void_p
+    ).value
+    compiled = bridge.nutpie_model(model)
+    exported = replace(compiled, compiled_logp_func=SimpleNamespace(address=address))
+    options = {"draws": 50, "tune": 50, "chains": 2, "seed": 1, "progress_bar": False}
+    inside, outside = (nutpie.sample(one, **options).posterior for one in (compiled, exported))
+    for name in ("mu", "tau", "theta"):
+        np.testing.assert_array_equal(outside[name], inside[name])
 
 
 def test_pymcs_own_samplers_run_on_phintys():

@@ -70,6 +70,18 @@ CASES = {
     "mean": (lambda a, b, x: a.mean(), lambda a, b, x: a.mean()),
     "mean of rows": (lambda a, b, x: a.mean(axis=-1), lambda a, b, x: a.mean(axis=1)),
     "mean of columns": (lambda a, b, x: a.mean(axis=0), lambda a, b, x: a.mean(axis=0)),
+    "max": (lambda a, b, x: a.max(), lambda a, b, x: a.max()),
+    "max of rows": (lambda a, b, x: a.max(axis=1), lambda a, b, x: a.max(axis=1)),
+    "min of columns": (lambda a, b, x: a.min(axis=0), lambda a, b, x: a.min(axis=0)),
+    "maximum": (lambda a, b, x: a.maximum(b), lambda a, b, x: np.maximum(a, b)),
+    "minimum with a dense one": (lambda a, b, x: a.minimum(x), lambda a, b, x: np.minimum(a, x)),
+    "count_nonzero": (
+        lambda a, b, x: a.count_nonzero(axis=1),
+        lambda a, b, x: np.count_nonzero(a, axis=1),
+    ),
+    "sum by NumPy": (lambda a, b, x: np.sum(a, axis=0), lambda a, b, x: a.sum(axis=0)),
+    "max by NumPy": (lambda a, b, x: np.max(a), lambda a, b, x: a.max()),
+    "real": (lambda a, b, x: a.real, lambda a, b, x: a),
     "power": (lambda a, b, x: a**3, lambda a, b, x: a**3),
     "vstack": (lambda a, b, x: sparse.vstack([a, b, x]), lambda *v: np.vstack(v)),
     "hstack": (lambda a, b, x: sparse.hstack([b, a]), lambda a, b, x: np.hstack([b, a])),
@@ -249,6 +261,8 @@ def test_rows_of_a_matrix_of_known_size_can_be_iterated():
         (len, TypeError),
         (list, TypeError),
         (lambda s: 1.0 in s, TypeError),
+        (lambda s: s.max(axis=2), ArgumentError),
+        (lambda s: s.sum(out=np.zeros(())), ArgumentError),
     ],
 )
 def test_what_has_no_meaning_is_refused(build, error):
@@ -263,8 +277,8 @@ def test_what_has_no_meaning_is_refused(build, error):
         (lambda s: s[[0], [-5]], IndexingError, "Index -5 is out of range"),
         (lambda s: s[[5, 0], [0, 0]], IndexingError, "Index 5 is out of range"),
         (lambda s: s[:, [0, 4]], IndexingError, "Index 4 is out of range"),
-        (lambda s: s @ np.ones(6), ShapeError, "product sums over must be equal, got 4 and 6"),
-        (lambda s: np.ones(6) @ s, ShapeError, "product sums over must be equal, got 5 and 6"),
+        (lambda s: s @ np.ones(6), ShapeError, "must be equal, got 4 and 6"),
+        (lambda s: np.ones(6) @ s, ShapeError, "must be equal, got 5 and 6"),
         (lambda s: sparse.row_scale(s, np.ones(4)), ShapeError, "got 5 and 4"),
         (lambda s: sparse.col_scale(s, np.ones(5)), ShapeError, "got 4 and 5"),
         (lambda s: sparse.vstack([s, s.T]), ShapeError, "number of columns"),
@@ -276,3 +290,84 @@ def test_what_does_not_fit_is_refused_by_calls(build, error, said):
     f = phintys.function([s], build(s))
     with pytest.raises(error, match=said):
         f(matrix("csr", 0))
+
+
+@pytest.mark.parametrize("format", ["csr", "csc"])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int8", "uint16"])
+def test_extremes_count_elements_that_are_not_stored(format, dtype):
+    signs = -1 if dtype != "uint16" else 1
+    given = np.array([[1, 2, 3], [0, 2, 0], [0, 0, 0], [5, 5, 1]], dtype) * np.array(signs, dtype)
+    s = sparse.matrix(format, dtype=dtype)
+    axes = (None, 0, 1, -2)
+    results = [getattr(s, name)(axis) for name in ("max", "min") for axis in axes]
+    f = phintys.function([s], results)
+    for one in (given, given[1:3], given[:1], given[2:3]):
+        found = f(sp.csr_array(one).asformat(format))
+        wanted = [getattr(one, name)(axis=axis) for name in ("max", "min") for axis in axes]
+        for value, expected in zip(found, wanted, strict=True):
+            assert value.dtype == expected.dtype
+            np.testing.assert_array_equal(value, expected)
+
+
+def test_extremes_of_nan_and_infinities():
+    s = sparse.csr_matrix()
+    f = phintys.function([s], [s.max(), s.min(), s.max(1), s.maximum(-s).sum()])
+    found = f(sp.csr_array([[np.nan, 1.0], [-np.inf, 0.0]]))
+    np.testing.assert_array_equal(found[0], np.nan)
+    np.testing.assert_array_equal(found[1], np.nan)
+    np.testing.assert_array_equal(found[2], [np.nan, 0.0])
+
+
+def test_the_largest_of_no_elements_is_an_error():
+    s = sparse.csr_matrix()
+    for result in (s.max(), s.min(axis=0)):
+        with pytest.raises(ShapeError, match="number of elements of an extreme"):
+            phintys.function([s], result)(sp.csr_array((0, 3)))
+    np.testing.assert_array_equal(phintys.function([s], s.max(axis=1))(sp.csr_array((0, 3))), [])
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "int64", "uint32"])
+def test_what_is_made_of_whole_numbers_has_no_slope(dtype):
+    d = pt.dvector("d")
+    a = sparse.from_parts(d, [0, 2, 1], [0, 2, 3], (2, 3))
+    whole = sparse.cast(a, dtype)
+    vector = np.arange(1.0, 4.0)
+    results = [whole.sum(), whole.toarray(), whole @ vector, whole.T, whole * 2, whole.max(1)]
+    results += [sparse.sp_sum(whole, 0), whole[0], whole.count_nonzero()]
+    for result in results:
+        dense_result = result.toarray() if sparse.is_sparse(result) else result
+        slope = phintys.grad((dense_result * 0.5).sum() + (d**2).sum(), d)
+        np.testing.assert_array_equal(phintys.function([d], slope)([1.0, 2.0, 3.0]), [2, 4, 6])
+    mixed = phintys.grad((whole * a).sum(), d)  # the whole numbers are constants
+    np.testing.assert_array_equal(phintys.function([d], mixed)([1.0, 1.0, 1.0]), [1, 1, 1])
+
+
+def test_products_that_do_not_fit_are_named():
+    a, b, v = sparse.csr_matrix("A"), sparse.csc_matrix("B"), pt.dvector("v")
+    eye = sp.eye_array(4, format="csr")
+    for result, given, said in (
+        (a @ v, {a: eye, v: np.ones(5)}, "A @ v: the last axis of A and the first one of v"),
+        (v @ a, {a: eye, v: np.ones(5)}, "v @ A: the last axis of v and the first one of A"),
+        (a @ b, {a: eye, b: eye[:3].tocsc()}, "A @ B: the last axis of A and the first one of B"),
+        (b @ a, {a: eye[:3], b: eye.tocsc()}, "B @ A: the last axis of B and the first one of A"),
+        (sparse.row_scale(a, v), {a: eye, v: np.ones(5)}, "the rows of A and the elements of v"),
+    ):
+        for mode in ("native", "reference"):
+            f = phintys.function(list(given), result, mode=mode)
+            with pytest.raises(ShapeError, match=f"{said} must be equal, got "):
+                f(*given.values())
+
+
+def test_batches_of_elements_have_one_pattern():
+    m = matrix("csr", 0)
+    d, v, batch = pt.dvector("d"), pt.dvector("v"), pt.dmatrix("batch")
+    a = sparse.from_parts(d, m.indices, m.indptr, m.shape)
+    results = [a @ v, a.sum(0), a.T @ (a @ v), a.max(1), phintys.grad((a @ v).sum(), v)]
+    f = phintys.function([batch, v], phintys.vectorize_graph(results, {d: batch}))
+    one = phintys.function([d, v], results)
+    given, vector = np.stack([m.data, 2 * m.data, m.data[::-1]]), np.arange(4.0)
+    for at, found in enumerate(zip(*f(given, vector), strict=True)):
+        for value, wanted in zip(found, one(given[at], vector), strict=True):
+            np.testing.assert_allclose(value, wanted)
+    with pytest.raises(ArgumentError, match="only tensors can be stacked"):
+        phintys.vectorize_graph(2 * a, {d: batch})

@@ -8,6 +8,7 @@ arguments and results of earlier calls must not change.
 
 ``--mode jax`` compares the mode ``"jax"`` instead, which compiles for a second or so a graph.
 ``--kind matrices`` draws decompositions and solvers among them (:mod:`.matrices`).
+``--kind sparse`` draws functions of sparse matrices among them (:mod:`.sparse_matrices`).
 ``--kind gradients`` compares derivatives with differences where formulas have no value of their own
 (:mod:`.gradients`).
 ``--kind views`` draws pairs of views of one value (:mod:`.views`).

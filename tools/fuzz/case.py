@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 import phintys.tensor as pt
-from phintys import gradient
+from phintys import gradient, sparse
 from phintys.compile import In, function
 from phintys.graph.variable import Variable
 from phintys.tensor import blas, inplace
@@ -33,6 +33,7 @@ NAMESPACE: dict[str, Any] = {
     "memory_ops": memory_ops,
     "np": np,
     "pt": pt,
+    "sparse": sparse,
     "undeclared": undeclared,
     "user_ops": user_ops,
 }

@@ -16,9 +16,10 @@ from tools.fuzz.playing import play
 from tools.fuzz.rules import RULES
 from tools.fuzz.scenario import Scenario
 from tools.fuzz.shrinking import smaller
+from tools.fuzz.sparse_matrices import SPARSE_RULES
 from tools.fuzz.views import check_views, draw_views
 
-__all__ = ["ALIASING", "GENERAL", "GRADIENTS", "KINDS", "MATRICES", "VIEWS", "Kind"]
+__all__ = ["ALIASING", "GENERAL", "GRADIENTS", "KINDS", "MATRICES", "SPARSE", "VIEWS", "Kind"]
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,9 @@ ALIASING = Kind(draw_scenario, play, Scenario.smaller, 14)
 MATRICES = Kind(lambda seed, steps: draw_case(seed, MATRIX_RULES, steps), check, smaller, 10)
 """Decompositions and solvers of matrices, between ops of all families."""
 
+SPARSE = Kind(lambda seed, steps: draw_case(seed, SPARSE_RULES, steps), check, smaller, 6)
+"""Sparse matrices of dense ones, between ops of all families."""
+
 VIEWS = Kind(draw_views, check_views, smaller, 3)
 """Pairs of views of one value; here a line makes a value, its views, and what reads them."""
 
@@ -63,6 +67,7 @@ KINDS = {
     "general": GENERAL,
     "aliasing": ALIASING,
     "matrices": MATRICES,
+    "sparse": SPARSE,
     "views": VIEWS,
     "gradients": GRADIENTS,
 }

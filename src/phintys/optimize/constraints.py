@@ -10,6 +10,7 @@ import numpy as np
 from phintys import tensor as pt
 from phintys._base.errors import ArgumentError
 from phintys._base.late import LateModule
+from phintys.control.solving.methods import MINIMIZE
 from phintys.gradient.jacobians import hessian_vector_product, jacobian
 from phintys.gradient.patterns.compressed import compressed_hessian, compressed_jacobian
 from phintys.graph.variable import Variable
@@ -17,7 +18,6 @@ from phintys.graph.variable import Variable
 scipy_optimize: Any = LateModule("scipy.optimize")
 scipy_operators: Any = LateModule("scipy.sparse.linalg")
 
-TAKING_CONSTRAINTS = ("COBYLA", "COBYQA", "SLSQP", "trust-constr")
 FORMS = (
     'a dict such as {"type": "eq", "fun": y} for y = 0, or "ineq" for y >= 0, or '
     "scipy.optimize.NonlinearConstraint(y, lowest, highest)"
@@ -56,7 +56,7 @@ def scipys_constraints(
     problem
         The problem that they belong to.
     method
-        The name of the method, which must take constraints.
+        The name of the method, as SciPy writes it, which must take constraints.
     sparse
         Whether Jacobians and Hessians are sparse matrices.
 
@@ -66,13 +66,14 @@ def scipys_constraints(
         One of them has another form, or the method takes none.
     """
     listed = list(cast("Sequence[Any]", given)) if isinstance(given, list | tuple) else [given]
-    if listed and method.lower() not in map(str.lower, TAKING_CONSTRAINTS):
+    if listed and not MINIMIZE[method].constraints:
+        others = [name for name, takes in MINIMIZE.items() if takes.constraints]
         msg = (
             f"minimize: the method {method!r} does not take constraints. Use one of "
-            f"{', '.join(TAKING_CONSTRAINTS)}."
+            f"{', '.join(others)}."
         )
         raise ArgumentError(msg)
-    has_curvature = method.lower() == "trust-constr"
+    has_curvature = method == "trust-constr"
     return [
         _compiled(*_parts(one, f"constraint {number}"), problem, has_curvature, sparse)
         for number, one in enumerate(listed)

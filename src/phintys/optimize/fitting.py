@@ -11,13 +11,12 @@ import numpy as np
 from phintys import tensor as pt
 from phintys._base.errors import ArgumentError
 from phintys._base.late import LateModule
+from phintys.control.solving.methods import LEAST_SQUARES, known_method
 from phintys.graph.variable import Variable
 from phintys.optimize.constraints import slopes_of
 from phintys.optimize.problem import Problem
 
 scipy_optimize: Any = LateModule("scipy.optimize")
-
-METHODS_FOR_SPARSE = ("trf", "dogbox")
 
 
 @dataclass(frozen=True)
@@ -113,7 +112,8 @@ def least_squares(
             f"{residuals} of type {kind}."
         )
         raise ArgumentError(msg)
-    if sparse and method not in METHODS_FOR_SPARSE:
+    method = known_method("least_squares", method, LEAST_SQUARES)
+    if sparse and not LEAST_SQUARES[method]:
         msg = (
             f"least_squares: the method {method!r} does not take sparse matrices. Use method='trf' "
             "or 'dogbox', or leave sparse out."

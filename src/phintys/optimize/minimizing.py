@@ -13,19 +13,11 @@ from phintys._base.errors import ArgumentError
 from phintys._base.late import LateModule
 from phintys._base.plotting import axes_or_new
 from phintys._base.progress import Progress
+from phintys.control.solving.methods import MINIMIZE, known_method
 from phintys.optimize.constraints import scipys_constraints
 from phintys.optimize.problem import Problem
 
 scipy_optimize: Any = LateModule("scipy.optimize")
-
-WITHOUT_GRADIENT = frozenset({"nelder-mead", "powell", "cobyla", "cobyqa"})
-WITH_HESSIAN_PRODUCTS = frozenset(
-    {"newton-cg", "trust-ncg", "trust-krylov", "trust-constr"}  # as SciPy's documentation has it
-)
-
-WITH_HESSIANS = frozenset({"dogleg", "trust-exact"})
-
-WITH_SPARSE_HESSIANS = frozenset({"trust-constr"})
 
 
 @dataclass(frozen=True)
@@ -248,11 +240,12 @@ class Minimizer:
         sparse: bool = False,
         mode: Any = None,
     ) -> None:
-        problem = Problem(cost, params, start, dict(givens or {}), mode)
         is_bound = not isinstance(constraints, list | tuple) or len(constraints) > 0
-        method = method or ("SLSQP" if is_bound else "L-BFGS-B")
-        key = method.lower()
-        self._has_gradient = key not in WITHOUT_GRADIENT
+        default = "SLSQP" if is_bound else "L-BFGS-B"
+        method = known_method("minimize", default if method is None else method, MINIMIZE)
+        takes = MINIMIZE[method]
+        problem = Problem(cost, params, start, dict(givens or {}), mode)
+        self._has_gradient = takes.gradient
         self._value = problem.value_and_gradient() if self._has_gradient else problem.value()
         self._options: dict[str, Any] = {
             "method": method,
@@ -261,7 +254,7 @@ class Minimizer:
             "tol": tol,
         }
         self._settings = dict(options or {})
-        if sparse and key not in WITH_SPARSE_HESSIANS:
+        if sparse and not takes.sparse:
             msg = (
                 f"minimize: the method {method!r} does not take sparse matrices. Use method="
                 "'trust-constr', or leave sparse out."
@@ -269,9 +262,9 @@ class Minimizer:
             raise ArgumentError(msg)
         if sparse:
             self._options["hess"] = problem.sparse_hessian()
-        elif key in WITH_HESSIAN_PRODUCTS:
+        elif takes.hessian == "product":
             self._options["hessp"] = problem.hessian_product()
-        elif key in WITH_HESSIANS:
+        elif takes.hessian == "matrix":
             self._options["hess"] = problem.hessian()
         if is_bound:
             self._options["constraints"] = scipys_constraints(constraints, problem, method, sparse)

@@ -111,6 +111,22 @@ def _number(y: Any) -> Any:
     return y
 
 
+def maximum(x: Any, y: Any) -> Any:
+    """Return the larger of each two elements: sparse if both matrices are, otherwise dense."""
+    return _of_two(x, y, pt.maximum)
+
+
+def minimum(x: Any, y: Any) -> Any:
+    """Return the smaller of each two elements: sparse if both matrices are, otherwise dense."""
+    return _of_two(x, y, pt.minimum)
+
+
+def _of_two(x: Any, y: Any, function: Any) -> Any:
+    if is_sparse(x) and is_sparse(y):
+        return on_union(x, y, function)
+    return function(*(dense_from_sparse(v) if is_sparse(v) else v for v in (x, y)))
+
+
 def sp_ones_like(x: Any) -> Any:
     """Return ones on the pattern of a sparse matrix."""
     return structured(x, pt.ones_like)
@@ -123,13 +139,12 @@ def sp_zeros_like(x: Any) -> Any:
 
 
 def _compared(x: Any, y: Any, function: Any, *, zeros: bool) -> Any:
-    if is_sparse(x) and is_sparse(y):
-        if not zeros:
-            return remove0(on_union(x, y, function))
-        x = as_sparse_variable(x)
-        made = csr_from_dense if x.type.format == "csr" else csc_from_dense
-        return made(function(dense_from_sparse(x), dense_from_sparse(y)))
-    return function(*(dense_from_sparse(v) if is_sparse(v) else v for v in (x, y)))
+    if not (zeros and is_sparse(x) and is_sparse(y)):
+        found = _of_two(x, y, function)
+        return remove0(found) if is_sparse(found) else found
+    x = as_sparse_variable(x)
+    made = csr_from_dense if x.type.format == "csr" else csc_from_dense
+    return made(function(dense_from_sparse(x), dense_from_sparse(y)))
 
 
 def eq(x: Any, y: Any) -> Any:

@@ -273,14 +273,14 @@ def _at_entries(y: Any, form: Form) -> Any:
 
 def row_scale(x: Any, s: Any) -> Any:
     """Return the matrix with each row multiplied by an element of a vector."""
-    form = parts(as_sparse_variable(x))
-    scale = _of_length(s, form.size(0), "row_scale: the rows and the elements of the vector")
+    x, s = as_sparse_variable(x), as_tensor_variable(s)
+    form = parts(x)
+    scale = _of_length(s, form.size(0), f"row_scale: the rows of {x} and the elements of {s}")
     return form.with_data(form.data * scale[form.rows]).variable
 
 
 def _of_length(s: Any, size: Any, subject: str) -> Any:
     """Return a tensor whose first axis must have a size; the subject is both, for the error."""
-    s = as_tensor_variable(s)
     own = s.type.shape[0]
     check = SizeCheck("equal", subject)
     if own is None or not isinstance(size, int):
@@ -292,8 +292,9 @@ def _of_length(s: Any, size: Any, subject: str) -> Any:
 
 def col_scale(x: Any, s: Any) -> Any:
     """Return the matrix with each column multiplied by an element of a vector."""
-    form = parts(as_sparse_variable(x))
-    scale = _of_length(s, form.size(1), "col_scale: the columns and the elements of the vector")
+    x, s = as_sparse_variable(x), as_tensor_variable(s)
+    form = parts(x)
+    scale = _of_length(s, form.size(1), f"col_scale: the columns of {x} and the elements of {s}")
     return form.with_data(form.data * scale[form.columns]).variable
 
 
@@ -308,14 +309,72 @@ def sp_sum(x: Any, axis: int | None = None) -> Any:
     array([1., 5.])
     """
     form = parts(as_sparse_variable(x))
+    axis = _axis(axis)
+    return form.data.sum() if axis is None else pt.segment_sum(form.data, *_lines(form, axis))
+
+
+def sp_max(x: Any, axis: int | None = None) -> Any:
+    """Return the largest element, or those along an axis, as a dense tensor.
+
+    Elements that are not stored count as zeros.
+
+    Raises
+    ------
+    ShapeError
+        In a call: there are no elements.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> from phintys import sparse
+    >>> sparse.sp_max(scipy.sparse.csr_array([[-1.0, -2.0], [0.0, 3.0]]), axis=1).eval()
+    array([-1.,  3.])
+    """
+    return _extreme(x, axis, pt.segment_max, pt.maximum)
+
+
+def sp_min(x: Any, axis: int | None = None) -> Any:
+    """Return the smallest element, or those along an axis; see :func:`sp_max`.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> from phintys import sparse
+    >>> sparse.sp_min(scipy.sparse.csr_array([[1.0, 2.0], [0.0, 3.0]])).eval()
+    array(0.)
+    """
+    return _extreme(x, axis, pt.segment_min, pt.minimum)
+
+
+def _extreme(x: Any, axis: int | None, of_segments: Any, of_two: Any) -> Any:
+    form = parts(as_sparse_variable(x))
+    axis = _axis(axis)
+    rows, columns = form.size(0), form.size(1)
     if axis is None:
-        return form.data.sum()
+        lines, count, length = pt.zeros_like(form.indices), 1, rows * columns
+    else:
+        lines, count = _lines(form, axis)
+        length = form.size(axis)
+    length = SizeCheck("at least", "the number of elements of an extreme, and")(length, length, 1)
+    stored = pt.segment_sum(pt.ones_like(lines), lines, count)
+    found = of_segments(form.data, lines, count)
+    zero = pt.zeros((), form.data.dtype)
+    result = pt.where(stored < length, of_two(found, zero), found)
+    return result[0] if axis is None else result
+
+
+def _axis(axis: Any) -> int | None:
+    if axis is None:
+        return None
     if axis not in {-2, -1, 0, 1}:
         msg = f"The axis of a sparse matrix must be 0 or 1, got {axis!r}."
         raise ArgumentError(msg)
-    if axis % 2:
-        return pt.segment_sum(form.data, form.rows, form.size(0))
-    return pt.segment_sum(form.data, form.columns, form.size(1))
+    return axis % 2
+
+
+def _lines(form: Form, axis: int) -> tuple[Any, Any]:
+    """Return which of the lines along an axis each entry is in, and how many there are."""
+    return (form.rows, form.size(0)) if axis else (form.columns, form.size(1))
 
 
 def diag(x: Any) -> Any:
@@ -356,40 +415,48 @@ def dot(x: Any, y: Any) -> Any:
     >>> sparse.dot(scipy.sparse.csr_array([[1.0, 2.0], [0.0, 3.0]]), [1.0, 10.0]).eval()
     array([21., 30.])
     """
-    if is_sparse(x) and is_sparse(y):
-        return _sparse_product(x, y)
+    if not (is_sparse(x) or is_sparse(y)):
+        msg = "One operand of sparse.dot must be sparse. Use phintys.tensor.dot for dense ones."
+        raise TypeContractError(msg)
+    x, y = (as_sparse_variable(v) if is_sparse(v) else as_tensor_variable(v) for v in (x, y))
+    subject = f"{x} @ {y}: the last axis of {x} and the first one of {y}"
     if not is_sparse(x):
-        if not is_sparse(y):
-            msg = "One operand of sparse.dot must be sparse. Use phintys.tensor.dot for dense ones."
-            raise TypeContractError(msg)
-        x = as_tensor_variable(x)
-        return _dense_product(parts(as_sparse_variable(y)).transposed, x.T).T
-    return _dense_product(parts(as_sparse_variable(x)), as_tensor_variable(y))
+        return _dense_product(parts(y).transposed, x.T, subject).T
+    if not is_sparse(y):
+        return _dense_product(parts(x), y, subject)
+    return _sparse_product(parts(x), parts(y), subject)
 
 
-def _dense_product(form: Form, y: Any) -> Any:
+def _dense_product(form: Form, y: Any, subject: str) -> Any:
     if y.ndim not in {1, 2}:
         msg = f"A sparse matrix is multiplied by a vector or a matrix, got {y} of type {y.type}."
         raise ShapeError(msg)
-    y = _of_length(y, form.size(1), "The axes that a sparse product sums over")
+    y = _of_length(y, form.size(1), subject)
     pattern = form.indices, form.indptr
     if form.is_csr:
         return ProductByRows()(form.data, y, *pattern)
     return ProductByColumns()(form.data, y, *pattern, form.size(0))
 
 
-def _sparse_product(x: Any, y: Any) -> Any:
-    a, b = parts(as_sparse_variable(x)), parts(as_sparse_variable(y))
-    if not a.is_csr:
-        return _rows_times_rows(converted(b, "csc").transposed, a.transposed).transposed.variable
-    return _rows_times_rows(a, converted(b, "csr")).variable
+def _sparse_product(a: Form, b: Form, subject: str) -> Any:
+    columns, rows = a.size(1), b.size(0)
+    check = SizeCheck("equal", subject)
+    if not (isinstance(columns, int) and isinstance(rows, int)):
+        columns = check(columns, columns, rows)
+    elif columns != rows:
+        raise check.error(columns, rows)
+    if a.is_csr:
+        return _rows_times_rows(a, converted(b, "csr"), columns).variable
+    transposed = _rows_times_rows(converted(b, "csc").transposed, a.transposed, columns)
+    return transposed.transposed.variable
 
 
-def _rows_times_rows(a: Form, b: Form) -> Form:
+def _rows_times_rows(a: Form, b: Form, between: Any) -> Form:
+    """Return the product of two matrices by rows; ``between`` are those of the second."""
     first, second = (a.indices, a.indptr), (b.indices, b.indptr)
     width = b.size(1)
     arrays = (*first, *second)
-    indices, indptr = ProductPattern()(*arrays, a.size(1), b.size(0), width)
+    indices, indptr = ProductPattern()(*arrays, between, between, width)
     data = ProductAtEntries()(a.data, b.data, *arrays, indices, indptr, width)
     sizes = pt.stack([a.shape[0], b.shape[1]])
     return Form(data, indices, indptr, sizes, "csr", (a.static[0], b.static[1]))
@@ -397,9 +464,10 @@ def _rows_times_rows(a: Form, b: Form) -> Form:
 
 def sampling_dot(x: Any, y: Any, p: Any) -> Any:
     """Return ``x @ y.T`` at the entries of ``p``, multiplied by them; nothing else is computed."""
-    form = parts(as_sparse_variable(p))
-    x = _of_length(x, form.size(0), "sampling_dot: the rows of the pattern and of x")
-    y = _of_length(y, form.size(1), "sampling_dot: the columns of the pattern and the rows of y")
+    x, y, p = as_tensor_variable(x), as_tensor_variable(y), as_sparse_variable(p)
+    form = parts(p)
+    x = _of_length(x, form.size(0), f"sampling_dot: the rows of {p} and of {x}")
+    y = _of_length(y, form.size(1), f"sampling_dot: the columns of {p} and the rows of {y}")
     major, minor = (x, y) if form.is_csr else (y, x)
     sampled = ProductOfRows()(major, minor, form.indices, form.indptr)
     return form.with_data(form.data * sampled).variable

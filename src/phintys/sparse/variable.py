@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 import phintys.tensor as pt
-from phintys._base.errors import TypeContractError
+from phintys._base.errors import ArgumentError, TypeContractError
 from phintys.graph.shared_variable import SharedVariable
 from phintys.graph.sharing import shared_constructor
 from phintys.graph.variable import Constant, Variable
@@ -29,6 +29,12 @@ def _refuse_divisor(y: Any) -> NoReturn:
         "for those where both have one."
     )
     raise TypeContractError(msg)
+
+
+def _refuse_out(out: Any) -> None:
+    if out is not None:
+        msg = f"out must be None, got {out!r}: a symbolic result is a new variable."
+        raise ArgumentError(msg)
 
 
 def _method(function: Any) -> Any:
@@ -103,6 +109,16 @@ class SparseVariable(Variable):
         return parts(self).data
 
     @property
+    def indices(self) -> Any:
+        """The column of each stored element of a csr matrix, the row of each of a csc matrix."""
+        return parts(self).indices
+
+    @property
+    def indptr(self) -> Any:
+        """Where the stored elements of each row begin, or of each column, and where they end."""
+        return parts(self).indptr
+
+    @property
     def T(self) -> Any:
         """The transpose."""
         return operations.transpose(self)
@@ -114,6 +130,14 @@ class SparseVariable(Variable):
     def toarray(self) -> Any:
         """Return a dense matrix."""
         return operations.dense_from_sparse(self)
+
+    def todense(self) -> Any:
+        """Return a dense matrix."""
+        return operations.dense_from_sparse(self)
+
+    def asformat(self, format: str) -> Any:
+        """Return the matrix in a format, ``"csr"`` or ``"csc"``."""
+        return operations.to_format(self, format)
 
     def tocsr(self) -> Any:
         """Return the matrix in the format csr."""
@@ -127,15 +151,38 @@ class SparseVariable(Variable):
         """Return the matrix with elements of another dtype."""
         return operations.cast(self, dtype)
 
-    def sum(self, axis: int | None = None) -> Any:
+    def sum(self, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
         """Return the sum of all elements, or of those along an axis."""
-        return operations.sp_sum(self, axis)
+        _refuse_out(out)
+        return operations.sp_sum(self if dtype is None else self.astype(dtype), axis)
 
-    def mean(self, axis: int | None = None) -> Any:
+    def mean(self, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
         """Return the mean of all elements, or of those along an axis; zeros count."""
         rows, columns = self.shape
         count = rows * columns if axis is None else columns if axis % 2 else rows
-        return self.sum(axis) / count
+        return self.sum(axis, dtype, out) / count
+
+    def max(self, axis: int | None = None, out: None = None) -> Any:
+        """Return the largest element, or those along an axis; zeros count."""
+        _refuse_out(out)
+        return operations.sp_max(self, axis)
+
+    def min(self, axis: int | None = None, out: None = None) -> Any:
+        """Return the smallest element, or those along an axis; zeros count."""
+        _refuse_out(out)
+        return operations.sp_min(self, axis)
+
+    def maximum(self, other: Any) -> Any:
+        """Return the larger of each two elements: sparse, if the other matrix is."""
+        return elementwise.maximum(self, other)
+
+    def minimum(self, other: Any) -> Any:
+        """Return the smaller of each two elements: sparse, if the other matrix is."""
+        return elementwise.minimum(self, other)
+
+    def count_nonzero(self, axis: int | None = None) -> Any:
+        """Return how many elements are not 0, in all or along an axis."""
+        return operations.sp_sum(operations.structured(self, lambda data: pt.neq(data, 0)), axis)
 
     def power(self, exponent: Any) -> Any:
         """Return the elements to the power of a positive number.
@@ -171,6 +218,20 @@ class SparseVariable(Variable):
         """Return the complex conjugates of the elements; a real matrix is itself."""
         return elementwise.conj(self) if self.type.numpy_dtype.kind == "c" else self
 
+    def conjugate(self) -> Any:
+        """Return the complex conjugates of the elements."""
+        return self.conj()
+
+    @property
+    def real(self) -> Any:
+        """The real parts of the elements."""
+        return operations.structured(self, pt.real)
+
+    @property
+    def imag(self) -> Any:
+        """The imaginary parts of the elements."""
+        return operations.structured(self, pt.imag)
+
     def trace(self) -> Any:
         """Return the sum of the main diagonal."""
         return self.diagonal().sum()
@@ -199,9 +260,13 @@ class SparseVariable(Variable):
         """Return a variable with the same value."""
         return operations.structured(self, lambda data: data)
 
-    def zeros_like(self, *_: Any) -> Any:
+    def zeros_like(self, dtype: Any = None) -> Any:
         """Return zeros on the same pattern."""
-        return operations.structured(self, pt.zeros_like)
+        return operations.structured(self, lambda data: pt.zeros_like(data, dtype))
+
+    def ones_like(self, dtype: Any = None) -> Any:
+        """Return ones on the same pattern."""
+        return operations.structured(self, lambda data: pt.ones_like(data, dtype))
 
     def __bool__(self) -> NoReturn:
         msg = (

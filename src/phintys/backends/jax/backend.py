@@ -9,13 +9,15 @@ from phintys._base.records import record
 from phintys.backends.base import register_backend
 from phintys.backends.jax.options import JaxOptions
 from phintys.backends.jax.requirement import library
+from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
-    from phintys.backends.jax import program
+    from phintys.backends.jax import program, sparse_values
     from phintys.backends.measurements import Profiler
     from phintys.graph.fgraph import FunctionGraph
 else:
     program = LateModule("phintys.backends.jax.program")
+    sparse_values = LateModule("phintys.backends.jax.sparse_values")
 
 
 @record(frozen=True)
@@ -38,9 +40,14 @@ class JaxBackend(JaxOptions):
 
     def link(
         self, fgraph: FunctionGraph, *, profiler: Profiler | None = None
-    ) -> program.JaxProgram:
+    ) -> program.JaxProgram | sparse_values.SparseProgram:
         """Return a program for a graph; it is compiled when it is first called."""
         library()
+        boundary = (*fgraph.inputs, *fgraph.outputs)
+        if any(not isinstance(one.type, TensorType) for one in boundary) and (
+            sparse_values.has_sparse(fgraph)
+        ):
+            return sparse_values.SparseProgram(fgraph, self)
         return program.JaxProgram(fgraph, self)
 
 

@@ -498,9 +498,9 @@ def _host_of_many(node: Apply, reason: str) -> HostRefusedError:
 def _not_an_array(node: Apply, variable: Variable, reason: str) -> HostRefusedError:
     return HostRefusedError(
         f"{_host_name(node.op)} would run on the host, since {reason}; it has a value of the type "
-        f"{variable.type}, and the host gets arrays alone. Compute it in a native function; a "
-        "sparse matrix can also be constant, or be made from its arrays inside of the function. It "
-        f"is used at\n  {node.origin}"
+        f"{variable.type}, and the host gets arrays alone. Compute it in a native function, or "
+        "choose among the elements of sparse matrices rather than among the matrices. It is used "
+        f"at\n  {node.origin}"
     )
 
 

@@ -46,7 +46,7 @@ class RootSearch:
 
     def __call__(self, function: Callable[[Any], Any], start: Any) -> tuple[Any, bool]:
         found = scipy_optimize.root(
-            function, start, method=self.method, jac=self.jac, **self.options
+            function, start, method=self.method, jac=self.jac or None, **self.options
         )
         return found.x, found.success
 
@@ -61,7 +61,7 @@ class Minimization:
     options: dict[str, Any]
 
     def __call__(self, function: Callable[[Any], Any], start: Any) -> tuple[Any, bool]:
-        parts: dict[str, Any] = {"jac": self.jac}
+        parts: dict[str, Any] = {"jac": self.jac or None}
         if self.hess:
             kept = _LastPoint(function)
             function = kept.part(0)

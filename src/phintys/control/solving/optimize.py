@@ -22,6 +22,13 @@ from phintys.control.solving.implicit import (
     ScalarRootSearch,
     apply_solver,
 )
+from phintys.control.solving.methods import (
+    MINIMIZE,
+    MINIMIZE_SCALAR,
+    ROOT,
+    ROOT_SCALAR,
+    known_method,
+)
 from phintys.gradient.jacobians import hessian, jacobian
 from phintys.gradient.reverse import grad
 from phintys.graph.cloning import clone_replace
@@ -53,7 +60,7 @@ def root(
     method
         A method of ``scipy.optimize.root``.
     jac
-        Whether the method gets the Jacobian of the equations.
+        Whether the method gets the Jacobian of the equations, if it takes one.
     optimizer_kwargs
         Further arguments of ``scipy.optimize.root``, such as ``tol``.
 
@@ -73,6 +80,8 @@ def root(
     >>> f([1.0], 4.0)
     [array([2.]), array(True), array(0.25)]
     """
+    method = known_method("root", method, ROOT)
+    jac = jac and ROOT[method]
     system = _System(tree.ravel(equations)[0], variables, "root")
     outputs = [system.objective]
     if jac:
@@ -102,7 +111,7 @@ def minimize(
     method
         A method of ``scipy.optimize.minimize``.
     jac, hess
-        Whether the method gets the gradient, and the Hessian.
+        Whether the method gets the gradient, if it takes one, and the Hessian.
     use_vectorized_jac
         Accepted for programs of PyTensor: Jacobians are batched where that is cheaper.
     optimizer_kwargs
@@ -124,6 +133,8 @@ def minimize(
     >>> f(0.0, 3.0)
     [array(3.), array(True), array(1.)]
     """
+    method = known_method("minimize", method, MINIMIZE)
+    jac = jac and MINIMIZE[method].gradient
     del use_vectorized_jac
     system = _System(objective, x, "minimize")
     _check_objective(system)
@@ -178,6 +189,7 @@ def root_scalar(
     >>> phintys.function([x, a], solution.round(6))(1.0, 27.0)
     array(3.)
     """
+    method = known_method("root_scalar", method, ROOT_SCALAR)
     system = _System(equation, variable, "root_scalar", is_scalar=True)
     outputs = [system.objective]
     for _ in range(jac + hess):
@@ -227,6 +239,7 @@ def minimize_scalar(
     >>> phintys.function([x, a], [solution.round(6), success])(0.0, 0.5)
     [array(0.5), array(True)]
     """
+    method = known_method("minimize_scalar", method, MINIMIZE_SCALAR)
     system = _System(objective, x, "minimize_scalar", is_scalar=True)
     _check_objective(system)
     options = dict(optimizer_kwargs or {})

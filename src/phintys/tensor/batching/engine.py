@@ -214,9 +214,34 @@ def vectorize_inner(outputs: Sequence[Variable], replace: Mapping[Any, Any]) -> 
 def _batch_nodes(outputs: Sequence[Variable], values: dict[Any, Any]) -> dict[Any, Any]:
     """Add the variables on the way to outputs to a dict, and return the numbers of uneven rows."""
     uneven: dict[Any, Any] = {}
-    for node in toposort(outputs, blockers=values):
-        _batch_node(node, values, uneven)
+    for node, sources in _read_nodes(outputs, values):
+        if sources is None:
+            _batch_node(node, values, uneven)
+        elif any(source in values for source in sources):
+            values.update(
+                (output, values.get(source, source))
+                for output, source in zip(node.outputs, sources, strict=True)
+            )
     return uneven
+
+
+def _read_nodes(
+    outputs: Sequence[Variable], known: Mapping[Any, Any]
+) -> list[tuple[Apply, Sequence[Variable] | None]]:
+    """Return the nodes on the way to outputs, in order, each with what it undoes.
+
+    What is undone need not have a batched form, as a sparse matrix of which only the arrays are
+    read.
+    """
+    wanted = set(outputs)
+    found: list[tuple[Apply, Sequence[Variable] | None]] = []
+    for node in reversed(toposort(outputs, blockers=known)):
+        if wanted.isdisjoint(node.outputs):
+            continue
+        sources = node.op.undone(node) if node.op.undone else None
+        wanted.update(node.inputs if sources is None else sources)
+        found.append((node, sources))
+    return found[::-1]
 
 
 def _batch_node(node: Apply, values: dict[Any, Any], uneven: dict[Any, Any]) -> None:

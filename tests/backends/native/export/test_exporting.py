@@ -153,13 +153,22 @@ def test_objects_are_small_on_every_cpu(name, target, tmp_path):
 
 
 @needs_cc
-def test_products_and_sums_are_joined_if_that_is_allowed(tmp_path):
-    x, y, z = pt.dvectors("x", "y", "z")
-    values = [np.full(7, one) for one in (1 + 2.0**-30, 1 - 2.0**-30, -1.0)]
-    f = phintys.function([x, y, z], x * y + z, name="f")
+@pytest.mark.parametrize(
+    ("build", "z", "rest"),
+    [
+        (lambda x, y, z: x * y + z, -1.0, -(2.0**-60)),
+        (lambda x, y, z: z - x * y, 1.0, 2.0**-60),
+        (lambda x, y, z: x * x - z, 1 + 2.0**-29, 2.0**-60),
+        (lambda x, y, z: z - y**2, 1 - 2.0**-29, -(2.0**-60)),
+    ],
+)
+def test_products_and_sums_are_joined_if_that_is_allowed(build, z, rest, tmp_path):
+    inputs = pt.dvectors("x", "y", "z")
+    values = [np.full(7, one) for one in (1 + 2.0**-30, 1 - 2.0**-30, z)]
+    f = phintys.function(inputs, build(*inputs), name="f", on_unused_input="ignore")
     assert not loaded(f, tmp_path).f(*values)[0].any()
     joined = loaded(f, tmp_path, name="joined", contract=True).joined(*values)[0]
-    assert (joined == (-(2.0**-60) if Target.host().has_fma else 0.0)).all()
+    assert (joined == (rest if Target.host().has_fma else 0.0)).all()
     assert json.loads((tmp_path / "joined.json").read_text())["contracts"]
 
 

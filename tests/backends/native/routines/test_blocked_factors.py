@@ -6,10 +6,12 @@ import pytest
 import phintys
 import phintys.tensor as pt
 from phintys._base.config import config
-from phintys.backends.native.limits import BLOCKED_FACTOR_ROWS
+from phintys.backends.native.assembler.target import Target
+from phintys.backends.native.routines.blocked_factors import most_unblocked
 from phintys.tensor.linear_algebra.cholesky import CholeskyInverse
 
-SIZES = [BLOCKED_FACTOR_ROWS - 1, BLOCKED_FACTOR_ROWS, 576, 577, 671, 768, 1025]
+MOST = most_unblocked(Target.host())
+SIZES = [MOST, MOST + 1, 512, 513, 576, 577, 671, 768, 1025]
 
 
 def definite(n, dtype="float64"):

@@ -53,10 +53,11 @@ _BOOL_FUNCTIONS: dict[str, Callable[..., Value]] = {
     "trunc": lambda b, x: x,
 }
 
-_CONTRACTED = {"add": "fadd", "sub": "fsub", "mul": "fmul"}
+_CONTRACTED = {"add": "fadd", "sub": "fsub", "mul": "fmul", "sqr": "fmul"}
+"""Ops that may become parts of a fused multiply-add: with one operand, it is both factors."""
 
-# Ops of any number of inputs.
-_FOLDED = {"add", "mul"}
+FOLDED = {"add", "mul"}
+"""Ops of any number of inputs, taken in order."""
 
 
 def emit(b: Builder, name: str, values: Sequence[Any_], out: Any) -> Any_:
@@ -104,7 +105,7 @@ def emit(b: Builder, name: str, values: Sequence[Any_], out: Any) -> Any_:
         return cast(b, values[0], type_of(name.removeprefix("cast_"), type.lanes))
     operand_type = _operand_type(name, values, type)
     operands = [cast(b, value, operand_type) for value in values]
-    if name in _FOLDED and len(operands) != 2:
+    if name in FOLDED and len(operands) != 2:
         result = operands[0]
         for operand in operands[1:]:
             result = _compute(b, name, [result, operand])
@@ -168,7 +169,7 @@ def _compute(b: Builder, name: str, operands: Sequence[Any_]) -> Any_:
     if type.kind == "f":
         reals = _reals(operands)
         if b.target.contracts and name in _CONTRACTED:
-            return b.contracted(_CONTRACTED[name], *reals)
+            return b.contracted(_CONTRACTED[name], reals[0], reals[-1])
         return float_math(b, name, *reals)
     if type.kind == "h":
         if name == "nextafter":

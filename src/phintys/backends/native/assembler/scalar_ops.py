@@ -11,7 +11,7 @@ from phintys._base import index
 from phintys._base.errors import DtypeError
 from phintys.backends.native.assembler.builder import Builder
 from phintys.backends.native.assembler.casting import cast
-from phintys.backends.native.assembler.operations import emit, supports
+from phintys.backends.native.assembler.operations import FOLDED, emit, supports
 from phintys.backends.native.assembler.types import MachineType, type_of
 from phintys.backends.native.assembler.values import Complex, Value
 from phintys.graph.rules import OpRules
@@ -72,6 +72,18 @@ def _has_code(row: Row, dtypes: tuple[Any, ...]) -> bool:
 
 def _has_own_code(row: Row, dtypes: Sequence[Any], out: Any) -> bool:
     return SCALAR_OPS.get(row.name) is row and supports(row.name, dtypes, out)
+
+
+def is_folded(op: ScalarOp) -> bool:
+    """Return whether an op of many operands is that of the first two, then of that and the third.
+
+    Examples
+    --------
+    >>> import phintys.scalar as ps
+    >>> is_folded(ps.add), is_folded(ps.clip)
+    (True, False)
+    """
+    return op.name in FOLDED and SCALAR_OPS.get(op.name) is op
 
 
 def emit_scalar_op(

@@ -12,7 +12,11 @@ from phintys.backends.native.assembler.casting import cast
 from phintys.backends.native.assembler.control import leaving, loop
 from phintys.backends.native.assembler.elements import gather, load, scatter, store
 from phintys.backends.native.assembler.operations import emit
-from phintys.backends.native.assembler.scalar_ops import emit_literal, emit_scalar_op
+from phintys.backends.native.assembler.scalar_ops import (
+    emit_literal,
+    emit_scalar_op,
+    is_folded,
+)
 from phintys.backends.native.assembler.types import INT64, PTR, UINT64, MachineType, type_of
 from phintys.backends.native.assembler.values import Complex, Value, components, joined
 from phintys.backends.native.expressions import (
@@ -311,8 +315,7 @@ class Evaluator:
         if isinstance(expression, Load):
             return self._load(expression, scope)
         if isinstance(expression, Operation):
-            values = [self.evaluate(argument, scope) for argument in expression.arguments]
-            return emit_scalar_op(b, expression.op, values, expression.dtype)
+            return self._operation(expression, scope)
         if isinstance(expression, Conversion):
             return cast(b, self.evaluate(expression.argument, scope), type)
         if isinstance(expression, Literal):
@@ -325,6 +328,19 @@ class Evaluator:
             return self._check_index(expression, scope)
         msg = f"There is no code for {expression!r}."
         raise IntegrityError(msg)
+
+    def _operation(self, operation: Operation, scope: Scope) -> Number:
+        op, dtype = operation.op, operation.dtype
+        if len(operation.arguments) < 3 or not is_folded(op):
+            values = [self.evaluate(argument, scope) for argument in operation.arguments]
+            return emit_scalar_op(self.b, op, values, dtype)
+        # Each operand is added as soon as it is there: in the sum of a recursion, all of them would
+        # be in registers until the last one is, and the chain of additions come after it.
+        first, *others = operation.arguments
+        total = self.evaluate(first, scope)
+        for argument in others:
+            total = emit_scalar_op(self.b, op, [total, self.evaluate(argument, scope)], dtype)
+        return total
 
     def _load(self, expression: Load, scope: Scope) -> Number:
         array = expression.array

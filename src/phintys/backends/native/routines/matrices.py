@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from phintys.backends.native.assembler.control import either, leaving, loop, when
 from phintys.backends.native.assembler.types import INT32, INT64, VOID, MachineType, type_of
-from phintys.backends.native.limits import BLOCKED_FACTOR_ROWS, TILED_FACTOR_ROWS
+from phintys.backends.native.limits import TILED_FACTOR_ROWS
 from phintys.backends.native.routines.blocked_factors import (
     BLOCKED,
     blocked_factor_symbol,
     blocked_inverse_symbol,
+    most_unblocked,
 )
 from phintys.backends.native.routines.lanes import LaneMatrix, Lanes
 from phintys.backends.native.routines.ranges import OneIteration
@@ -62,13 +63,15 @@ class _Potrf(StackRoutine):
     def line(self, call: LibraryCall[Any], explainer: CallExplainer) -> str:
         """Return which matrices are computed by code of our own."""
         line = super().line(call, explainer)
-        known, n = call.options["n"].known, call.options["n"].known or BLOCKED_FACTOR_ROWS
         if call.outputs[0].dtype.kind != "f" or line.endswith("in lanes"):
             return line
-        if known is None or n <= TILED_FACTOR_ROWS:
-            line = f"{line}, in tiles up to {TILED_FACTOR_ROWS} rows"
-        if call.options["count"].known == 1 and n >= BLOCKED_FACTOR_ROWS:
-            line = f"{line}, in blocks from {BLOCKED_FACTOR_ROWS} rows"
+        is_alone = call.options["count"].known == 1
+        most = most_unblocked(explainer.target) if is_alone else TILED_FACTOR_ROWS
+        known = call.options["n"].known
+        if known is None or known <= most:
+            line = f"{line}, in tiles up to {most} rows"
+        if is_alone and (known is None or known > most):
+            line = f"{line}, in blocks from {most + 1} rows"
         return line
 
     def item(self, code: MatrixCall) -> Callable[[Value], Value | None]:
@@ -95,7 +98,8 @@ class _Potrf(StackRoutine):
     def _write_alone(self, code: MatrixCall) -> None:
         """Write the calls; threads share the work of one large matrix."""
         n, ranges, b = code.call.options["n"], code.ranges, code.b
-        is_large = n.known is None or n.known >= BLOCKED_FACTOR_ROWS
+        most = most_unblocked(b.target)
+        is_large = n.known is None or n.known > most
         if code.type.kind != "f" or not isinstance(ranges, OneIteration) or not is_large:
             super()._write_alone(code)
             return
@@ -103,7 +107,7 @@ class _Potrf(StackRoutine):
             code.size(size)
         code.array(code.call.outputs[0])
         after = b.new_block("after")
-        with leaving(b, b.le(BLOCKED_FACTOR_ROWS, code.size(n)), after):
+        with leaving(b, code.size(n) > most, after):
             self._write_blocked(code, ranges)
         super()._write_alone(code)
         b.jump(after)
