@@ -204,14 +204,17 @@ class _Panel:
                 b.load(INT64, b.offset(places, run.index, INT64))
                 for places in (self._columns, self._elements, self._lengths)
             )
-            with loop(b, 0, length, lanes, runs=True) as some:
+            starts = b.offset(line, column, type), b.offset(self.image, element, type)
+            # Processors with vectors of 32 bytes may take several cycles for a masked store.
+            whole = length & -lanes if is_plain else length
+            with loop(b, 0, whole, lanes) as some:
                 moved = some.index if is_plain else some.index * self.call["s2"]
-                mask = lane_mask(b, length - some.index, lanes) if is_plain else None
-                starts = (
-                    b.offset(line, column + some.index, type),
-                    b.offset(self.image, element + moved, type),
-                )
-                self._move_channels(starts, type.of(lanes), mask)
+                places = b.offset(starts[0], some.index, type), b.offset(starts[1], moved, type)
+                self._move_channels(places, type.of(lanes), None)
+            if lanes > 1:
+                with when(b, whole < length):
+                    ends = b.offset(starts[0], whole, type), b.offset(starts[1], whole, type)
+                    self._move_channels(ends, type.of(lanes), lane_mask(b, length - whole, lanes))
 
     def _each_channel(self, line: Value, image: Value) -> AbstractContextManager[WrittenLoop]:
         """Return a loop over channels that carries two addresses; :meth:`_step` moves them."""
@@ -274,7 +277,7 @@ class _Tiles:
         self.type = type
         self.lanes = b.target.lanes(type)
         # Sums, vectors of the panel, and a number of the other matrix fill the registers.
-        self.rows, self.vectors = (6, 4) if b.target.has_avx512 else (4, 2)
+        self.rows, self.vectors = (6, 4) if b.target.has_avx512 else (6, 2)
         (
             self.m,
             self.inner,
@@ -340,11 +343,26 @@ class _Tiles:
                 ]
             each.next(b.offset(place, width, type), *following)
         sums = each.results[1:]
-        for at in range(rows):
-            start = b.offset(self.c, (row + at) * self.c_down + column, type)
+        starts = [b.offset(self.c, (row + at) * self.c_down + column, type) for at in range(rows)]
+        is_whole = b.le(vectors * lanes, self.count - column)
+        with either(b, is_whole & b.eq(self.adds, 0)) as (if_whole, otherwise):
+            with if_whole:
+                for at, start in enumerate(starts):
+                    for vector in range(vectors):
+                        place = b.offset(start, vector * lanes, type)
+                        b.store(sums[at * vectors + vector], place, align=type.itemsize)
+            with otherwise:
+                self._add_tile(starts, sums, column, vectors)
+
+    def _add_tile(
+        self, starts: Sequence[Value], sums: Sequence[Value], column: Value, vectors: int
+    ) -> None:
+        """Store a tile that the other matrix ends in, or add it to what is there."""
+        b, type, lanes = self.b, self.type, self.lanes
+        for at, start in enumerate(starts):
             for vector in range(vectors):
                 place = b.offset(start, vector * lanes, type)
                 mask = lane_mask(b, self.count - column - vector * lanes, lanes)
-                before = load(b, wide, place, mask & b.splat(self.adds, lanes))
+                before = load(b, type.of(lanes), place, mask & b.splat(self.adds, lanes))
                 assert isinstance(before, Value)
                 store(b, before + sums[at * vectors + vector], place, mask)
