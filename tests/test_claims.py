@@ -89,7 +89,7 @@ SHOWN_BY = {
     "rewritten, differentiated and compiled": "tests/test_extending.py::test_an_op_with_native_cod",
     "a single pure-Python wheel": "tests/test_claims.py::test_the_package_is_python",
     "needs no C compiler": "tests/test_claims.py::test_programs_of_readme_need_no_other_program",
-    "about a tenth of a second": "tests/test_claims.py::test_a_tenth_of_a_second_compiles",
+    "a tenth to a third of a second": "tests/test_claims.py::test_a_third_of_a_second_compiles",
     "calling it costs a fraction of a microsecond": "tests/test_claims.py::test_a_call_costs_less",
     "native code calls back": "tests/backends/native/runtime/test_callbacks.py::test_",
     "need only Python 3.11 or newer": "tests/test_community.py::test_the_workflow_tests_every_vers",
@@ -154,9 +154,9 @@ def test_programs_of_readme_need_no_other_program(python_command):
     subprocess.run(python_command(program), env=alone, check=True, timeout=300)
 
 
-def test_a_tenth_of_a_second_compiles_most_programs():
+def test_a_third_of_a_second_compiles_most_programs():
     """From a process that has just imported the library, without a cache, with the first call."""
-    assert 0.05 < median(median(row["Phintys"]) for row in PEERS["first"].values()) < 0.15
+    assert 0.1 < median(median(row["Phintys"]) for row in PEERS["first"].values()) < 0.33
 
 
 def test_a_call_costs_less_than_a_microsecond():
