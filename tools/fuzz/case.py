@@ -207,7 +207,7 @@ class Case:
         ]
         lines = [
             "import numpy as np, phintys, phintys.tensor as pt",
-            "from phintys import gradient",
+            "from phintys import gradient, sparse",
             "from phintys.tensor import blas",
             "from tools.fuzz import loop_ops, user_ops",
             "from phintys.testing.layouts import lay_out",

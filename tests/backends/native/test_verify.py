@@ -148,3 +148,10 @@ def test_powers_of_integers_at_the_end():
     value = dataclasses.replace(statement.value, op=ps.pow)  # fails for negative exponents
     last.statements[0] = dataclasses.replace(statement, value=value)
     refused(program, "the call may fail")
+
+
+@pytest.mark.parametrize("step", [2, 3, -2])
+def test_parts_of_arrays_whose_lengths_are_values(step):
+    n = pt.lvector("n")
+    part = (pt.zeros((n[0], n[1])) + 1)[::step]
+    verify_program(lower_program(FunctionGraph([n], [part])))

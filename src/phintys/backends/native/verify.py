@@ -149,9 +149,12 @@ class Verifier:
         size = self.program.sizes.canonical(size)
         if size.is_length or size in self.lengths:
             return True
-        if not isinstance(size, Arithmetic) or size.operation not in _KEEP_SIGN:
+        if not isinstance(size, Arithmetic):
             return False
-        return all(self.is_length(argument) for argument in size.arguments)
+        if size.operation == "floordiv":
+            dividend, divisor = size.arguments
+            return (divisor.known or 0) > 0 and self.is_length(dividend)
+        return size.operation in _KEEP_SIGN and all(map(self.is_length, size.arguments))
 
     def checked(self, left: Size, right: Size) -> None:
         """Note what is known after a check: ``-1 < size``, or ``max(size, 0) == size``."""
