@@ -20,6 +20,7 @@ from phintys.gradient.marks import GradientMark
 from phintys.graph.apply import Apply
 from phintys.graph.traversal import toposort
 from phintys.graph.variable import Variable
+from phintys.sparse.products import EntryProduct, PatternProduct, ProductGradients
 from phintys.tensor.blas import Gemm
 from phintys.tensor.creation import Alloc, AllocEmpty
 from phintys.tensor.diagonals import AllocDiag, ExtractDiag
@@ -79,8 +80,8 @@ _COARSE = frozenset({"log_gamma_bend", "log_gamma_slope", "log_ndtr"})
 """Scalar ops whose reference is off by more: differences, and SciPy's ``log_ndtr`` of numbers
 from 5 on, by up to 112 units."""
 
-_PRODUCTS = (BatchedDot, Dot, Gemm)
-"""BLAS leaves open whether a product of 0 and NaN or infinity counts."""
+_PRODUCTS = (BatchedDot, Dot, EntryProduct, Gemm, PatternProduct, ProductGradients)
+"""BLAS leaves open whether a product of 0 and NaN or infinity counts; sums of all may overflow."""
 
 _ULPS = 4.0
 _ULPS_OF_COARSE = 1024.0
