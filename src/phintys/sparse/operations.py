@@ -282,12 +282,18 @@ def row_scale(x: Any, s: Any) -> Any:
 def _of_length(s: Any, size: Any, subject: str) -> Any:
     """Return a tensor whose first axis must have a size; the subject is both, for the error."""
     own = s.type.shape[0]
-    check = SizeCheck("equal", subject)
-    if own is None or not isinstance(size, int):
-        size = check(size, size, s.shape[0])
-    elif own != size:
-        raise check.error(size, own)
+    size = _equal_size(size, s.shape[0] if own is None else own, subject)
     return pt.specify_shape(s, (size, *(None for _ in range(s.ndim - 1))))
+
+
+def _equal_size(size: Any, other: Any, subject: str) -> Any:
+    """Return a size that must equal another one: checked now if both are known, else in calls."""
+    check = SizeCheck("equal", subject)
+    if not (isinstance(size, int) and isinstance(other, int)):
+        return check(size, size, other)
+    if size != other:
+        raise check.error(size, other)
+    return size
 
 
 def col_scale(x: Any, s: Any) -> Any:
@@ -347,7 +353,8 @@ def sp_min(x: Any, axis: int | None = None) -> Any:
 
 
 def _extreme(x: Any, axis: int | None, of_segments: Any, of_two: Any) -> Any:
-    form = parts(as_sparse_variable(x))
+    x = as_sparse_variable(x)
+    form = parts(x)
     axis = _axis(axis)
     rows, columns = form.size(0), form.size(1)
     if axis is None:
@@ -355,7 +362,7 @@ def _extreme(x: Any, axis: int | None, of_segments: Any, of_two: Any) -> Any:
     else:
         lines, count = _lines(form, axis)
         length = form.size(axis)
-    length = SizeCheck("at least", "the number of elements of an extreme, and")(length, length, 1)
+    length = SizeCheck("at least", f"{x}: the number of elements compared")(length, length, 1)
     stored = pt.segment_sum(pt.ones_like(lines), lines, count)
     found = of_segments(form.data, lines, count)
     zero = pt.zeros((), form.data.dtype)
@@ -439,15 +446,10 @@ def _dense_product(form: Form, y: Any, subject: str) -> Any:
 
 
 def _sparse_product(a: Form, b: Form, subject: str) -> Any:
-    columns, rows = a.size(1), b.size(0)
-    check = SizeCheck("equal", subject)
-    if not (isinstance(columns, int) and isinstance(rows, int)):
-        columns = check(columns, columns, rows)
-    elif columns != rows:
-        raise check.error(columns, rows)
+    between = _equal_size(a.size(1), b.size(0), subject)
     if a.is_csr:
-        return _rows_times_rows(a, converted(b, "csr"), columns).variable
-    transposed = _rows_times_rows(converted(b, "csc").transposed, a.transposed, columns)
+        return _rows_times_rows(a, converted(b, "csr"), between).variable
+    transposed = _rows_times_rows(converted(b, "csc").transposed, a.transposed, between)
     return transposed.transposed.variable
 
 

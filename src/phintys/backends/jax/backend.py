@@ -43,6 +43,7 @@ class JaxBackend(JaxOptions):
     ) -> program.JaxProgram | sparse_values.SparseProgram:
         """Return a program for a graph; it is compiled when it is first called."""
         library()
+        # The module of sparse values imports SciPy's, which few functions need.
         boundary = (*fgraph.inputs, *fgraph.outputs)
         if any(not isinstance(one.type, TensorType) for one in boundary) and (
             sparse_values.has_sparse(fgraph)

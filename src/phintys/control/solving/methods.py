@@ -11,7 +11,7 @@ from phintys._base.names import near_misses
 
 
 @dataclass(frozen=True)
-class Minimizer:
+class MinimizeMethod:
     """What a method of ``scipy.optimize.minimize`` takes.
 
     Attributes
@@ -33,21 +33,21 @@ class Minimizer:
 
 
 MINIMIZE = {
-    "Nelder-Mead": Minimizer(gradient=False),
-    "Powell": Minimizer(gradient=False),
-    "CG": Minimizer(),
-    "BFGS": Minimizer(),
-    "Newton-CG": Minimizer(hessian="product"),
-    "L-BFGS-B": Minimizer(),
-    "TNC": Minimizer(),
-    "COBYLA": Minimizer(gradient=False, constraints=True),
-    "COBYQA": Minimizer(gradient=False, constraints=True),
-    "SLSQP": Minimizer(constraints=True),
-    "trust-constr": Minimizer(hessian="product", constraints=True, sparse=True),
-    "dogleg": Minimizer(hessian="matrix"),
-    "trust-ncg": Minimizer(hessian="product"),
-    "trust-exact": Minimizer(hessian="matrix"),
-    "trust-krylov": Minimizer(hessian="product"),
+    "Nelder-Mead": MinimizeMethod(gradient=False),
+    "Powell": MinimizeMethod(gradient=False),
+    "CG": MinimizeMethod(),
+    "BFGS": MinimizeMethod(),
+    "Newton-CG": MinimizeMethod(hessian="product"),
+    "L-BFGS-B": MinimizeMethod(),
+    "TNC": MinimizeMethod(),
+    "COBYLA": MinimizeMethod(gradient=False, constraints=True),
+    "COBYQA": MinimizeMethod(gradient=False, constraints=True),
+    "SLSQP": MinimizeMethod(constraints=True),
+    "trust-constr": MinimizeMethod(hessian="product", constraints=True, sparse=True),
+    "dogleg": MinimizeMethod(hessian="matrix"),
+    "trust-ncg": MinimizeMethod(hessian="product"),
+    "trust-exact": MinimizeMethod(hessian="matrix"),
+    "trust-krylov": MinimizeMethod(hessian="product"),
 }
 """As the documentation of ``scipy.optimize.minimize`` has it."""
 
