@@ -321,9 +321,7 @@ def test_extremes_of_nan_and_infinities():
 def test_the_largest_of_no_elements_is_an_error():
     s = sparse.csr_matrix()
     for result in (s.max(), s.min(axis=0)):
-        with pytest.raises(
-            ShapeError, match="elements compared must be at least 1, got 0"
-        ):
+        with pytest.raises(ShapeError, match="elements compared must be at least 1, got 0"):
             phintys.function([s], result)(sp.csr_array((0, 3)))
     np.testing.assert_array_equal(phintys.function([s], s.max(axis=1))(sp.csr_array((0, 3))), [])
 
