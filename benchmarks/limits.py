@@ -52,7 +52,7 @@ MEASURED = {
     "UNROLLED_AT_RUN_TIME": ([(), (2,), (4, 3, 2)], ["stack_of_three"]),
     "LANE_CHUNK": ([2, 4, 16], ["stack"]),
     "TILED_FACTOR_ROWS": ([64, 1024], ["factor", "larger_factor"]),
-    "BLOCKED_FACTOR_ROWS": ([4, 16], ["factor", "factor_and_inverse"]),
+    "BLOCKED_ROWS_A_BYTE": ([4, 16], ["factor", "factor_and_inverse"]),
     "FACTOR_TILE_LANES": ([4], ["factor"]),
     "FACTOR_BLOCK": ([96, 384], ["larger_factor"]),
     "FACTOR_BLOCK_TILE": ([48, 192], ["larger_factor"]),

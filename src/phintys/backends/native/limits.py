@@ -635,7 +635,7 @@ FACTOR_TILE_LANES = 8
 Measured: ``factor`` 4: 1.00.
 """
 
-BLOCKED_FACTOR_ROWS = 8
+BLOCKED_ROWS_A_BYTE = 8
 """rows: for each byte of the processor's vectors: one matrix of more is factorized in blocks that
 threads share, rather than in tiles or by LAPACK.
 Measured: with vectors of 32 bytes, ``factor`` 4: 0.96, 16: 0.85; ``factor_and_inverse`` 4: 1.00,

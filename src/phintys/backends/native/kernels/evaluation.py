@@ -335,7 +335,7 @@ class Evaluator:
             values = [self.evaluate(argument, scope) for argument in operation.arguments]
             return emit_scalar_op(self.b, op, values, dtype)
         # Each operand is added as soon as it is there: in the sum of a recursion, all of them would
-        # be in registers until the last one is, and the chain of additions come after it.
+        # be in registers until the last one is, and all additions would wait for that.
         first, *others = operation.arguments
         total = self.evaluate(first, scope)
         for argument in others:

@@ -21,7 +21,7 @@ from phintys.backends.native.assembler.math import OutlinedSymbol, outlined_func
 from phintys.backends.native.assembler.records import Record
 from phintys.backends.native.assembler.types import INT32, INT64, PTR, VOID, MachineType, type_of
 from phintys.backends.native.assembler.values import Value
-from phintys.backends.native.limits import BLOCKED_FACTOR_ROWS, FACTOR_BLOCK, FACTOR_BLOCK_TILE
+from phintys.backends.native.limits import BLOCKED_ROWS_A_BYTE, FACTOR_BLOCK, FACTOR_BLOCK_TILE
 from phintys.backends.native.routines.blas_functions import Matrix, Routines
 from phintys.backends.native.routines.blas_threads import begin_alone, end_alone, threads_of_blas
 from phintys.backends.native.routines.ranges import run_ranges, runtime_of
@@ -49,7 +49,7 @@ def most_unblocked(target: Target) -> int:
 
     Tiles of registers take less time the wider vectors are.
     """
-    return BLOCKED_FACTOR_ROWS * target.vector_bytes
+    return BLOCKED_ROWS_A_BYTE * target.vector_bytes
 
 
 def blocked_factor_symbol(type: MachineType) -> str:
