@@ -80,7 +80,7 @@ def script(tmp_path_factory):
     path.write_text(
         "import phintys, phintys.tensor as pt\n"
         "x = pt.dscalar('x')\n"
-        "f = phintys.function([x], x + 1)\n"
+        "f = phintys.function([x], x + 1, mode='native')\n"
         "number = 1\n"
     )
     return path

@@ -223,7 +223,7 @@ def test_elements_and_parts_are_found_in_native_code(format):
     a = sparse.from_parts(d, indices, indptr, (5, 5), format)
     first = rows.shape[0] - 3
     results = a[rows, columns], a[rows].elements, a[:, columns].elements, a[first:, rows].sum()
-    f = phintys.function([d, indices, indptr, rows, columns], results)
+    f = phintys.function([d, indices, indptr, rows, columns], results, mode="native")
     called = [type(node.op).__name__ for node in f.vm.callback_nodes]
     assert called == ["CheckedPattern"]
     value = sp.random_array((5, 5), density=0.5, format=format, rng=np.random.default_rng(0))

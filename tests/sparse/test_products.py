@@ -53,7 +53,7 @@ def function(a, x, y, *, is_constant, mode="native"):
     ("dtype", "k"),
     [
         *(("float64", None), ("float64", 0), ("float64", 1), ("float64", 3), ("float32", 37)),
-        *(("int8", 70), ("complex128", None), ("complex128", 5)),
+        *(("int8", 70), ("complex128", None), ("complex128", 5), ("complex64", 37)),
     ],
 )
 def test_values_are_those_of_scipy(dtype, k):
@@ -118,6 +118,40 @@ def test_both_gradients_are_one_pass_with_the_same_bits(dtype, is_constant):
         values[3] = np.where(parts[0] == N - 1, N, parts[0])
         with pytest.raises(IndexError, match="columns of the matrix"):
             fused(*values)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex64", "int16"])
+@pytest.mark.parametrize(("columns", "density"), [(45, 0.9), (1001, 0.12)])
+def test_blocks_of_rows_have_the_same_bits_for_all_threads(dtype, columns, density):
+    rng = np.random.default_rng(5)
+    a = sp.random_array((1237, columns), density=density, format="csr", rng=rng)
+    draw = rng.standard_normal if dtype != "int16" else lambda n: rng.integers(-9, 9, n)
+    elements, x, y = (draw(n).astype(dtype) for n in (a.nnz, columns, 1237))
+    d, u, v = (pt.vector(dtype=dtype) for _ in range(3))
+    inputs, of_parts = [d, u, v], [pt.ivector(), pt.ivector()]
+    parts = [a.indices, a.indptr]
+    found = []
+    for given, values in (([pt.constant(p) for p in parts], []), (of_parts, parts)):
+        outputs = [
+            ProductByColumns()(d, v, *given, columns),
+            ProductOfRows()(v, u, *given),
+        ]
+        apart = phintys.compile.get_mode("native").excluding("both_gradients")
+        for mode in ("native", apart):
+            f = phintys.function([*inputs, *(given if values else [])], outputs, mode=mode)
+            for threads in (1, 2):
+                with phintys.config.change_flags(num_threads=threads):
+                    found.append(f(elements, x, y, *values))
+    for one in found[1:]:
+        for result, first in zip(one, found[0], strict=True):
+            np.testing.assert_array_equal(result, first)
+    wide = sp.csr_array((elements.astype("complex128"), *parts), shape=a.shape)
+    expected = wide.T @ y.astype("complex128")
+    scale = np.abs(expected).max()
+    if dtype == "int16":
+        np.testing.assert_array_equal(found[0][0], expected.real.astype("int64").astype("int16"))
+    else:
+        np.testing.assert_allclose(found[0][0], expected, atol=1e-6 * scale, rtol=1e-4)
 
 
 def both(second, condition=None):
@@ -207,7 +241,7 @@ def test_python_only_reads_arguments_and_makes_results():
         *(a @ b, a @ c, c @ b, c.T @ c, a + b, a + c, a * b, a.tocsc()),
         *phintys.grad(((a @ c) @ x).sum() + (a + b).sum(), [a, c, x]),
     ]
-    f = phintys.function([a, b, c, v, x], results)
+    f = phintys.function([a, b, c, v, x], results, mode="native")
     called = {type(node.op).__name__ for node in f.vm.callback_nodes}
     assert called == {"Parts", "FromParts"}
 

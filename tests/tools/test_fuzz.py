@@ -278,6 +278,17 @@ def test_integers_are_rounded_where_they_are_added_as_floats():
     assert not noise.allows(0, base + 1, base)
 
 
+def test_floats_are_rounded_where_they_are_added_in_fewer_digits():
+    x = pt.dvector("x")
+    values = np.array([16.002, 4.001, -4.999, 0.001])
+    noise = Noise.of(
+        [pt.sum(x, acc_dtype="float32", dtype="float64")], {x: values}, strict=True, seed=0
+    )
+    base = np.asarray(noise.base[0])
+    assert noise.allows(0, base + 2e-6, base)
+    assert not noise.allows(0, base + 1e-3, base)
+
+
 def test_sums_that_overflow_on_the_way_are_infinite_or_nan_by_the_order_of_their_terms():
     largest = float(np.finfo("float32").max)
     for text, numbers, is_free in (

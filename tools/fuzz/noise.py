@@ -279,14 +279,20 @@ def _flushed(value: Any) -> Any:
 
 
 def _as_added(node: Apply, value: Any) -> Any:
-    """Return the operand of a reduction in the accumulator's dtype, if that rounds.
+    """Return the operand of a reduction in the accumulator's dtype, if that rounds more.
 
-    Of integers near 2**63 a sum in float64 has an error, although each has a dtype that has none.
+    Of integers near 2**63 a sum in float64 has an error, although each has a dtype that has none;
+    and a sum of float64 that is added up in float32 has that of float32.
     """
-    if not isinstance(node.op, Reduce) or value.dtype.kind in "fc":
+    if not isinstance(node.op, Reduce):
         return value
-    _, added = node.op.resolve_dtypes(value.dtype.name)
-    return value.astype(added) if np.dtype(added).kind in "fc" else value
+    added = np.dtype(node.op.resolve_dtypes(value.dtype.name)[1])
+    return value.astype(added) if _unit(added) > _unit(value.dtype) else value
+
+
+def _unit(dtype: Any) -> float:
+    """Return how far the next number after 1 is from it, as a part of it; 0 for integers."""
+    return float(np.finfo(dtype).eps) if dtype.kind in "fc" else 0.0
 
 
 def _depends_on_order(node: Apply, inputs: Sequence[Any]) -> bool:

@@ -404,8 +404,19 @@ Chosen: eight sums, a factor and what is read fit 16 registers.
 
 SPARSE_BLOCKS = 8
 """blocks: of the rows of a product of sparse matrices, which threads share; each has memory for a
-whole row of the result.
+whole row of the result. Also the most of a product with a transposed matrix and a vector.
 Chosen: the threads of common machines, while matrices of many columns need not much memory.
+"""
+
+SPARSE_ENTRIES_A_SUM = 4
+"""entries: for each element of the result, in a block of the rows of a transposed product; each
+block but the first has memory for a whole result, which is added up.
+Chosen: an entry takes four times as long as setting an element to 0 and adding it.
+"""
+
+SPARSE_ENTRIES_A_BLOCK = 16_384
+"""entries: in such a block at least.
+Chosen: they take about as long as it takes to wake up threads.
 """
 
 SEARCH_NANOSECONDS = 10.0

@@ -8,7 +8,11 @@ import numpy as np
 
 from phintys.backends.native.expressions import Literal
 from phintys.backends.native.failures import Failure, OwnFailure
-from phintys.backends.native.limits import SPARSE_BLOCKS
+from phintys.backends.native.limits import (
+    SPARSE_BLOCKS,
+    SPARSE_ENTRIES_A_BLOCK,
+    SPARSE_ENTRIES_A_SUM,
+)
 from phintys.backends.native.lower.lowering import Lowering, NotLowered, lowers
 from phintys.backends.native.routines.selected_inverse import SELECTED_INVERSE
 from phintys.backends.native.routines.sparse_patterns import (
@@ -114,16 +118,25 @@ def _lower(routine: SparseProduct, node: Apply, lowering: Lowering) -> None:
     )
     is_checked = is_right(node.inputs[2:4], sizes.canonical(n))
     is_vector = k.known == 1  # or a matrix of one column, which is the same in memory
-    if is_checked and is_vector and routine is not BY_ROWS:
-        arrays += (lowering.view(_rows_of_entries(node.inputs[3])).array,)
+    target, loops = lowering.compute(node.outputs[0], shape)
     options = {"m": m, "n": n, "nnz": nnz, "k": k}
     options |= {"vector": is_vector, "is_checked": is_checked}
-    target, loops = lowering.compute(node.outputs[0], shape)
+    workspace: tuple[Array, ...] = ()
+    if is_checked and is_vector and routine is not BY_ROWS:
+        arrays += (lowering.view(_rows_of_entries(node.inputs[3])).array,)
+    if is_checked and not is_vector and routine is BY_COLUMNS:
+        routine, turned = BY_ROWS, _transposed(node.inputs[2:4], n)
+        arrays = (*arrays[:2], *(lowering.view(one).array for one in turned))
+        options |= {"m": n, "n": m}
     if routine is BY_COLUMNS:
         dtype = target.array.dtype
         lowering.store(target, Literal(dtype.type(0), dtype), loops, nodes=(node,))
+        if is_vector:
+            workspace = _sums_of_blocks(target.array, nnz, options, lowering)
     failure = None if is_checked else OwnFailure(node, "pattern", error=IndexError)
-    call = LibraryCall(routine, arrays, (target.array,), options, node, failure=failure)
+    call = LibraryCall(
+        routine, arrays, (target.array,), options, node, workspace=workspace, failure=failure
+    )
     lowering.steps.append(call)
 
 
@@ -154,10 +167,30 @@ def lower_product_gradients(op: ProductGradients, node: Apply, lowering: Lowerin
     sums, loops = lowering.compute(node.outputs[1], [n])
     dtype = sums.array.dtype
     lowering.store(sums, Literal(dtype.type(0), dtype), loops, nodes=(node,))
+    workspace = _sums_of_blocks(sums.array, nnz, options, lowering)
     failure = None if is_checked else OwnFailure(node, "pattern", error=IndexError)
     outputs = elements.array, sums.array
-    call = LibraryCall(GRADIENTS, arrays, outputs, options, node, failure=failure)
+    call = LibraryCall(
+        GRADIENTS, arrays, outputs, options, node, workspace=workspace, failure=failure
+    )
     lowering.steps.append(call)
+
+
+def _sums_of_blocks(
+    total: Array, nnz: Size, options: dict[str, Any], lowering: Lowering
+) -> tuple[Array, ...]:
+    """Set how many blocks of rows there are; return memory for the sums of all but the first."""
+    sizes = lowering.sizes
+    length = total.sizes[0]
+    entries = sizes.arithmetic("mul", length, sizes.fixed(SPARSE_ENTRIES_A_SUM))
+    least = sizes.arithmetic("max", entries, sizes.fixed(SPARSE_ENTRIES_A_BLOCK))
+    possible = sizes.arithmetic("floordiv", nnz, least)
+    others = sizes.arithmetic("min", possible, sizes.fixed(SPARSE_BLOCKS))
+    others = sizes.arithmetic("max", others, sizes.fixed(1))
+    blocks = options["blocks"] = others
+    if blocks.known == 1:
+        return ()
+    return (lowering.array(total.dtype, (sizes.sub(blocks, sizes.fixed(1)), length)),)
 
 
 def check_dtype(view: View) -> None:
@@ -184,6 +217,19 @@ def _rows_of_entries(indptr: Any) -> Any:
         known = constant(np.repeat(np.arange(len(counts), dtype="int32"), counts))
         indptr.tag.rows_of_entries = known
     return known
+
+
+def _transposed(pattern: Sequence[Any], columns: Size) -> tuple[Constant, ...]:
+    """Return a known pattern by columns, and the place of each of its entries in that by rows."""
+    indices, indptr = pattern
+    known = getattr(indptr.tag, "transposed", None)
+    if known is None or known[0] is not indices:
+        order = np.argsort(indices.data, kind="stable").astype("int32")
+        rows = _rows_of_entries(indptr).data[order]
+        starts = np.searchsorted(indices.data[order], np.arange(columns.known + 1))
+        arrays = rows, starts.astype("int32"), order
+        known = indptr.tag.transposed = indices, tuple(map(constant, arrays))
+    return known[1]
 
 
 # ---- patterns ------------------------------------------------------------------------------------

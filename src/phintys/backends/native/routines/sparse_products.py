@@ -32,12 +32,17 @@ if TYPE_CHECKING:
 class SparseProduct(Routine):
     """A product along a pattern.
 
-    Inputs are two operands, the indices and ``indptr``, and for gradients a third operand; where
-    dense operands are vectors and the pattern is known, also the row of each entry, so that one
-    loop goes over all entries: CPUs do not foresee the ends of rows of different lengths. Options
-    are the numbers of rows and columns of the pattern (``m``, ``n``), of entries (``nnz``) and of
-    columns of dense matrices (``k``), whether those are vectors (``vector``), and whether the
-    pattern ``is_checked`` already.
+    Inputs are two operands, the indices and ``indptr``, and for gradients a third operand. If the
+    pattern is known, there may be one more. It is the row of each entry where dense operands are
+    vectors, so that one loop goes over all entries: CPUs do not foresee the ends of rows of
+    different lengths. For ``BY_ROWS`` it is the place of each entry among the elements, where the
+    pattern was transposed. Options are the numbers of rows and columns of the pattern (``m``,
+    ``n``), of entries (``nnz``) and of columns of dense matrices (``k``), whether those are vectors
+    (``vector``), and whether the pattern ``is_checked`` already.
+
+    Rows that add to the same elements of a vector are in a number of ``blocks``, each with sums of
+    its own, in the workspace but for the first. Their number depends on sizes alone, so that the
+    bits of results do not depend on threads.
     """
 
     shares_work: ClassVar[bool] = True
@@ -67,14 +72,14 @@ class SparseProduct(Routine):
         body.write()
         nanoseconds = writer.nanoseconds(self.work(call, writer.costs))
         if call.options["is_checked"]:
-            ranges.call(body.count(writer), nanoseconds, is_serial=False)
+            body.call(writer, nanoseconds)
             return None
         b = writer.b
         arrays = (writer.pointer(array) for array in call.inputs[2:4])
         sizes = (writer.size(call.options[name]) for name in ("m", "n", "nnz"))
         problem = problem_of_pattern(b, *arrays, *sizes)
         with when(b, b.eq(problem, 0)):
-            ranges.call(body.count(writer), nanoseconds, is_serial=False)
+            body.call(writer, nanoseconds)
         return problem
 
 
@@ -142,6 +147,8 @@ class _Rows:
         Whether it adds to elements of the last output, which have been set to 0.
     has_third
         Whether there is a third operand, after ``indptr``.
+    further
+        The address of what is known of each entry, if there is any.
     """
 
     adds: ClassVar[bool] = False
@@ -155,13 +162,17 @@ class _Rows:
         self.lanes = self.b.target.lanes(self.type.part) // (2 if self.type.kind == "c" else 1)
         self.first, self.second, self.indices, self.starts, *rest = map(ranges.pointer, call.inputs)
         self.third = rest.pop(0) if self.has_third else None
-        self.rows_of_entries = rest[0] if rest else None
+        self.further = rest[0] if rest else None
         self.out = ranges.pointer(call.outputs[-1])
         self.k = ranges.size(call.options["k"])
 
     def count(self, writer: CallWriter) -> Value:
         """Return how many iterations threads share: rows."""
         return writer.size(self.options["m"])
+
+    def call(self, writer: CallWriter, nanoseconds: Value) -> None:
+        """End the function for a range, and write its call for all of them."""
+        self.ranges.call(self.count(writer), nanoseconds, is_serial=False)
 
     def write(self) -> None:
         """Write the range."""
@@ -264,16 +275,24 @@ class _Rows:
             each.next(*(part for number in found for part in components(number)))
         return _numbers(each.results, width)
 
-    def total(self, x: Number) -> Number:
-        """Return the sum of the lanes."""
-        parts: list[Value] = []
-        for part in components(x):
-            value = part
-            while value.type.lanes > 1:
-                half = value.type.lanes // 2
-                value = self.b.part(value, 0, half) + self.b.part(value, half, half)
-            parts.append(value if value.type.lanes == 1 else self.b.extract(value, 0))
-        return joined(parts)
+    def totals(self, numbers: Sequence[Number]) -> Number:
+        """Return the sums of the lanes of each of 1, 2 or 4 numbers, in lanes."""
+        parts = zip(*(components(number) for number in numbers), strict=True)
+        return joined([self._totals(part) for part in parts])
+
+    def _totals(self, vectors: Sequence[Value]) -> Value:
+        # The upper half of the lanes of a number is added to the lower one, and so on. Halves of
+        # two numbers are in one vector.
+        b, width = self.b, self.lanes
+        while width > 1:
+            half = width // 2
+            lanes = vectors[0].type.lanes * min(2, len(vectors))
+            lower = [start + at for start in range(0, lanes, width) for at in range(half)]
+            upper = [at + half for at in lower]
+            pairs = zip(vectors[::2], vectors[1::2] or vectors, strict=True)
+            vectors = [b.add(_taken(b, *pair, lower), _taken(b, *pair, upper)) for pair in pairs]
+            width = half
+        return vectors[0]
 
     def tiles(self, begin: Value, end: Value) -> Generator[Tile]:
         """Write loops over columns, of many vectors first; yield the tile of each."""
@@ -290,6 +309,10 @@ class _Rows:
 
     def _mask(self, count: Value) -> Value | None:
         return None if self.lanes == 1 else lane_mask(self.b, count, self.lanes)
+
+
+def _taken(b: Builder, x: Value, y: Value, lanes: Sequence[int]) -> Value:
+    return b.shuffle(x, y, lanes) if lanes[1:] else b.extract(x, lanes[0])
 
 
 def plus(b: Builder, type: MachineType, total: Number, x: Number, y: Number) -> Number:
@@ -322,7 +345,8 @@ class _ByRows(_Rows):
         for tile in self.tiles(self.b.constant(INT64, 0), self.k):
 
             def step(entry: Value, *totals: Number, tile: Tile = tile) -> list[Number]:
-                factor = self.splat(self.element(self.first, entry))
+                place = entry if self.further is None else self._number(self.further, entry)
+                factor = self.splat(self.element(self.first, place))
                 row = self.vectors(self.second, self.index(entry), tile)
                 return [self.plus(t, factor, x) for t, x in zip(totals, row, strict=True)]
 
@@ -333,13 +357,21 @@ class _ByRows(_Rows):
 class _ByColumns(_Rows):
     """``out[j] += data[e] * y[i]`` for the entries e, of column j, of row i.
 
-    Threads share columns of dense matrices: rows add to the same elements.
+    Rows add to the same elements: threads share columns of dense matrices, and blocks of the rows
+    with vectors.
     """
 
     adds = True
 
+    def __init__(self, call: LibraryCall[Any], ranges: RangeFunction) -> None:
+        super().__init__(call, ranges)
+        self._target, self._workspace = call.outputs[-1], call.workspace
+        self._sums = self.out
+
     def count(self, writer: CallWriter) -> Value:
-        """Return the number of blocks of columns."""
+        """Return the number of blocks, of rows or of columns."""
+        if self.options["vector"]:
+            return writer.size(self.options["blocks"])
         return divide_up(writer.b, writer.size(self.options["k"]), self._block)
 
     @property
@@ -347,18 +379,57 @@ class _ByColumns(_Rows):
         return SPARSE_TILES[0] * self.lanes
 
     def write(self) -> None:
-        """Write loops over blocks of columns and over all rows."""
-        if self.rows_of_entries is not None:
-            nnz = self.ranges.size(self.options["nnz"])
-            with self.ranges.each(), loop(self.b, 0, nnz) as entry:
-                y = self.element(self.second, self._number(self.rows_of_entries, entry.index))
-                self._add(entry.index, y)
-            return
+        """Write loops over blocks and over rows."""
         m = self.ranges.size(self.options["m"])
         with self.ranges.each() as block:
-            self._begin = block * self._block
-            self._end = self.b.minimum_number(self._begin + self._block, self.k)
-            self.rows(self.b.constant(INT64, 0), m)
+            if self.options["vector"]:
+                self._write_block_of_rows(block, m)
+            else:
+                self._write_block_of_columns(block, m)
+
+    def _write_block_of_columns(self, block: Value, m: Value) -> None:
+        self._begin = block * self._block
+        self._end = self.b.minimum_number(self._begin + self._block, self.k)
+        self.rows(self.b.constant(INT64, 0), m)
+
+    def _write_block_of_rows(self, block: Value, m: Value) -> None:
+        b = self.b
+        if self._workspace:
+            self._sums = self._cleared(block)
+        length = divide_up(b, m, self.ranges.size(self.options["blocks"]))
+        begin, end = (b.minimum_number((block + at) * length, m) for at in (0, 1))
+        if self.further is None:
+            self.rows(begin, end)
+            return
+        with loop(b, self._start(begin), self._start(end)) as entry:
+            y = self.element(self.second, self._number(self.further, entry.index))
+            self._add(entry.index, y)
+
+    def _cleared(self, block: Value) -> Value:
+        """Return the address of the sums of a block, which are 0."""
+        b, n = self.b, self.ranges.size(self._target.sizes[0])
+        others = self.at(self.ranges.pointer(self._workspace[0]), (block - 1) * n)
+        with when(b, block > 0), loop(b, 0, n) as place:
+            self.put(self.zero(), others, place.index)
+        return b.select(block > 0, others, self.out)
+
+    def call(self, writer: CallWriter, nanoseconds: Value) -> None:
+        """Write the call, and a loop that adds up the sums of blocks."""
+        super().call(writer, nanoseconds)
+        if not self._workspace:
+            return
+        b, part = writer.b, self.type.part
+        count = writer.size(self._target.sizes[0]) * (2 if self.type.kind == "c" else 1)
+        out, workspace = writer.pointer(self._target), writer.pointer(self._workspace[0])
+        wide = b.target.lanes(part)
+        with loop(b, 1, writer.size(self.options["blocks"])) as block:
+            others = b.offset(workspace, (block.index - 1) * count, part)
+            with loop(b, 0, count, wide) as some:
+                mask = None if wide == 1 else lane_mask(b, count - some.index, wide)
+                place = b.offset(out, some.index, part)
+                other = b.offset(others, some.index, part)
+                pair = [load(b, part.of(wide), one, mask) for one in (place, other)]
+                store(b, emit(b, "add", pair, part.name), place, mask)
 
     def of_vectors(self, i: Value, start: Value, stop: Value) -> None:
         """Multiples of one number."""
@@ -370,8 +441,8 @@ class _ByColumns(_Rows):
         self._add_to(self.index(entry), entry, y)
 
     def _add_to(self, j: Value, entry: Value, y: Number) -> None:
-        value = self.plus(self.element(self.out, j), self.element(self.first, entry), y)
-        self.put(value, self.out, j)
+        value = self.plus(self.element(self._sums, j), self.element(self.first, entry), y)
+        self.put(value, self._sums, j)
 
     def of_matrices(self, i: Value, start: Value, stop: Value) -> None:
         """Multiples of part of a row."""
@@ -390,17 +461,15 @@ class _OfRows(_Rows):
 
     def count(self, writer: CallWriter) -> Value:
         """Return the number of rows, or that of entries."""
-        return writer.size(self.options["m" if self.rows_of_entries is None else "nnz"])
+        return writer.size(self.options["m" if self.further is None else "nnz"])
 
     def write(self) -> None:
         """Write a loop over entries, or over rows."""
-        if self.rows_of_entries is None:
+        if self.further is None:
             super().write()
             return
         with self.ranges.each() as entry:
-            self._multiply(
-                entry, self.element(self.first, self._number(self.rows_of_entries, entry))
-            )
+            self._multiply(entry, self.element(self.first, self._number(self.further, entry)))
 
     def of_vectors(self, i: Value, start: Value, stop: Value) -> None:
         """One product."""
@@ -413,27 +482,30 @@ class _OfRows(_Rows):
         self.put(emit(self.b, "mul", [y, x], self.type.name), self.out, entry)
 
     def of_matrices(self, i: Value, start: Value, stop: Value) -> None:
-        """A sum of products in lanes, and then that of the lanes."""
-        b, lanes = self.b, self.lanes
-        whole = self.k & -lanes
-        with loop(b, start, stop) as entry:
-            j = self.index(entry.index)
+        """Sums of products in lanes for several entries, and then those of the lanes."""
+        several = min(4, self.lanes)
+        whole = stop - ((stop - start) & (several - 1))
+        with loop(self.b, start, whole, several) as some:
+            self._multiply_rows(i, some.index, several)
+        with loop(self.b, whole, stop) as entry:
+            self._multiply_rows(i, entry.index, 1)
 
-            def step(column: Value, total: Number, mask: Any = None, j: Value = j) -> list[Number]:
-                tile = column, 1, mask
-                (y,), (x,) = self.vectors(self.first, i, tile), self.vectors(self.second, j, tile)
-                return [self.plus(total, y, x)]
+    def _multiply_rows(self, i: Value, first: Value, count: int) -> None:
+        rows = [self.index(first + at) for at in range(count)]
 
-            zero = b.constant(INT64, 0)
-            (some,) = self.sums(zero, whole, [self.zero(lanes)], step, lanes)
-            (total,) = self.sums(
-                whole,
-                self.k,
-                [some],
-                lambda at, total: step(at, total, self._mask(self.k - at)),
-                lanes,
-            )
-            self.put(self.total(total), self.out, entry.index)
+        def step(column: Value, *totals: Number, mask: Any = None) -> list[Number]:
+            tile = column, 1, mask
+            (y,) = self.vectors(self.first, i, tile)
+            others = [self.vectors(self.second, j, tile)[0] for j in rows]
+            return [self.plus(t, y, x) for t, x in zip(totals, others, strict=True)]
+
+        def last(column: Value, *totals: Number) -> list[Number]:
+            return step(column, *totals, mask=self._mask(self.k - column))
+
+        whole, zeros = self.k & -self.lanes, [self.zero(self.lanes)] * count
+        sums = self.sums(self.b.constant(INT64, 0), whole, zeros, step, self.lanes)
+        sums = self.sums(whole, self.k, sums, last, self.lanes)
+        self.put(self.totals(sums), self.out, first)
 
 
 class _Gradients(_ByColumns):
