@@ -52,7 +52,7 @@ class JaxFunction(Protocol):
 # ---- trees ---------------------------------------------------------------------------------------
 
 
-class Form:
+class TreeForm:
     """A tree of arguments without the arrays; it is compared by its containers and paths.
 
     Parameters
@@ -86,7 +86,7 @@ class Form:
         )
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Form) and self._key == other._key
+        return isinstance(other, TreeForm) and self._key == other._key
 
     def __hash__(self) -> int:
         return hash(self._key)
@@ -118,7 +118,7 @@ class OfTrees:
     """A user's function, of arrays in the order of the leaves of its arguments."""
 
     function: Callable[..., Any]
-    form: Form
+    form: TreeForm
     promised: Types | None = None
     """The types of the results, where the user states them."""
 

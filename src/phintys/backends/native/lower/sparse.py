@@ -226,7 +226,7 @@ def _transposed(pattern: Sequence[Any], columns: Size) -> tuple[Constant, ...]:
     if known is None or known[0] is not indices:
         order = np.argsort(indices.data, kind="stable").astype("int32")
         rows = _rows_of_entries(indptr).data[order]
-        starts = np.searchsorted(indices.data[order], np.arange(columns.known + 1))
+        starts = np.searchsorted(indices.data[order], np.arange((columns.known or 0) + 1))
         arrays = rows, starts.astype("int32"), order
         known = indptr.tag.transposed = indices, tuple(map(constant, arrays))
     return known[1]
