@@ -8,11 +8,10 @@ transposition", ACM Trans. Math. Softw. 4, 1978).
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from phintys.backends.native.assembler.builder import Builder
-from phintys.backends.native.assembler.control import WrittenLoop, divide_up, loop, repeated, when
+from phintys.backends.native.assembler.control import divide_up, loop, repeated, when
 from phintys.backends.native.assembler.elements import load, store
 from phintys.backends.native.assembler.types import BOOL, INT32, INT64, type_of
 from phintys.backends.native.assembler.values import Complex, Value, components, joined
@@ -487,42 +486,46 @@ class _FillProduct(PatternRoutine):
         b, indices = code.b, code.outputs[0]
         first = number(b, code.inputs[4], row)
         with loop(b, 0, tops, carried=[first]) as top:
-            with _each_bit(b, used, top.index, top.carried[0]) as (word, outer):
-                with _each_bit(b, bits, word, outer.carried[1]) as (column, inner):
-                    put(b, column, indices, inner.carried[1])
-                    _next_bit(inner, inner.carried[1] + 1)
-                _next_bit(outer, inner.results[1])
-            top.next(outer.results[1])
+            (entry,) = _read_bits(b, bits, used, top.index, indices, top.carried[0])
+            top.next(entry)
+
+
+def _read_bits(
+    b: Builder, bits: Value, used: Value, top: Value, indices: Value, entry: Value
+) -> list[Value]:
+    """Write the places of the bits that an element of ``used`` stands for, and set them to 0.
+
+    Return the number of the entry after the last. CPUs do not foresee how many bits a word has: a
+    word without any is followed by the next one with selections, and not with a branch.
+    """
+    zero, place = b.constant(INT64, 0), b.offset(used, top, INT64)
+    words = b.load(INT64, place)
+    b.store(zero, place)
+
+    def step(words: Value, word: Value, at: Value, entry: Value) -> list[Value]:
+        is_read = b.eq(word, 0)
+        # Without words, the place of the first one stands for that of the next.
+        following = top * 64 + (_lowest_bit(b, words) & 63)
+        other = b.offset(bits, following, INT64)
+        loaded = b.load(INT64, other)
+        b.store(b.select(is_read, zero, loaded), other)
+        word, at = b.select(is_read, loaded, word), b.select(is_read, following, at)
+        words = b.select(is_read, words & (words - 1), words)
+        put(b, at * 64 + _lowest_bit(b, word), indices, entry)
+        return [words, word & (word - 1), at, entry + 1]
+
+    state = [words, zero, zero, entry]
+    return repeated(b, state, lambda words, word, at, entry: b.ne(words | word, 0), step)[3:]
+
+
+def _lowest_bit(b: Builder, word: Value) -> Value:
+    return b.call("llvm.cttz.i64", INT64, [word, b.constant(BOOL, 0)])
 
 
 def _set_bit(b: Builder, pointer: Value, at: Value) -> None:
     place = b.offset(pointer, at >> 6, INT64)
     bit = b.binary("shl", b.constant(INT64, 1), at & 63)
     b.store(b.load(INT64, place) | bit, place)
-
-
-@contextmanager
-def _each_bit(
-    b: Builder, pointer: Value, at: Value, carried: Value
-) -> Generator[tuple[Value, WrittenLoop]]:
-    """Write a loop over the bits of an element that are 1, which becomes 0.
-
-    It yields the place of a bit among those of all elements, and the loop. That carries the bits
-    that are left, for :func:`_next_bit`, and a value.
-    """
-    place = b.offset(pointer, at, INT64)
-    word = b.load(INT64, place)
-    b.store(b.constant(INT64, 0), place)
-    count = b.call("llvm.ctpop.i64", INT64, [word])
-    with loop(b, 0, count, carried=[word, carried]) as bit:
-        low = b.call("llvm.cttz.i64", INT64, [bit.carried[0], b.constant(BOOL, 0)])
-        yield at * 64 + low, bit
-
-
-def _next_bit(bit: WrittenLoop, value: Value) -> None:
-    """Set what is carried to the next bit."""
-    word = bit.carried[0]
-    bit.next(word & (word - 1), value)
 
 
 class _Terms(_Rows):
