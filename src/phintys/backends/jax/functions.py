@@ -62,10 +62,12 @@ class TreeForm:
 
     Examples
     --------
-    >>> from phintys.backends.jax.functions import Form
-    >>> form = Form({"w": 1.0, "how": "fast"})
-    >>> form.filled([2.0]), form == Form({"w": 3.0, "how": "fast"}), form == Form({"w": 3.0})
-    ({'w': 2.0, 'how': 'fast'}, True, False)
+    >>> from phintys.backends.jax.functions import TreeForm
+    >>> form = TreeForm({"w": 1.0, "how": "fast"})
+    >>> form.filled([2.0])
+    {'w': 2.0, 'how': 'fast'}
+    >>> form == TreeForm({"w": 3.0, "how": "fast"}), form == TreeForm({"w": 3.0})
+    (True, False)
     """
 
     def __init__(self, tree: Any) -> None:
