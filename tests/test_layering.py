@@ -57,6 +57,9 @@ ROOMS = (
 
 LATE = f"{PACKAGE}._base.late"
 
+NAMED_AS_ELSEWHERE = {f"{PACKAGE}.testing.eager.array"}
+"""Modules with a class that has the name of a standard's: ``Array`` of the array API."""
+
 # What may be imported inside a function: packages that are optional, slow to import, or not there
 # on every platform.
 MAY_BE_LATE = {
@@ -334,6 +337,20 @@ class Project:
                     message = f"mentions {line[found.start() :].split()[0]}, a path of one machine"
                     yield Violation(path, number, "paths", message)
 
+    def class_names(self):
+        """A name that modules share stands for one class, but for those of other libraries."""
+        seen = set()
+        for module in self.modules_with("class"):
+            if room_of(module.name) == "compat" or module.name in NAMED_AS_ELSEWHERE:
+                continue
+            for node in module.tree.body:
+                if not isinstance(node, ast.ClassDef) or node.name.startswith("_"):
+                    continue
+                if node.name in seen:
+                    message = f"{node.name} is the name of another class as well"
+                    yield Violation(module.path, node.lineno, "class-names", message)
+                seen.add(node.name)
+
     def asserts(self):
         """An ``assert`` tells type checkers what always holds: ``python -O`` leaves it out."""
         for module in self.modules_with("assert"):
@@ -354,6 +371,7 @@ class Project:
             hidden_imports,
             offered,
             private,
+            class_names,
             size,
             paths,
         ),
@@ -653,6 +671,11 @@ BAD = {
     ),
     "private to _base": ("private", 1, {"graph/a.py": "import phintys._base._secret\n"}),
     "private folder": ("private", 1, {"tensor/a.py": "import phintys.graph._secret.x\n"}),
+    "class twice": (
+        "class_names",
+        2,
+        {"graph/a.py": "class Form: ...\n", "tensor/a.py": "\nclass Form: ...\n"},
+    ),
     "size": ("size", 1001, {"graph/a.py": "\n" * 1001}),
     "assert": ("asserts", 2, {"graph/a.py": "def f(x):\n    assert x > 0\n"}),
     "assert, with a message": ("asserts", 1, {"graph/a.py": "assert x is not None, 'x'\n"}),

@@ -32,6 +32,7 @@ from phintys.sparse.products import (
     ProductByRows,
     ProductGradients,
     ProductOfRows,
+    ProductWithPattern,
     SecondAtEntries,
 )
 from phintys.sparse.solving import (
@@ -365,7 +366,7 @@ def _entries(indices, indptr, rows, columns, size):
     return [np.where(at > 0, at - 1, len(indices))]
 
 
-def _multiplied(a, b, c, d, columns, rows, width):
+def _multiplied(a, b, c, d, columns, width):
     x, y = _numbered(a, b), _numbered(c, d)
     return _arrays((x > 0).astype(int) @ (y > 0))
 
@@ -376,7 +377,25 @@ def _places_in(a, b, c, d):
     return np.where(at > 0, at - 1, len(c))
 
 
-def _of_pattern(op, reference, draw):
+def _product_factors(draw, smooth):
+    found = _patterns(2, 4, 4)(draw, smooth)
+    rng = np.random.default_rng(draw(st.integers(0, 2**16)))
+    dtype = draw(st.sampled_from((*FLOATS, "int16", "complex64")))
+    lengths = (len(found.values[at]) for at in (0, 2))
+    elements = [(4 * rng.uniform(-1, 1, length)).astype(dtype) for length in lengths]
+    values = (*elements, *found.values)
+    return Example(values, {}, tuple(_type(v.dtype, v.ndim) for v in values))
+
+
+def _elements_of_product(x, y, a, b, c, d, columns, width):
+    indices, indptr = _multiplied(a, b, c, d, columns, width)
+    shape = (len(b) - 1, 4)
+    full = sp.csr_array((x, a, b), shape=shape) @ sp.csr_array((y, c, d), shape=shape)
+    rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+    return [indices, indptr, full.toarray()[rows, indices]]
+
+
+def _of_pattern(op, reference, draw, tolerance=EXACT):
     return OpRecord(
         name=type(op).__name__,
         build=lambda *inputs: op(*inputs, return_list=True),
@@ -386,7 +405,7 @@ def _of_pattern(op, reference, draw):
         differentiable=(),
         rop=False,
         skip=("batching",),
-        tolerance=EXACT,
+        tolerance=tolerance,
     )
 
 
@@ -395,7 +414,8 @@ PATTERNS = [
     _of_pattern(CommonPattern(), _intersection, _patterns(2)),
     _of_pattern(Converted(), _turned, _patterns(1, 4)),
     _of_pattern(CheckedPattern(), lambda i, p, m, n: [i, p], _patterns(1, 4, 4)),
-    _of_pattern(ProductPattern(), _multiplied, _patterns(2, 4, 4, 4)),
+    _of_pattern(ProductPattern(), _multiplied, _patterns(2, 4, 4)),
+    _of_pattern(ProductWithPattern(), _elements_of_product, _product_factors, SUMS),
     _of_pattern(PlacesIn(), lambda *v: [_places_in(*v)], _patterns(2)),
     _of_pattern(EntryPlaces(), _entries, _patterns(1, [3, 0, -1], [2, -4, 1], 4)),
 ]

@@ -368,7 +368,7 @@ JAX_RULES: dict[str, str] = {
         """,
     "phintys.backends.jax.rules.sparse": """
         EntryPlaces EntryProduct PatternOp PlacesIn ProductByColumns ProductByRows ProductGradients
-        ProductOfRows
+        ProductOfRows ProductWithPattern
         """,
     "phintys.backends.jax.rules.sparse_systems": """
         Factorize InverseAtEntries LogDet LowerFactor RootFactor RootFactorGradient SelectedInverse
@@ -422,8 +422,8 @@ LOWERINGS: dict[str, str] = {
     "phintys.backends.native.lower.sorting": "ArgPartitionOp ArgSortOp PartitionOp RowOrder SortOp",
     "phintys.backends.native.lower.sparse": """
         CommonPattern Converted EntryPlaces FirstAtEntries MergedPattern PlacesIn ProductAtEntries
-        ProductByColumns ProductByRows ProductGradients ProductOfRows ProductPattern SecondAtEntries
-        SelectedInverse
+        ProductByColumns ProductByRows ProductGradients ProductOfRows ProductPattern
+        ProductWithPattern SecondAtEntries SelectedInverse
         """,
     "phintys.backends.native.lower.user_functions": "NativeCall",
 }
@@ -543,7 +543,9 @@ RULES: dict[str, dict[str, str]] = {
     },
     "phintys.passes.sparse": {
         "CANONICAL_SPARSE": "CommonPattern ElementsAt MergedPattern Parts",
-        "EXPAND_SPARSE": "ElementsAt InverseAtEntries ProductOfRows ProductPattern",
+        "EXPAND_SPARSE": """
+            ElementsAt InverseAtEntries ProductAtEntries ProductOfRows ProductPattern
+            """,
     },
     "phintys.passes.stabilize": {
         "STABILIZE": """

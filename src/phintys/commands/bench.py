@@ -18,7 +18,7 @@ _SECONDS = 0.3  # of each measurement
 
 
 @record(frozen=True)
-class Program:
+class PairedProgram:
     """A program in two languages.
 
     Attributes
@@ -38,7 +38,7 @@ class Program:
     arguments: tuple[Any, ...]
 
 
-def programs() -> list[Program]:
+def programs() -> list[PairedProgram]:
     """Return the programs, compiled."""
     x, y, a, w = pt.dvector("x"), pt.dvector("y"), pt.dmatrix("a"), pt.dvector("w")
     source = np.random.default_rng(0)
@@ -54,15 +54,17 @@ def programs() -> list[Program]:
         return (np.exp(-(x**2) / 2) * x).sum()
 
     return [
-        Program("a call: x + 1, two numbers", function([x], x + 1), lambda x: x + 1, (long[:2],)),
-        Program(
+        PairedProgram(
+            "a call: x + 1, two numbers", function([x], x + 1), lambda x: x + 1, (long[:2],)
+        ),
+        PairedProgram(
             "exp(-x**2 / 2) * x, summed, 1,000,000", function([x], gaussian(x)), gaussian, (long,)
         ),
-        Program(
+        PairedProgram(
             "softmax, 1000 x 1000", function([a], pt.softmax(a, axis=1)), plain_softmax, (matrix,)
         ),
-        Program("a product, 1000 x 1000", function([a], a @ a), lambda a: a @ a, (matrix,)),
-        Program(
+        PairedProgram("a product, 1000 x 1000", function([a], a @ a), lambda a: a @ a, (matrix,)),
+        PairedProgram(
             "cost and gradient of a layer, 1000 x 1000",
             function([a, w, y], [cost, grad(cost, w)]),
             None,

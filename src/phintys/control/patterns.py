@@ -26,18 +26,18 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from phintys.gradient.patterns.index_sets import Sets
-    from phintys.gradient.patterns.rules import Step
+    from phintys.gradient.patterns.rules import PatternStep
     from phintys.graph.variable import Variable
 
 
 @pattern_of(Fence)
-def pattern_of_fence(step: Step) -> list[Sets]:
+def pattern_of_fence(step: PatternStep) -> list[Sets]:
     """The values themselves."""
     return list(step.sets[: step.op.count])
 
 
 @pattern_of(IfElse)
-def pattern_of_branches(step: Step) -> list[Sets]:
+def pattern_of_branches(step: PatternStep) -> list[Sets]:
     """The union of both sides, unless the condition is known."""
     count = step.op.count
     sides = [step.sets[1 : 1 + count], step.sets[1 + count :]]
@@ -48,7 +48,7 @@ def pattern_of_branches(step: Step) -> list[Sets]:
 
 
 @pattern_of(OpFromGraph)
-def pattern_of_graph(step: Step) -> list[Sets]:
+def pattern_of_graph(step: PatternStep) -> list[Sets]:
     """That of the inner graph; derivatives of the Op's own may depend on anything."""
     op = step.op
     if op.has_own_derivatives:
@@ -72,7 +72,7 @@ def _known(entries: dict[Any, Any]) -> dict[Any, Any]:
 
 
 @pattern_of(Scan)
-def pattern_of_loop(step: Step) -> list[Sets]:
+def pattern_of_loop(step: PatternStep) -> list[Sets]:
     """Step by step; the pattern of a step is the same for all, unless it knows its number."""
     return _Loop(step).run()
 
@@ -86,7 +86,7 @@ class _Loop:
         The node of the loop.
     """
 
-    def __init__(self, step: Step) -> None:
+    def __init__(self, step: PatternStep) -> None:
         self.step = step
         self.op: Any = step.op
         self.arguments = self.op.arguments

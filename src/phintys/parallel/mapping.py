@@ -11,7 +11,7 @@ from phintys._base.config import thread_limit, usable_cores
 from phintys._base.errors import ArgumentError
 from phintys._base.progress import Progress
 from phintys.graph.shared_variable import SharedVariable
-from phintys.parallel.places import InTurn, OnDask, OnJoblib, OnThreads, Place
+from phintys.parallel.places import InTurn, OnDask, OnJoblib, OnThreads, TaskPlace
 from phintys.parallel.portable import Portable
 from phintys.parallel.tasks import Outcome, Task, flags_for_others
 from phintys.random.bits.states import WORDS, folded, random_type, state
@@ -124,7 +124,7 @@ def _state_of(rng: Any) -> Any:
 
 def _place(
     f: Callable[..., Any], calls: Sequence[tuple[Any, ...]], client: Any, workers: int | None
-) -> Place:
+) -> TaskPlace:
     if client is None:
         return _here(f, calls, min(workers or usable_cores(), len(calls)))
     packages = {base.__module__.partition(".")[0] for base in type(client).__mro__}
@@ -144,7 +144,7 @@ def _place(
     raise ArgumentError(msg)
 
 
-def _here(f: Callable[..., Any], calls: Sequence[tuple[Any, ...]], workers: int) -> Place:
+def _here(f: Callable[..., Any], calls: Sequence[tuple[Any, ...]], workers: int) -> TaskPlace:
     portable = Portable(f, elsewhere=False)
     # The tasks share the cores that calls of one task alone would use.
     flags = {"num_threads": max(1, thread_limit() // workers)} if workers > 1 else {}
@@ -152,7 +152,7 @@ def _here(f: Callable[..., Any], calls: Sequence[tuple[Any, ...]], workers: int)
     return InTurn(portable, tasks) if workers == 1 else OnThreads(portable, tasks, workers)
 
 
-def _collected(place: Place, calls: Sequence[Any], progress: Progress) -> list[Any]:
+def _collected(place: TaskPlace, calls: Sequence[Any], progress: Progress) -> list[Any]:
     """Return the results in order; raise the error of the first task that fails.
 
     After an error, only the tasks before it are waited for: one of them may fail as well, and in a

@@ -22,7 +22,7 @@ _MOST_DEATHS = 3
 """How often a worker may die without a single result before the tasks are taken for the cause."""
 
 
-class Place(Protocol):
+class TaskPlace(Protocol):
     """Where tasks run."""
 
     def __iter__(self) -> Iterator[Outcome]: ...

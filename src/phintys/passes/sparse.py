@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 import phintys.tensor as pt
 from phintys.graph.apply import Apply
 from phintys.graph.choosing import Choosing
-from phintys.graph.traversal import ancestors
+from phintys.graph.traversal import ancestors, graph_inputs
 from phintys.graph.variable import Constant
 from phintys.rewriting import late_rules, node_rewriter
 from phintys.sparse.determinants import InverseAtEntries, LowerFactor, SelectedInverse
@@ -21,7 +21,13 @@ from phintys.sparse.patterns import (
     places,
     problem_of,
 )
-from phintys.sparse.products import ProductByColumns, ProductGradients, ProductOfRows
+from phintys.sparse.products import (
+    ProductAtEntries,
+    ProductByColumns,
+    ProductGradients,
+    ProductOfRows,
+    ProductWithPattern,
+)
 
 if TYPE_CHECKING:
     from phintys.graph.fgraph import FunctionGraph
@@ -59,15 +65,15 @@ def pattern_with_itself(fgraph: FunctionGraph, node: Apply) -> list[Variable] | 
 
 @node_rewriter(
     [ProductPattern],
-    examples=["phintys.sparse.patterns.ProductPattern()(*2 * [[0, 1], [0, 1, 2]], 2, 2, 2)[0]"],
+    examples=["phintys.sparse.patterns.ProductPattern()(*2 * [[0, 1], [0, 1, 2]], 2, 2)[0]"],
 )
 def known_product_pattern(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """ProductPattern(p, q) -> its value, however large, if p and q are known"""
     known = [cast("Any", v).data for v in node.inputs if isinstance(v, Constant)]
     if len(known) < len(node.inputs):
         return None
-    indices, indptr, others, other_indptr, columns, rows, width = known
-    if columns != rows or problem_of(indices, indptr, rows):
+    indices, indptr, others, other_indptr, columns, width = known
+    if columns != len(other_indptr) - 1 or problem_of(indices, indptr, columns):
         return None  # a call raises the error
     if problem_of(others, other_indptr, width):
         return None
@@ -179,9 +185,41 @@ def both_gradients(fgraph: FunctionGraph, node: Apply) -> dict[Variable, Variabl
     return None
 
 
+@node_rewriter(
+    [ProductAtEntries],
+    examples=[
+        (
+            "(lambda p, *q: phintys.sparse.products.ProductAtEntries()(x3, y3, *p, *p, *q, 3))("
+            "(pt.argsort(x3), [0, 1, 2, 3]), *phintys.sparse.patterns.ProductPattern()("
+            "*2 * [pt.argsort(x3), [0, 1, 2, 3]], 3, 3))"
+        ),
+    ],
+)
+def product_with_its_pattern(fgraph: FunctionGraph, node: Apply) -> dict[Variable, Variable] | None:
+    """ProductPattern(p, q), ProductAtEntries(x, y, p, q) -> ProductWithPattern(x, y, p, q)"""
+    x, y, *factors, indices, indptr, width = node.inputs
+    made = indices.owner
+    if made is None or not isinstance(made.op, ProductPattern) or made is not indptr.owner:
+        return None
+    if all(isinstance(v, Constant) for v in graph_inputs(factors)):
+        return None  # the pattern is going to be known
+    *given, columns, same_width = made.inputs
+    if not _are_same([*given, same_width], [*factors, width]):
+        return None
+    if not _is_always_computed(fgraph) or made in {v.owner for v in ancestors([x, y])}:
+        return None
+    new = ProductWithPattern()(x, y, *given, columns, width, return_list=True)
+    return dict(zip((*made.outputs, node.outputs[0]), new, strict=True))
+
+
+def _is_always_computed(fgraph: FunctionGraph) -> bool:
+    """Return whether each call computes all nodes."""
+    return not any(isinstance(node.op, Choosing) for node in fgraph.apply_nodes)
+
+
 def _are_computed_at_once(fgraph: FunctionGraph, one: Apply, other: Apply) -> bool:
     """Return whether neither of two nodes depends on the other, and all calls compute both."""
-    if any(isinstance(node.op, Choosing) for node in fgraph.apply_nodes):
+    if not _is_always_computed(fgraph):
         return False
     pairs = (one, other), (other, one)
     return not any(b.outputs[0] in ancestors(a.inputs) for a, b in pairs)
@@ -199,6 +237,7 @@ EXPAND_SPARSE = late_rules(
     known_product_pattern,
     places_of_elements,
     both_gradients,
-    needs=[InverseAtEntries, ProductPattern, ElementsAt, ProductOfRows],
+    product_with_its_pattern,
+    needs=[InverseAtEntries, ProductPattern, ElementsAt, ProductOfRows, ProductAtEntries],
 )
 """What has no derivative, and comes after differentiation."""

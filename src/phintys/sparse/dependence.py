@@ -25,23 +25,23 @@ from phintys.sparse.products import (
 
 if TYPE_CHECKING:
     from phintys.gradient.patterns.index_sets import Sets
-    from phintys.gradient.patterns.rules import Step
+    from phintys.gradient.patterns.rules import PatternStep
 
 
 @pattern_of(FromParts)
-def pattern_of_from_parts(step: Step) -> list[Sets]:
+def pattern_of_from_parts(step: PatternStep) -> list[Sets]:
     """The elements themselves."""
     return [step.sets[0]]
 
 
 @pattern_of(Parts)
-def pattern_of_parts(step: Step) -> list[Sets]:
+def pattern_of_parts(step: PatternStep) -> list[Sets]:
     """The elements themselves; what says where they are depends on nothing."""
     return [step.sets[0], None, None, None]
 
 
 @pattern_of(ElementsAt)
-def pattern_of_elements_at(step: Step) -> list[Sets]:
+def pattern_of_elements_at(step: PatternStep) -> list[Sets]:
     """Those of the entries that both patterns have."""
     patterns = step.values(1)
     if patterns is None:
@@ -53,7 +53,7 @@ def pattern_of_elements_at(step: Step) -> list[Sets]:
 
 
 @pattern_of(ProductByRows, ProductByColumns, ProductOfRows)
-def pattern_of_product(step: Step) -> list[Sets]:
+def pattern_of_product(step: PatternStep) -> list[Sets]:
     """The entries of a row (or column) and, for each column, the rows of the dense operand."""
     indices, indptr = step.value(2), step.value(3)
     if indices is None or indptr is None:
@@ -79,7 +79,7 @@ def pattern_of_product(step: Step) -> list[Sets]:
 
 
 @pattern_of(ProductAtEntries, FirstAtEntries, SecondAtEntries)
-def pattern_of_entry_product(step: Step) -> list[Sets]:
+def pattern_of_entry_product(step: PatternStep) -> list[Sets]:
     """The factors of all terms of an entry."""
     arrays = [step.value(at) for at in range(2, 8)]
     if any(array is None for array in arrays):

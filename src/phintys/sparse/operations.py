@@ -458,7 +458,7 @@ def _rows_times_rows(a: Form, b: Form, between: Any) -> Form:
     first, second = (a.indices, a.indptr), (b.indices, b.indptr)
     width = b.size(1)
     arrays = (*first, *second)
-    indices, indptr = ProductPattern()(*arrays, between, between, width)
+    indices, indptr = ProductPattern()(*arrays, between, width)
     data = ProductAtEntries()(a.data, b.data, *arrays, indices, indptr, width)
     sizes = pt.stack([a.shape[0], b.shape[1]])
     return Form(data, indices, indptr, sizes, "csr", (a.static[0], b.static[1]))

@@ -235,10 +235,10 @@ class CommonPattern(PatternOp):
 
 
 class ProductPattern(PatternOp):
-    """``(indices, indptr, indices, indptr, columns, rows, width)``: that of a product.
+    """``(indices, indptr, indices, indptr, columns, width)``: that of a product.
 
-    The two patterns are by rows; the sizes are the columns of the first matrix, and the rows and
-    columns of the second.
+    The two patterns are by rows; the sizes are the columns of the first matrix, which are the rows
+    of the second, and its columns.
     """
 
     places = 0
@@ -250,10 +250,10 @@ class ProductPattern(PatternOp):
         others: Any,
         other_indptr: Any,
         columns: Any,
-        rows: Any,
         width: Any,
     ) -> Any:
         """Multiply matrices of bools with SciPy."""
+        rows = len(other_indptr) - 1
         if columns != rows:
             msg = (
                 f"Columns of the first and rows of the second must agree, got {columns} and {rows}."

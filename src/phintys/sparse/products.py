@@ -22,7 +22,7 @@ from phintys._base.errors import ShapeError
 from phintys.graph.apply import Apply
 from phintys.graph.null_type import disconnected_type
 from phintys.graph.op import Op
-from phintys.sparse.patterns import check_pattern, keys, places, wrong_pattern
+from phintys.sparse.patterns import ProductPattern, check_pattern, keys, places, wrong_pattern
 from phintys.sparse.type import INDEX, sp
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.creation import check_room
@@ -399,6 +399,59 @@ class SecondAtEntries(EntryProduct):
     def product(self, full: Any) -> Any:
         """Return ``X.T @ G``."""
         return full[0].T @ full[2]
+
+
+class ProductWithPattern(Op):
+    """``(x, y, indices, indptr, indices, indptr, columns, width)``: ``X @ Y`` of csr matrices.
+
+    The results are those of :class:`~phintys.sparse.patterns.ProductPattern`, and the elements at
+    them, of :class:`ProductAtEntries`. It replaces both once all derivatives have been taken, and
+    has none.
+
+    Examples
+    --------
+    >>> from phintys.sparse.products import ProductWithPattern
+    >>> diagonal = [0, 1], [0, 1, 2]
+    >>> indices, indptr, elements = ProductWithPattern()(
+    ...     [2.0, 3.0], [4.0, 5.0], *2 * diagonal, 2, 2
+    ... )
+    >>> indices.eval(), elements.eval()
+    (array([0, 1], dtype=int32), array([ 8., 15.]))
+    """
+
+    __props__ = ()
+
+    def make_node(self, x: Any, y: Any, *arrays: Any) -> Apply:
+        """Build a node for elements of one dtype."""
+        x, y = as_tensor_variable(x), as_tensor_variable(y)
+        if x.dtype != y.dtype or x.ndim != 1 or y.ndim != 1:
+            msg = f"{self}: the elements must be vectors of one dtype, got {x} and {y}."
+            raise ShapeError(msg)
+        *patterns, columns, width = arrays
+        patterns = [pt.cast(as_tensor_variable(v), INDEX) for v in patterns]
+        sizes = [as_size(size, "A size") for size in (columns, width)]
+        types = [TensorType(dtype, (None,)) for dtype in (INDEX, INDEX, x.dtype)]
+        return Apply(self, [x, y, *patterns, *sizes], [type_() for type_ in types])
+
+    def perform(self, node: Apply, inputs: Any, output_storage: Any) -> None:
+        """Compute one after the other."""
+        x, y, *patterns, columns, width = inputs
+        of_pattern = [*patterns, columns, width]
+        ProductPattern().perform(node, of_pattern, output_storage[:2])
+        found = [cell[0] for cell in output_storage[:2]]
+        ProductAtEntries().perform(node, [x, y, *patterns, *found, width], output_storage[2:])
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """It comes after differentiation."""
+        return [[False] * 3 for _ in node.inputs]
+
+    def L_op(self, inputs: Any, outputs: Any, output_grads: Any) -> list[Any]:
+        """Return nothing."""
+        return [disconnected_type() for _ in inputs]
+
+    def error(self, number: int, _: int) -> Exception:
+        """Return the error of a pattern that native code found to be wrong."""
+        return wrong_pattern(self, number)
 
 
 _ENTRY_PRODUCTS = (ProductAtEntries, FirstAtEntries, SecondAtEntries)

@@ -60,7 +60,7 @@ class Misfit(NamedTuple):
         return Misfit(kind, f"dimension {dim}: {{0}} and {{1}}", dim)
 
 
-class Arithmetic(ABC, Generic[S]):
+class SizeArithmetic(ABC, Generic[S]):
     """Arithmetic on sizes of a kind, and on ints."""
 
     @abstractmethod
@@ -88,7 +88,7 @@ class Arithmetic(ABC, Generic[S]):
         return self.add(a, self.multiply(b, -1))
 
 
-class Shapes(Arithmetic[S]):
+class Shapes(SizeArithmetic[S]):
     """The sizes of the inputs of a node, and arithmetic on sizes.
 
     Attributes

@@ -9,7 +9,7 @@ from phintys.tensor import math
 from phintys.tensor._operators import operators
 from phintys.tensor.convert import constant
 from phintys.tensor.indexing.template import Slice, slice_length
-from phintys.tensor.shape_rules import Arithmetic, Misfit, ShapedOp, Shapes
+from phintys.tensor.shape_rules import Misfit, ShapedOp, Shapes, SizeArithmetic
 from phintys.tensor.shapes import is_length, vector_elements
 from phintys.tensor.size_check import with_check
 from phintys.tensor.sizes import (
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from phintys.graph.apply import Apply
 
 
-class PlainArithmetic(Arithmetic[Any]):
+class PlainArithmetic(SizeArithmetic[Any]):
     """Arithmetic on sizes that are ints or symbolic."""
 
     def add(self, a: Any, b: Any) -> Any:

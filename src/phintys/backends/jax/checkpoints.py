@@ -18,7 +18,7 @@ from phintys._base.errors import ArgumentError
 from phintys._base.late import LateModule
 from phintys.backends.jax.arrays import jax
 from phintys.backends.jax.held import HeldArray, Transfers
-from phintys.backends.jax.meshes import Layout
+from phintys.backends.jax.meshes import ProgramShardings
 from phintys.backends.jax.requirement import with_64_bits
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def load_values(folder: str | PathLike[str], variables: Sequence[SharedVariable]
         with with_64_bits():
             array = jax.make_array_from_callback(
                 shape,
-                Layout(sharding.mesh).of(sharding),
+                ProgramShardings(sharding.mesh).of(sharding),
                 lambda slices, shape=shape, parts=parts, dtype=dtype: _assembled(
                     parts, _box(slices, shape), dtype
                 ),

@@ -52,7 +52,7 @@ class JaxFunction(Protocol):
 # ---- trees ---------------------------------------------------------------------------------------
 
 
-class Form:
+class TreeForm:
     """A tree of arguments without the arrays; it is compared by its containers and paths.
 
     Parameters
@@ -62,10 +62,12 @@ class Form:
 
     Examples
     --------
-    >>> from phintys.backends.jax.functions import Form
-    >>> form = Form({"w": 1.0, "how": "fast"})
-    >>> form.filled([2.0]), form == Form({"w": 3.0, "how": "fast"}), form == Form({"w": 3.0})
-    ({'w': 2.0, 'how': 'fast'}, True, False)
+    >>> from phintys.backends.jax.functions import TreeForm
+    >>> form = TreeForm({"w": 1.0, "how": "fast"})
+    >>> form.filled([2.0])
+    {'w': 2.0, 'how': 'fast'}
+    >>> form == TreeForm({"w": 3.0, "how": "fast"}), form == TreeForm({"w": 3.0})
+    (True, False)
     """
 
     def __init__(self, tree: Any) -> None:
@@ -86,7 +88,7 @@ class Form:
         )
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Form) and self._key == other._key
+        return isinstance(other, TreeForm) and self._key == other._key
 
     def __hash__(self) -> int:
         return hash(self._key)
@@ -118,7 +120,7 @@ class OfTrees:
     """A user's function, of arrays in the order of the leaves of its arguments."""
 
     function: Callable[..., Any]
-    form: Form
+    form: TreeForm
     promised: Types | None = None
     """The types of the results, where the user states them."""
 

@@ -13,12 +13,12 @@ from phintys._base.config import config
 from phintys._base.errors import ArgumentError, DtypeError, OpContractError
 from phintys._base.nested_containers import rebuilt, walk
 from phintys.backends.jax.functions import (
-    Form,
     JaxFunction,
     Mapped,
     OfTrees,
     Pull,
     Push,
+    TreeForm,
     is_part_of_form,
     traced,
     traced_results,
@@ -119,7 +119,7 @@ class FromJax:
         tree = args, kwargs
         given = [pt.as_tensor_variable(leaf) for _, leaf in walk(tree) if not is_part_of_form(leaf)]
         stated = None if self._otypes is None else tuple(one for _, one in walk(self._otypes))
-        flat = OfTrees(self.function, Form(tree), stated)
+        flat = OfTrees(self.function, TreeForm(tree), stated)
         results = JaxOp(flat)(*given, return_list=True)
         if self._otypes is not None:
             return rebuilt(self._otypes, results)

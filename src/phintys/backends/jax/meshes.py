@@ -68,7 +68,7 @@ def mesh(given: Any = None, /, **axes: int) -> Mesh:
     return Mesh(tuple(axes), tuple(sizes))
 
 
-class Layout:
+class ProgramShardings:
     """The shardings of a program's values, as JAX has them.
 
     Parameters

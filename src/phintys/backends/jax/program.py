@@ -21,7 +21,7 @@ from phintys._base.errors import ConfigError, add_note
 from phintys._base.records import record
 from phintys.backends.jax.arrays import jax, jnp
 from phintys.backends.jax.held import UPLOADS, HeldArray, Transfers, sent, to_host
-from phintys.backends.jax.meshes import Layout, check_division, common_mesh, sharding_of
+from phintys.backends.jax.meshes import ProgramShardings, check_division, common_mesh, sharding_of
 from phintys.backends.jax.requirement import with_64_bits
 from phintys.backends.jax.tracing import HostRefusedError, NeedsKnownError, Session, Trace, is_known
 from phintys.backends.reference.backend import VM
@@ -79,7 +79,7 @@ class Specialised:
 
 
 @record()
-class Prelude:
+class EarlySize:
     """A size that is computed first.
 
     Attributes
@@ -131,7 +131,7 @@ class JaxProgram:
         ]
         self._takes_arrays = self._layout is None and not any(self._are_stored)
         self._keeping: set[Any] = set()
-        self._preludes: list[Prelude] = []
+        self._preludes: list[EarlySize] = []
         self._programs: OrderedDict[Any, Specialised] = OrderedDict()
         self._derived = self._new_session()
         self._moves = 0
@@ -170,7 +170,7 @@ class JaxProgram:
         placed = {} if self._layout is None else self._placing(self._layout, outputs)
         return Specialised(jax.jit(traced, donate_argnums=places, **placed), session)
 
-    def _find_layout(self) -> Layout | None:
+    def _find_layout(self) -> ProgramShardings | None:
         """Return the devices among which values are divided."""
         inner = (
             node.op.sharding
@@ -186,9 +186,9 @@ class JaxProgram:
                 f"{mesh}, which says itself where they are. Leave device=None."
             )
             raise ConfigError(msg)
-        return Layout(mesh)
+        return ProgramShardings(mesh)
 
-    def _placing(self, layout: Layout, outputs: Sequence[Variable]) -> dict[str, Any]:
+    def _placing(self, layout: ProgramShardings, outputs: Sequence[Variable]) -> dict[str, Any]:
         """Return where JAX shall put inputs and outputs; it chooses places for the others."""
         ours = [layout.of(sharding) for sharding in self._given]
         if outputs is not self.outputs:
@@ -270,7 +270,7 @@ class JaxProgram:
             else:
                 read = _read_by_value(size, places)
                 is_small = all(_is_small(self.inputs[position]) for position in read)
-                self._preludes.insert(0, Prelude(size, read if is_small else None, {}))
+                self._preludes.insert(0, EarlySize(size, read if is_small else None, {}))
             sizes = [prelude.size for prelude in self._preludes]
         self._programs.clear()
 
@@ -436,7 +436,7 @@ class JaxProgram:
             for value, is_stored in zip(inputs, self._are_stored, strict=True)
         ]
 
-    def _divided(self, layout: Layout, at: int, value: Any) -> Any:
+    def _divided(self, layout: ProgramShardings, at: int, value: Any) -> Any:
         """Return an input as a program for several devices takes it."""
         sharding = self._given[at]
         wanted = layout.of(sharding)

@@ -34,7 +34,7 @@ from phintys.tensor.shapes import ShapeI
 from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
-    from phintys.backends.jax.meshes import Layout
+    from phintys.backends.jax.meshes import ProgramShardings
     from phintys.graph.apply import Apply
 
     Env = dict[Variable, Any]
@@ -118,7 +118,7 @@ class Session:
         self.hosted: dict[str, tuple[int, str]] = {}
         self.expanded: dict[str, int] = {}
         self.is_guarded = False
-        self.layout: Layout | None = None
+        self.layout: ProgramShardings | None = None
         self._derived: dict[Hashable, Any] = {}
         self._host_errors: list[Exception] = []
 

@@ -14,7 +14,7 @@ from pytensor.tensor.variable import TensorConstant
 
 import phintys.tensor as pt
 from phintys.bridge.pytensor import convert_op
-from phintys.bridge.pytensor.conversion import Conversion
+from phintys.bridge.pytensor.conversion import GraphConversion
 
 _COMPARED = 1024
 """Constants of up to this many bytes are compared by their values."""
@@ -52,7 +52,7 @@ def converted(log_density: Any, known: dict[Any, Any]) -> tuple[Any, Any]:
     return total, reduce(pt.and_, tests) if tests else pt.constant(True)
 
 
-class _Unchecked(Conversion):
+class _Unchecked(GraphConversion):
     """A conversion that leaves out checks, and keeps what they test.
 
     Attributes

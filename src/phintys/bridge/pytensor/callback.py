@@ -16,7 +16,7 @@ from pytensor.graph.op import Op as TheirOp
 
 from phintys import sparse
 from phintys._base.errors import ArgumentError
-from phintys.bridge.pytensor.conversion import Conversion, convert_op
+from phintys.bridge.pytensor.conversion import GraphConversion, convert_op
 from phintys.bridge.pytensor.types import convert_type, value_for
 from phintys.graph.apply import Apply
 from phintys.graph.inner import HasInnerGraph
@@ -126,7 +126,7 @@ class PyTensorOp(Op):
             return disconnected_type()
         if isinstance(found.type, TheirNull):
             return grad_undefined(self, at, inputs[at], found.type.why_null)
-        return _in_the_form_of(inputs[at], Conversion(known).convert([found])[0])
+        return _in_the_form_of(inputs[at], GraphConversion(known).convert([found])[0])
 
 
 @convert_op.register(TheirOp)

@@ -77,7 +77,7 @@ def convert_op(op: TheirOp, node: TheirApply, *inputs: Any) -> Any:
     raise ArgumentError(msg)
 
 
-class Conversion:
+class GraphConversion:
     """The variables that are converted so far.
 
     Parameters
@@ -210,7 +210,7 @@ def _register_neighbours() -> None:
 
 def converted_graph(fgraph: Any, inputs: Sequence[Any]) -> list[Any]:
     """Return the outputs of an inner graph of PyTensor, with its inputs replaced by ours."""
-    return Conversion(dict(zip(fgraph.inputs, inputs, strict=True))).convert(fgraph.outputs)
+    return GraphConversion(dict(zip(fgraph.inputs, inputs, strict=True))).convert(fgraph.outputs)
 
 
 def from_pytensor(variables: Any, known: dict[Any, Any] | None = None) -> Any:
@@ -261,7 +261,7 @@ def from_pytensor(variables: Any, known: dict[Any, Any] | None = None) -> Any:
                 f"{one!r} of type {type(one).__name__}."
             )
             raise ArgumentError(msg)
-    conversion = Conversion(known)
+    conversion = GraphConversion(known)
     found = conversion.convert(given)
     if known is not None:
         known.update(conversion.known)

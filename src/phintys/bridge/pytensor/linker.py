@@ -21,7 +21,7 @@ from pytensor.link.basic import Container, PerformLinker
 from pytensor.link.utils import map_storage, raise_with_op
 
 from phintys._base.garbage_collection import collector_paused
-from phintys.bridge.pytensor.conversion import Conversion, origin_of
+from phintys.bridge.pytensor.conversion import GraphConversion, origin_of
 from phintys.bridge.pytensor.types import convert_type, value_for
 from phintys.compile import function
 
@@ -74,7 +74,7 @@ def _runner(graph: Any, inputs: list[Any], outputs: list[Any]) -> Any:
     given = [convert_type(one.type)(one.name) for one in graph.inputs]
     types = [one.type for one in graph.outputs]
     with collector_paused():
-        found = Conversion(dict(zip(graph.inputs, given, strict=True))).convert(graph.outputs)
+        found = GraphConversion(dict(zip(graph.inputs, given, strict=True))).convert(graph.outputs)
         compiled: Callable[..., Any] = function(given, found, on_unused_input="ignore")
 
     def run() -> list[Any]:

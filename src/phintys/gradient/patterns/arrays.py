@@ -50,11 +50,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from phintys.gradient.patterns.index_sets import Sets
-    from phintys.gradient.patterns.rules import Step
+    from phintys.gradient.patterns.rules import PatternStep
 
 
 @pattern_of(Elemwise)
-def pattern_of_elemwise(step: Step) -> list[Sets]:
+def pattern_of_elemwise(step: PatternStep) -> list[Sets]:
     """The union over the operands, broadcast; known factors of 0 and known choices count."""
     shape = step.output_shape()
     connected = contract.connection_pattern(step.node)
@@ -83,7 +83,7 @@ def _broadcast(sets: Sets, shape: Any, target: Any) -> Sets:
 
 
 @pattern_of(ScalarOp)
-def pattern_of_scalar(step: Step) -> list[Sets]:
+def pattern_of_scalar(step: PatternStep) -> list[Sets]:
     """The union over the operands."""
     return [union(step.sets)] * len(step.node.outputs)
 
@@ -98,37 +98,37 @@ def pattern_of_scalar(step: Step) -> list[Sets]:
     TensorFromScalar,
     WithSharding,
 )
-def pattern_of_first(step: Step) -> list[Sets]:
+def pattern_of_first(step: PatternStep) -> list[Sets]:
     """The result is the first input."""
     return [step.sets[0]]
 
 
 @pattern_of(DisconnectedGrad, ZeroGrad)
-def pattern_of_zero_grad(step: Step) -> list[Sets]:
+def pattern_of_zero_grad(step: PatternStep) -> list[Sets]:
     """The derivative is 0."""
     return [None]
 
 
 @pattern_of(DimShuffle)
-def pattern_of_dim_shuffle(step: Step) -> list[Sets]:
+def pattern_of_dim_shuffle(step: PatternStep) -> list[Sets]:
     """The elements in another order."""
     return [taken(step.sets[0], _moved(step, 0)[0])]
 
 
 @pattern_of(Reshape)
-def pattern_of_reshape(step: Step) -> list[Sets]:
+def pattern_of_reshape(step: PatternStep) -> list[Sets]:
     """The elements in the same order."""
     return [step.sets[0]]
 
 
 @pattern_of(Alloc)
-def pattern_of_alloc(step: Step) -> list[Sets]:
+def pattern_of_alloc(step: PatternStep) -> list[Sets]:
     """The elements, repeated."""
     return [taken(step.sets[0], np.broadcast_to(places(step.shape(0)), step.output_shape()))]
 
 
 @pattern_of(ExtractDiag, AllocDiag)
-def pattern_of_diagonal(step: Step) -> list[Sets]:
+def pattern_of_diagonal(step: PatternStep) -> list[Sets]:
     """The elements on a diagonal; the others of a new matrix are 0."""
     values = step.values(1)
     if values is None:
@@ -138,7 +138,7 @@ def pattern_of_diagonal(step: Step) -> list[Sets]:
 
 
 @pattern_of(Subtensor, AdvancedSubtensor)
-def pattern_of_subtensor(step: Step) -> list[Sets]:
+def pattern_of_subtensor(step: PatternStep) -> list[Sets]:
     """The selected elements; where the index is not known, any element of the array."""
     if step.node.inputs[0] in step.walk.alike:
         return [_of_alike_rows(step)]
@@ -147,7 +147,7 @@ def pattern_of_subtensor(step: Step) -> list[Sets]:
     return [taken(step.sets[0], _moved(step, 0)[0])]
 
 
-def _of_alike_rows(step: Step) -> Sets:
+def _of_alike_rows(step: PatternStep) -> Sets:
     """Return the sets of a part of one row, or of a slice of rows, where all are alike."""
     first, *rest = step.op.idx_list or (FULL,)
     given: Any = step.node.inputs[0].type
@@ -162,7 +162,7 @@ def _of_alike_rows(step: Step) -> Sets:
 
 
 @pattern_of(Join)
-def pattern_of_join(step: Step) -> list[Sets]:
+def pattern_of_join(step: PatternStep) -> list[Sets]:
     """The elements of the parts, one after the other."""
     shapes = [step.shape(at) for at in range(len(step.sets))]
     starts = np.cumsum([0, *map(prod, shapes)])
@@ -172,13 +172,13 @@ def pattern_of_join(step: Step) -> list[Sets]:
 
 
 @pattern_of(MakeVector)
-def pattern_of_make_vector(step: Step) -> list[Sets]:
+def pattern_of_make_vector(step: PatternStep) -> list[Sets]:
     """The elements, one after the other."""
     return [stacked([(sets, 1) for sets in step.sets], step.width)]
 
 
 @pattern_of(Split)
-def pattern_of_split(step: Step) -> list[Sets]:
+def pattern_of_split(step: PatternStep) -> list[Sets]:
     """The elements of each part."""
     if step.values(1) is None:
         return step.dense()
@@ -186,7 +186,7 @@ def pattern_of_split(step: Step) -> list[Sets]:
 
 
 @pattern_of(IncSubtensor, AdvancedIncSubtensor)
-def pattern_of_update(step: Step) -> list[Sets]:
+def pattern_of_update(step: PatternStep) -> list[Sets]:
     """The elements of the array, except where they are replaced, and those written there."""
     x, y = step.sets[:2]
     shape = step.shape(0)
@@ -213,7 +213,7 @@ def _zeros(shape: tuple[int, ...]) -> Any:
     return np.zeros(prod(shape), int)
 
 
-def _moved(step: Step, position: int) -> list[Any]:
+def _moved(step: PatternStep, position: int) -> list[Any]:
     """Return the places of the elements of an input in each output."""
     values: list[Any] = step.values(1) or []
     return step.perform(places(step.shape(position)), *values)
@@ -256,45 +256,45 @@ def over(sets: Sets, shape: Sequence[int], axes: Iterable[int], wanted: Any = No
 
 
 @pattern_of(Reduce, LogSumExp)
-def pattern_of_reduce(step: Step) -> list[Sets]:
+def pattern_of_reduce(step: PatternStep) -> list[Sets]:
     """The elements on the line that is reduced."""
     shape = step.shape(0)
     return [over(step.sets[0], shape, step.op.axes(len(shape)))]
 
 
 @pattern_of(Softmax, LogSoftmax)
-def pattern_of_softmax(step: Step) -> list[Sets]:
+def pattern_of_softmax(step: PatternStep) -> list[Sets]:
     """All elements on the line."""
     shape = step.shape(0)
     return _whole_lines(step, step.op.axes(len(shape)))
 
 
 @pattern_of(SortOp, PartitionOp)
-def pattern_of_sort(step: Step) -> list[Sets]:
+def pattern_of_sort(step: PatternStep) -> list[Sets]:
     """All elements on the line: any of them can be at any place."""
     return _whole_lines(step, [step.op.axis])
 
 
-def _whole_lines(step: Step, axes: Sequence[int]) -> list[Sets]:
+def _whole_lines(step: PatternStep, axes: Sequence[int]) -> list[Sets]:
     shape = step.shape(0)
     return [over(step.sets[0], shape, axes, lines(shape, axes))]
 
 
 @pattern_of(FFT, RFFT, IRFFT)
-def pattern_of_fourier(step: Step) -> list[Sets]:
+def pattern_of_fourier(step: PatternStep) -> list[Sets]:
     """All elements on the line; lines get another length, but their order stays."""
     axes = step.op.axes
     return [over(step.sets[0], step.shape(0), axes, lines(step.output_shape(), axes))]
 
 
 @pattern_of(ArgExtremeAlong, SegmentReduce)
-def pattern_over_all(step: Step) -> list[Sets]:
+def pattern_over_all(step: PatternStep) -> list[Sets]:
     """Any element."""
     return step.dense()
 
 
 @pattern_of(CumOp, RunningExtreme)
-def pattern_of_cumulative(step: Step) -> list[Sets]:
+def pattern_of_cumulative(step: PatternStep) -> list[Sets]:
     """The element and those before it, or behind it in reverse."""
     op, shape = step.op, step.shape(0)
     reverse, exclusive = getattr(op, "reverse", False), getattr(op, "exclusive", False)
@@ -303,7 +303,7 @@ def pattern_of_cumulative(step: Step) -> list[Sets]:
 
 
 @pattern_of(LinearRecurrence)
-def pattern_of_recurrence(step: Step) -> list[Sets]:
+def pattern_of_recurrence(step: PatternStep) -> list[Sets]:
     """The factors but the first one, and terms before the element, or behind it in reverse."""
     op, shape = step.op, step.shape(0)
     factors, terms = step.sets

@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from phintys.gradient.patterns.index_sets import Sets
-    from phintys.gradient.patterns.rules import Step
+    from phintys.gradient.patterns.rules import PatternStep
 
 
 # ---- products ------------------------------------------------------------------------------------
 
 
 @pattern_of(Dot)
-def pattern_of_dot(step: Step) -> list[Sets]:
+def pattern_of_dot(step: PatternStep) -> list[Sets]:
     """The row of one operand and the column of the other; zeros of constants do not count."""
     x, y = step.shape(0), step.shape(1)
     rows, columns = (x[0] if len(x) == 2 else 1), (y[1] if len(y) == 2 else 1)
@@ -63,7 +63,7 @@ def _of_rows(sets: Sets, shape: tuple[int, int], columns: int, factor: Any) -> S
 
 
 @pattern_of(BatchedDot)
-def pattern_of_batched_dot(step: Step) -> list[Sets]:
+def pattern_of_batched_dot(step: PatternStep) -> list[Sets]:
     """The row of one operand and the column of the other, for each matrix of the stack."""
     x, y, shape = step.shape(0), step.shape(1), step.output_shape()
     rows = np.broadcast_to(places(x[:-1])[..., None], shape)
@@ -76,7 +76,7 @@ def pattern_of_batched_dot(step: Step) -> list[Sets]:
 
 
 @pattern_of(Convolve)
-def pattern_of_convolve(step: Step) -> list[Sets]:
+def pattern_of_convolve(step: PatternStep) -> list[Sets]:
     """As many elements of one vector as the other one has; zeros of constants do not count."""
     (count,) = step.output_shape()
     parts: list[Sets] = []
@@ -89,7 +89,7 @@ def pattern_of_convolve(step: Step) -> list[Sets]:
 
 
 @pattern_of(Conv, ConvByFilters, ConvByImages)
-def pattern_of_images(step: Step) -> list[Sets]:
+def pattern_of_images(step: PatternStep) -> list[Sets]:
     """What meets under a filter: images, filters and results are related by one sum of products."""
     op = step.op
     shapes: dict[int, Sequence[int]] = {op.computes: step.output_shape()}
@@ -137,7 +137,7 @@ def _number(indices: Sequence[Any], shape: Sequence[int]) -> Any:
 
 
 @pattern_of(Blockwise, MatrixOp)
-def pattern_of_items(step: Step) -> list[Sets]:
+def pattern_of_items(step: PatternStep) -> list[Sets]:
     """All elements of the item of the stack."""
     op = step.op
     inner, outer = op.dims() if isinstance(op, MatrixOp) else (op.dims.inputs, op.dims.outputs)

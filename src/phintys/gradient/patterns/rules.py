@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from phintys.gradient.patterns.index_sets import Sets
     from phintys.graph.apply import Apply
 
-    Rule = Callable[["Step"], Sequence[Sets]]
+    Rule = Callable[["PatternStep"], Sequence[Sets]]
 
 
 class Facts:
@@ -161,7 +161,7 @@ pattern_of = PATTERNS.register
 """Decorator of rules: ``@pattern_of(Dot)``."""
 
 
-class Step:
+class PatternStep:
     """A node, and what is known of its inputs.
 
     Attributes
@@ -310,7 +310,7 @@ class Walk:
             for variable in node.inputs:
                 self._check_rows(variable)
         rule = PATTERNS.find(type(node.op))
-        step = Step(node, given, self)
+        step = PatternStep(node, given, self)
         if rule is None:
             self.without_rule.add(node.op)
             return step.dense()

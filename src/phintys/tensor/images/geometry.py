@@ -12,7 +12,7 @@ from phintys._base.errors import ArgumentError
 from phintys.tensor.symbolic_shapes import PlainArithmetic
 
 if TYPE_CHECKING:
-    from phintys.tensor.shape_rules import Arithmetic
+    from phintys.tensor.shape_rules import SizeArithmetic
 
     Padding = str | tuple[int, int]
     """How an axis is padded: a rule, or the elements before and behind it."""
@@ -98,12 +98,12 @@ def _padding(one: Any, given: Any) -> Padding:
     return before, behind
 
 
-def extent_of(length: Any, dilation: int, on: Arithmetic[Any] = PLAIN) -> Any:
+def extent_of(length: Any, dilation: int, on: SizeArithmetic[Any] = PLAIN) -> Any:
     """Return how far a filter reaches whose elements are some distance apart."""
     return on.add(on.multiply(on.subtract(length, 1), dilation), 1)
 
 
-def pads_of(padding: Padding, extent: Any, on: Arithmetic[Any] = PLAIN) -> tuple[Any, Any]:
+def pads_of(padding: Padding, extent: Any, on: SizeArithmetic[Any] = PLAIN) -> tuple[Any, Any]:
     """Return the elements before and behind an axis, for a filter that reaches so far."""
     if not isinstance(padding, str):
         return padding
@@ -111,14 +111,14 @@ def pads_of(padding: Padding, extent: Any, on: Arithmetic[Any] = PLAIN) -> tuple
     return both, both
 
 
-def room_of(length: Any, padding: Padding, extent: Any, on: Arithmetic[Any] = PLAIN) -> Any:
+def room_of(length: Any, padding: Padding, extent: Any, on: SizeArithmetic[Any] = PLAIN) -> Any:
     """Return the places of a filter on an axis, minus 1: negative if it does not fit."""
     before, behind = pads_of(padding, extent, on)
     return on.subtract(on.add(length, on.add(before, behind)), extent)
 
 
 def count_of(
-    length: Any, padding: Padding, extent: Any, stride: int, on: Arithmetic[Any] = PLAIN
+    length: Any, padding: Padding, extent: Any, stride: int, on: SizeArithmetic[Any] = PLAIN
 ) -> Any:
     """Return the number of places of a filter on an axis."""
     return on.add(on.floor_div(room_of(length, padding, extent, on), stride), 1)

@@ -19,7 +19,7 @@ from phintys.tensor.images.geometry import PLAIN, count_of, per_axis
 from phintys.tensor.indexing import inc_subtensor
 from phintys.tensor.ranges import arange
 from phintys.tensor.reshaping import reshape
-from phintys.tensor.shape_rules import Arithmetic, Misfit, S, ShapedOp, Shapes
+from phintys.tensor.shape_rules import Misfit, S, ShapedOp, Shapes, SizeArithmetic
 from phintys.tensor.shapes import sizes_of
 from phintys.tensor.sizes import (
     multiply_sizes,
@@ -36,7 +36,7 @@ def pooled_size(
     stride: int,
     padding: int,
     partial: bool,
-    on: Arithmetic[Any] = PLAIN,
+    on: SizeArithmetic[Any] = PLAIN,
 ) -> Any:
     """Return the number of windows on an axis; of partial ones, as many as reach its end."""
     if not partial:

@@ -12,7 +12,7 @@ import phintys.tensor as pt
 from phintys.backends.native.assembler.target import Target
 from phintys.backends.native.expressions import Index, Statement
 from phintys.backends.native.kernels import code_sharing as module
-from phintys.backends.native.kernels.arguments import Numbers, ScratchOffset
+from phintys.backends.native.kernels.arguments import KernelNumbers, ScratchOffset
 from phintys.backends.native.kernels.code_sharing import forms_of
 from phintys.backends.native.lower.graph import lower_program
 from phintys.backends.native.polynomials import Polynomials
@@ -134,7 +134,7 @@ def test_numbers_that_differ_are_read_from_a_table():
         [0.75],
         [0.75],
     ]
-    assert all(Numbers() in code.slots for code in shared)
+    assert all(KernelNumbers() in code.slots for code in shared)
 
 
 def test_numbers_that_are_the_same_stay_in_the_code():

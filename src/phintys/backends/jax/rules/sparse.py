@@ -21,6 +21,7 @@ from phintys.sparse.indexing import EntryPlaces
 from phintys.sparse.parts import PlacesIn
 from phintys.sparse.patterns import (
     PatternOp,
+    ProductPattern,
     check_pattern,
     keys,
     multiplications,
@@ -30,11 +31,14 @@ from phintys.sparse.patterns import (
 from phintys.sparse.products import (
     EntryProduct,
     PatternProduct,
+    ProductAtEntries,
     ProductByColumns,
     ProductByRows,
     ProductGradients,
     ProductOfRows,
+    ProductWithPattern,
 )
+from phintys.sparse.type import INDEX
 
 if TYPE_CHECKING:
     from phintys.graph.apply import Apply
@@ -111,7 +115,7 @@ def entry_product(op: Any, node: Apply, trace: Trace, *inputs: Any) -> Any:
     counts = [len(indices), len(others), len(wanted)]
     for data, number in zip(operands, op.operands, strict=True):
         _agree(node, np.shape(data)[0], counts[number])
-    output: Any = node.outputs[0].type
+    output: Any = node.outputs[-1].type
     if output.dtype in {"bool", "float16"}:
         raise NotConvertedError
     (columns,) = trace.sizes(node, [width])
@@ -127,6 +131,20 @@ def entry_product(op: Any, node: Apply, trace: Trace, *inputs: Any) -> Any:
         jnp.asarray(data)[terms[number]] for data, number in zip(operands, op.operands, strict=True)
     )
     return jax.ops.segment_sum(x * y, terms[op.result], counts[op.result])
+
+
+@converts(ProductWithPattern)
+def product_with_pattern(
+    op: ProductWithPattern, node: Apply, trace: Trace, x: Any, y: Any, *arrays: Any
+) -> list[Any]:
+    """Find the pattern on the host, and add up the terms of each entry."""
+    *factors, _, width = arrays
+    if not all(is_known(value) for value in arrays):
+        raise NeedsKnownError(node, "the pattern of a sparse matrix", node.inputs[2:])
+    found = ProductPattern().pattern(*arrays)
+    made = [value.astype(INDEX) for value in found]
+    elements = entry_product(ProductAtEntries(), node, trace, x, y, *factors, *made, width)
+    return [*made, elements]
 
 
 def _pattern(

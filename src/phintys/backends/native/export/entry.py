@@ -31,7 +31,7 @@ from phintys.backends.native.export.interface import (
     TOO_SMALL,
     WRONG_LENGTH,
     Interface,
-    Parameter,
+    PointerParameter,
     StateValue,
     length_of,
 )
@@ -333,7 +333,7 @@ class _CallWriter:
             beyond = beyond | self._beyond_alignment(self.given["state"], "int64")
         self._refuse_if(self.b.ne(beyond, 0), MISALIGNED)
 
-    def _argument(self, number: int, parameter: Parameter) -> Value:
+    def _argument(self, number: int, parameter: PointerParameter) -> Value:
         """Return the address of an argument."""
         pointer = self.b.load(PTR, self.b.offset(self.given["args"], number, PTR))
         is_missing = self._is_null(pointer)

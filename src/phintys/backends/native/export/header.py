@@ -12,7 +12,7 @@ from phintys.backends.native.export.interface import (
     CODES,
     Dimension,
     Interface,
-    Parameter,
+    PointerParameter,
 )
 from phintys.backends.native.values import Size
 
@@ -136,7 +136,7 @@ def _listed(items: Iterable[str]) -> str:
     return ", ".join(items) or "0"
 
 
-def _c_type(parameter: Parameter) -> str:
+def _c_type(parameter: PointerParameter) -> str:
     return C_TYPES[parameter.value.dtype.name]
 
 
@@ -146,11 +146,11 @@ def _length_text(length: Any) -> str:
     return "?" if isinstance(length, Size) else str(length)
 
 
-def _shape_text(parameter: Parameter) -> str:
+def _shape_text(parameter: PointerParameter) -> str:
     return "".join(f"[{_length_text(length)}]" for length in parameter.lengths)
 
 
-def _described(parameter: Parameter) -> str:
+def _described(parameter: PointerParameter) -> str:
     return f"  {parameter.value.dtype} {parameter.name}{_shape_text(parameter)}"
 
 
@@ -201,7 +201,7 @@ def description_of(
     }
 
 
-def _parameter(parameter: Parameter, interface: Interface) -> dict[str, Any]:
+def _parameter(parameter: PointerParameter, interface: Interface) -> dict[str, Any]:
     """Return an argument or a result: a length is a number, a dimension's name, or null."""
     lengths = [
         length.name

@@ -68,7 +68,7 @@ class Dimension:
 
 
 @record(eq=False)
-class Parameter:
+class PointerParameter:
     """A pointer that the caller passes: an argument or a result.
 
     Attributes
@@ -134,8 +134,8 @@ class Interface:
 
     name: str
     dimensions: list[Dimension]
-    arguments: list[Parameter]
-    results: list[Parameter]
+    arguments: list[PointerParameter]
+    results: list[PointerParameter]
     state: list[StateValue]
     constants: list[tuple[Array, np.ndarray[Any, Any]]]
     state_bytes: int
@@ -160,7 +160,7 @@ def interface_of(program: Program, emitted: EmittedProgram, names: ExportNames) 
     unique = _Names()
     labels = [unique.of(name, f"arg{number}") for number, name in enumerate(names.inputs)]
     dimensions: list[Dimension] = []
-    arguments: list[Parameter] = []
+    arguments: list[PointerParameter] = []
     for label, value in zip(labels, program.arguments[:count], strict=True):
         assert isinstance(value, Array)
         for axis, size in enumerate(value.sizes):
@@ -169,9 +169,9 @@ def interface_of(program: Program, emitted: EmittedProgram, names: ExportNames) 
         for axis, length in enumerate(lengths):
             if isinstance(length, Dimension):
                 length.axes.append((value, axis))
-        arguments.append(Parameter(label, value, lengths))
+        arguments.append(PointerParameter(label, value, lengths))
     results = [
-        Parameter(
+        PointerParameter(
             unique.of(name, f"result{number}"),
             value,
             [length_of(program, size, known) for size in value.sizes],

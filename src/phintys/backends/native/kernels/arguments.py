@@ -39,7 +39,7 @@ class Number:
 
 
 @record(frozen=True)
-class Numbers:
+class KernelNumbers:
     """The address of the numbers that differ between kernels of one form, 8 bytes each."""
 
 
@@ -91,7 +91,7 @@ class Partials:
 Slot = (
     Pointer
     | Number
-    | Numbers
+    | KernelNumbers
     | State
     | Status
     | FailureBase

@@ -49,7 +49,7 @@ _EXCHANGEABLE = {"f", "d"}
 
 
 @record(eq=False)
-class Form:
+class KernelForm:
     """The form of one kernel.
 
     Attributes
@@ -107,7 +107,7 @@ class PlannedKernel:
 
     plan: KernelPlan
     for_short_rows: ShortRows | None = None
-    form: Form | None = None
+    form: KernelForm | None = None
     first: Kernel | None = None
     stands_for: dict[Array, Array] | None = None
     """For the memory that it accesses, that which the plan of another names instead."""
@@ -158,14 +158,14 @@ def plan_kernels(
     return planned
 
 
-def _planned_like(other: PlannedKernel, first: Kernel, form: Form) -> PlannedKernel:
+def _planned_like(other: PlannedKernel, first: Kernel, form: KernelForm) -> PlannedKernel:
     """Return the plans of a kernel that has the form and the sizes of another one."""
     theirs = [] if other.form is None else other.form.memories
     stands_for = dict(zip(form.memories, theirs, strict=True))
     return PlannedKernel(other.plan, other.for_short_rows, form, first, stands_for)
 
 
-def forms_of(kernels: Sequence[Kernel], polynomials: Polynomials) -> list[Form]:
+def forms_of(kernels: Sequence[Kernel], polynomials: Polynomials) -> list[KernelForm]:
     """Return the forms of the kernels of a program.
 
     Parameters
@@ -176,7 +176,7 @@ def forms_of(kernels: Sequence[Kernel], polynomials: Polynomials) -> list[Form]:
         Those of the program.
     """
     forms = [_Reader(kernel, polynomials).form() for kernel in kernels]
-    alike: dict[tuple[Hashable, ...], list[Form]] = defaultdict(list)
+    alike: dict[tuple[Hashable, ...], list[KernelForm]] = defaultdict(list)
     for form in forms:
         alike[form.key].append(form)
     for group in alike.values():
@@ -185,7 +185,7 @@ def forms_of(kernels: Sequence[Kernel], polynomials: Polynomials) -> list[Form]:
     return forms
 
 
-def _find_cells(group: Sequence[Form]) -> None:
+def _find_cells(group: Sequence[KernelForm]) -> None:
     """Find the numbers that differ."""
     columns = zip(*[[value for _, value in form.numbers] for form in group], strict=True)
     differing = [at for at, column in enumerate(columns) if len(set(column)) > 1]
@@ -217,7 +217,7 @@ class _Reader:
         self.is_complete = True
         self._seen: dict[int, int] = {}
 
-    def form(self) -> Form:
+    def form(self) -> KernelForm:
         """Return the form."""
         kernel = self.kernel
         self._new_loops(kernel.outer)
@@ -229,7 +229,7 @@ class _Reader:
             tuple((tuple(names[atom] for atom in some), factor) for some, factor in one.terms)
             for one in self.sizes
         ]
-        return Form(
+        return KernelForm(
             tuple(self.key),
             list(self.memories),
             list(self.failures),

@@ -34,7 +34,7 @@ from phintys.backends.native.failures import Failure
 from phintys.backends.native.kernels.access import Access, Affine
 from phintys.backends.native.kernels.arguments import (
     FailureBase,
-    Numbers,
+    KernelNumbers,
     Prelude,
     Scope,
     Status,
@@ -368,7 +368,7 @@ class Evaluator:
         cell = self.cells.get(id(expression))
         if cell is None:
             return emit_literal(self.b, value, type)
-        address = self.b.offset(self.prelude.slot(Numbers(), PTR), cell, INT64)
+        address = self.b.offset(self.prelude.slot(KernelNumbers(), PTR), cell, INT64)
         return splat(self.b, load(self.b, type.of(1), address), type.lanes)
 
     def position(self, affine: Affine, scope: Scope) -> Value:

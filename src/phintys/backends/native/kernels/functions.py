@@ -34,7 +34,7 @@ from phintys.backends.native.kernels.arguments import (
     Slot,
     Status,
 )
-from phintys.backends.native.kernels.code_sharing import Form, PlannedKernel
+from phintys.backends.native.kernels.code_sharing import KernelForm, PlannedKernel
 from phintys.backends.native.kernels.kernel_code import KernelCode, ShortRows
 from phintys.backends.native.kernels.plans import KernelPlan
 from phintys.backends.native.kernels.reductions import ReductionWriter
@@ -61,7 +61,7 @@ class KernelWriter:
         self.module = module
         self.polynomials = polynomials
         self._symbols: dict[str, str] = {}
-        self._written: dict[tuple[Hashable, ...], tuple[Form, KernelCode]] = {}
+        self._written: dict[tuple[Hashable, ...], tuple[KernelForm, KernelCode]] = {}
 
     def write(self, kernels: Mapping[Kernel, PlannedKernel]) -> dict[Kernel, KernelCode]:
         """Write the kernels of a program, one function for all that need the same code."""
@@ -78,7 +78,7 @@ class KernelWriter:
                 written[kernel] = _same_code(theirs, written[planned.first], form)
         return written
 
-    def _kernel(self, planned: PlannedKernel, form: Form) -> KernelCode:
+    def _kernel(self, planned: PlannedKernel, form: KernelForm) -> KernelCode:
         """Write a kernel, or return the code of one of the same form that has other sizes."""
         plan, rows = planned.plan, planned.for_short_rows
         written = self._written.get(form.key)
@@ -92,7 +92,12 @@ class KernelWriter:
         return code
 
     def _code_for_other_sizes(
-        self, theirs: Form, code: KernelCode, form: Form, plan: KernelPlan, rows: ShortRows | None
+        self,
+        theirs: KernelForm,
+        code: KernelCode,
+        form: KernelForm,
+        plan: KernelPlan,
+        rows: ShortRows | None,
     ) -> KernelCode | None:
         """Return the code of a kernel by that of one of its form that has other sizes.
 
@@ -132,7 +137,7 @@ class KernelWriter:
             numbers=form.table(),
         )
 
-    def _write(self, plan: KernelPlan, across: ShortRows | None, form: Form) -> KernelCode:
+    def _write(self, plan: KernelPlan, across: ShortRows | None, form: KernelForm) -> KernelCode:
         slots: dict[Slot, int] = {}
         code = KernelCode(plan, "", None, [], [], numbers=form.table())
         code.symbol, code.partials = self._function(plan, slots, code.failures, form.cells)
@@ -199,7 +204,7 @@ def _atoms_of(slots: Sequence[Slot]) -> set[int]:
     return {atom for one in polynomials for atoms, _ in one.terms for atom in atoms}
 
 
-def _same_code(theirs: Form, code: KernelCode, form: Form) -> KernelCode:
+def _same_code(theirs: KernelForm, code: KernelCode, form: KernelForm) -> KernelCode:
     """Return the code of a kernel by that of another one of its form."""
     memories = dict(zip(theirs.memories, form.memories, strict=True))
     failures = dict(zip(theirs.failures, form.failures, strict=True))

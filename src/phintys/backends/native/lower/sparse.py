@@ -21,6 +21,7 @@ from phintys.backends.native.routines.sparse_patterns import (
     COUNT_PRODUCT,
     FILL_MERGED,
     FILL_PRODUCT,
+    FILL_PRODUCT_AND_ELEMENTS,
     FIND,
     FIND_ELEMENTS,
     FIRST_ELEMENTS,
@@ -56,6 +57,7 @@ from phintys.sparse.products import (
     ProductByRows,
     ProductGradients,
     ProductOfRows,
+    ProductWithPattern,
     SecondAtEntries,
 )
 from phintys.sparse.type import LIMIT
@@ -185,9 +187,8 @@ def _sums_of_blocks(
     entries = sizes.arithmetic("mul", length, sizes.fixed(SPARSE_ENTRIES_A_SUM))
     least = sizes.arithmetic("max", entries, sizes.fixed(SPARSE_ENTRIES_A_BLOCK))
     possible = sizes.arithmetic("floordiv", nnz, least)
-    others = sizes.arithmetic("min", possible, sizes.fixed(SPARSE_BLOCKS))
-    others = sizes.arithmetic("max", others, sizes.fixed(1))
-    blocks = options["blocks"] = others
+    some = sizes.arithmetic("min", possible, sizes.fixed(SPARSE_BLOCKS))
+    blocks = options["blocks"] = sizes.arithmetic("max", some, sizes.fixed(1))
     if blocks.known == 1:
         return ()
     return (lowering.array(total.dtype, (sizes.sub(blocks, sizes.fixed(1)), length)),)
@@ -226,7 +227,7 @@ def _transposed(pattern: Sequence[Any], columns: Size) -> tuple[Constant, ...]:
     if known is None or known[0] is not indices:
         order = np.argsort(indices.data, kind="stable").astype("int32")
         rows = _rows_of_entries(indptr).data[order]
-        starts = np.searchsorted(indices.data[order], np.arange(columns.known + 1))
+        starts = np.searchsorted(indices.data[order], np.arange((columns.known or 0) + 1))
         arrays = rows, starts.astype("int32"), order
         known = indptr.tag.transposed = indices, tuple(map(constant, arrays))
     return known[1]
@@ -274,7 +275,7 @@ class _Patterns:
         variables = self.node.inputs[self._first + at : self._first + at + 2]
         if not is_right(variables, columns):
             sizes = self.rows[number], columns, self.counts[number]
-            self._checks.append((self._first + at, self._first + at + 1, *sizes))
+            self._checks.append((at, *sizes))
 
     def same_rows(self, a: int, b: int) -> None:
         """Check that two patterns have equally many rows."""
@@ -288,11 +289,12 @@ class _Patterns:
         outputs: Any,
         *,
         workspace: Any = (),
+        first: int = 0,
         may_fail: bool = True,
         **options: Any,
     ) -> None:
-        """Add a call of a routine, with the checks."""
-        checks = self._checks if may_fail else []
+        """Add a call of a routine, with the checks, given where patterns are among the inputs."""
+        checks = [(first + at, first + at + 1, *size) for at, *size in self._checks * may_fail]
         options |= {"checks": checks, "entries": self.counts}
         used = [*self.counts, *(size for check in checks for size in check[2:])]
         # A call knows the sizes that are options, but not those inside of lists.
@@ -397,29 +399,67 @@ def lower_converted(op: Converted, node: Apply, lowering: Lowering) -> None:
 @lowers(ProductPattern)
 def lower_product_pattern(op: ProductPattern, node: Apply, lowering: Lowering) -> None:
     """Two calls, for the numbers of entries and for the entries."""
-    patterns = _Patterns(node, 0, 2, lowering)
-    sizes = lowering.sizes
-    columns, rows, n = (lowering.size_of(variable) for variable in node.inputs[4:])
-    failure = Failure(
-        node,
-        "columns",
-        "columns of the first and rows of the second must agree, got {0} and {1}",
-    )
-    lowering.require_equal(columns, rows, failure)
-    detail = "the second must have as many rows as its pattern, got {0} and {1}"
-    lowering.require_equal(rows, patterns.rows[1], Failure(node, "rows", detail))
-    lowering.require_length(n, Failure(node, "columns", "{0} columns"))
-    patterns.check(0, patterns.rows[1])
-    patterns.check(1, n)
-    marks = _blocks(_INT32, n, node, lowering)
-    starts, total = patterns.count(COUNT_PRODUCT, workspace=(marks,), n=n)
-    target, _ = lowering.compute(node.outputs[0], [total])
-    words = sizes.add(sizes.arithmetic("floordiv", n, sizes.fixed(64)), sizes.fixed(1))
-    tops = sizes.add(sizes.arithmetic("floordiv", words, sizes.fixed(64)), sizes.fixed(1))
-    workspace = [_blocks(_INT64, size, node, lowering) for size in (words, tops)]
-    options = {"m": patterns.rows[0], "words": words, "tops": tops, "workspace": workspace}
-    inputs = (*patterns.arrays, starts)
-    patterns.call(FILL_PRODUCT, inputs, (target.array,), may_fail=False, **options)
+    product = _Product(_Patterns(node, 0, 2, lowering), lowering)
+    patterns = product.patterns
+    inputs, options = (*patterns.arrays, product.starts), product.options()
+    patterns.call(FILL_PRODUCT, inputs, (product.indices,), may_fail=False, **options)
+
+
+@lowers(ProductWithPattern)
+def lower_product_with_pattern(op: ProductWithPattern, node: Apply, lowering: Lowering) -> None:
+    """Two calls, for the numbers of entries, and for the entries and their elements."""
+    elements = [lowering.view(variable) for variable in node.inputs[:2]]
+    check_dtype(elements[0])
+    patterns = _Patterns(node, 2, 2, lowering)
+    failure = Failure(node, "elements", "{0} elements for {1} indices")
+    for view, count in zip(elements, patterns.counts, strict=True):
+        lowering.require_equal(view.sizes[0], count, failure)
+    x, y = (lowering.contiguous(view, node).array for view in elements)
+    product = _Product(patterns, lowering)
+    target, _ = lowering.compute(node.outputs[2], [product.total])
+    sums = _blocks(target.array.dtype, product.n, node, lowering)
+    inputs, outputs = (x, y, *patterns.arrays, product.starts), (product.indices, target.array)
+    options = product.options(sums)
+    patterns.call(FILL_PRODUCT_AND_ELEMENTS, inputs, outputs, may_fail=False, **options)
+
+
+class _Product:
+    """The pattern of a product of two, whose entries have been counted.
+
+    Attributes
+    ----------
+    patterns
+        The patterns of the factors.
+    n
+        The number of columns.
+    starts, indices
+        The pattern; what the calls that follow write are the indices.
+    total
+        The number of entries.
+    """
+
+    def __init__(self, patterns: _Patterns, lowering: Lowering) -> None:
+        node = patterns.node
+        self.patterns, self._lowering = patterns, lowering
+        columns, self.n = (lowering.size_of(variable) for variable in node.inputs[-2:])
+        detail = "columns of the first and rows of the second must agree, got {0} and {1}"
+        failure = Failure(node, "columns", detail)
+        lowering.require_equal(columns, patterns.rows[1], failure)
+        lowering.require_length(self.n, Failure(node, "columns", "{0} columns"))
+        patterns.check(0, patterns.rows[1])
+        patterns.check(1, self.n)
+        marks = _blocks(_INT32, self.n, node, lowering)
+        self.starts, self.total = patterns.count(COUNT_PRODUCT, workspace=(marks,), n=self.n)
+        self.indices = lowering.compute(node.outputs[0], [self.total])[0].array
+
+    def options(self, *workspace: Array) -> dict[str, Any]:
+        """Return options of a call that writes the indices, and maybe uses more memory."""
+        sizes, node, lowering = self._lowering.sizes, self.patterns.node, self._lowering
+        words = sizes.add(sizes.arithmetic("floordiv", self.n, sizes.fixed(64)), sizes.fixed(1))
+        tops = sizes.add(sizes.arithmetic("floordiv", words, sizes.fixed(64)), sizes.fixed(1))
+        bits = (_blocks(_INT64, size, node, lowering) for size in (words, tops))
+        options = {"m": self.patterns.rows[0], "n": self.n, "words": words, "tops": tops}
+        return options | {"workspace": (*bits, *workspace)}
 
 
 def _blocks(dtype: Any, size: Size, node: Apply, lowering: Lowering) -> Array:
@@ -467,7 +507,7 @@ def _lower_entry_product(
     x, y = (lowering.contiguous(view, node).array for view in elements)
     sums = _blocks(target.array.dtype, n, node, lowering)
     options = {"m": patterns.rows[0], "n": n, "count": count, "workspace": (sums,)}
-    patterns.call(routine, (x, y, *patterns.arrays), (target.array,), **options)
+    patterns.call(routine, (x, y, *patterns.arrays), (target.array,), first=2, **options)
 
 
 # ---- elements of inverses ------------------------------------------------------------------------

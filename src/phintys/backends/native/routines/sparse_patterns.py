@@ -8,11 +8,10 @@ transposition", ACM Trans. Math. Softw. 4, 1978).
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from phintys.backends.native.assembler.builder import Builder
-from phintys.backends.native.assembler.control import WrittenLoop, divide_up, loop, repeated, when
+from phintys.backends.native.assembler.control import divide_up, loop, repeated, when
 from phintys.backends.native.assembler.elements import load, store
 from phintys.backends.native.assembler.types import BOOL, INT32, INT64, type_of
 from phintys.backends.native.assembler.values import Complex, Value, components, joined
@@ -456,43 +455,122 @@ class _FillProduct(PatternRoutine):
     def write(self, call: LibraryCall[Any], writer: CallWriter, nanoseconds: Value) -> None:
         """Write loops over rows, whose columns are bits that are set and then read in order."""
         code = _Rows(call, writer, nanoseconds)
-        b = code.b
-        sizes = code.size("words"), code.size("tops")
+        b, columns = code.b, _Columns(code)
+        indices, starts, others, other_starts, product_starts = code.inputs
+        for block, row in code.rows(columns.clear):
+            columns.begin(block)
+            with code.entries(starts, row) as left:
+                inner = number(b, indices, left.index)
+                with code.entries(other_starts, inner) as right:
+                    columns.mark(number(b, others, right.index))
+            columns.read(product_starts, row, lambda column, entry: None)
 
-        def vectors(block: Value) -> list[Value]:
-            pairs = zip(code.workspace, sizes, strict=True)
-            return [code.part(memory, block, size, INT64) for memory, size in pairs]
+
+class _FillProductAndElements(PatternRoutine):
+    """Elements of X and Y, and the same: the indices, and the elements of the product.
+
+    The workspace has a row of sums, in addition.
+    """
+
+    name = "fill_product_and_elements"
+
+    def write(self, call: LibraryCall[Any], writer: CallWriter, nanoseconds: Value) -> None:
+        """Write loops over rows, which are added up while their columns are marked."""
+        code = _Terms(call, writer, nanoseconds)
+        b, columns = code.b, _Columns(code)
+
+        def row_of(block: Value) -> Value:
+            return code.at(code.workspace[2], block * code.n)
 
         def start(block: Value) -> None:
-            for pointer, size in zip(vectors(block), sizes, strict=True):
-                with loop(b, 0, size) as at:
-                    put_place(b, b.constant(INT64, 0), pointer, at.index)
+            columns.clear(block)
+            code.clear(row_of(block), code.n)
 
         for block, row in code.rows(start):
-            bits, used = vectors(block)
-            self._mark(code, row, bits, used)
-            self._read(code, row, bits, used, sizes[1])
+            columns.begin(block)
+            sums = row_of(block)
+            with code.entries(code.starts, row) as left:
+                factor = code.element(code.first, left.index)
+                with code.entries(code.other_starts, number(b, code.indices, left.index)) as right:
+                    column = number(b, code.others, right.index)
+                    columns.mark(column)
+                    code.add(sums, column, factor, code.element(code.second, right.index))
 
-    def _mark(self, code: _Rows, row: Value, bits: Value, used: Value) -> None:
-        b = code.b
-        indices, starts, others, other_starts, _ = code.inputs
-        with code.entries(starts, row) as left:
-            inner = number(b, indices, left.index)
-            with code.entries(other_starts, inner) as right:
-                column = number(b, others, right.index)
-                _set_bit(b, bits, column)
-                _set_bit(b, used, column >> 6)
+            def take(column: Value, entry: Value, sums: Value = sums) -> None:
+                code.put(code.element(sums, column), code.outputs[1], entry)
+                code.put(code.zero, sums, column)
 
-    def _read(self, code: _Rows, row: Value, bits: Value, used: Value, tops: Value) -> None:
-        b, indices = code.b, code.outputs[0]
-        first = number(b, code.inputs[4], row)
-        with loop(b, 0, tops, carried=[first]) as top:
-            with _each_bit(b, used, top.index, top.carried[0]) as (word, outer):
-                with _each_bit(b, bits, word, outer.carried[1]) as (column, inner):
-                    put(b, column, indices, inner.carried[1])
-                    _next_bit(inner, inner.carried[1] + 1)
-                _next_bit(outer, inner.results[1])
-            top.next(outer.results[1])
+            columns.read(code.wanted_starts, row, take)
+
+
+class _Columns:
+    """Writes code for a set of columns, whose bits are in the workspace of each block of rows.
+
+    The first vector there has a bit for each column, the second one for each number of the first
+    that has some. The indices are the first output.
+    """
+
+    def __init__(self, code: _Rows) -> None:
+        self.b, self._code = code.b, code
+        self._sizes = code.size("words"), code.size("tops")
+
+    def _vectors(self, block: Value) -> list[Value]:
+        pairs = zip(self._code.workspace, self._sizes, strict=False)
+        return [self._code.part(memory, block, size, INT64) for memory, size in pairs]
+
+    def clear(self, block: Value) -> None:
+        """Write what makes the set of a block empty."""
+        for pointer, size in zip(self._vectors(block), self._sizes, strict=True):
+            with loop(self.b, 0, size) as at:
+                put_place(self.b, self.b.constant(INT64, 0), pointer, at.index)
+
+    def begin(self, block: Value) -> None:
+        """Begin a row of a block."""
+        self._bits, self._used = self._vectors(block)
+
+    def mark(self, column: Value) -> None:
+        """Add a column."""
+        _set_bit(self.b, self._bits, column)
+        _set_bit(self.b, self._used, column >> 6)
+
+    def read(self, starts: Value, row: Value, take: Callable[[Value, Value], None]) -> None:
+        """Write the columns of a row in order, and make the set empty.
+
+        ``take(column, entry)`` writes what else is done with each.
+        """
+        with loop(self.b, 0, self._sizes[1], carried=[number(self.b, starts, row)]) as top:
+            top.next(self._read_part(top.index, top.carried[0], take))
+
+    def _read_part(self, top: Value, entry: Value, take: Callable[[Value, Value], None]) -> Value:
+        """Write the same for one number of the second vector; return the entry after the last.
+
+        CPUs do not foresee how many bits a number has: one without any is followed by the next one
+        with selections, and not with a branch.
+        """
+        b, place = self.b, self.b.offset(self._used, top, INT64)
+        zero, words = b.constant(INT64, 0), b.load(INT64, place)
+        b.store(zero, place)
+
+        def step(words: Value, word: Value, at: Value, entry: Value) -> list[Value]:
+            is_read = b.eq(word, 0)
+            # Without words, the place of the first one stands for that of the next.
+            following = top * 64 + (_lowest_bit(b, words) & 63)
+            other = b.offset(self._bits, following, INT64)
+            loaded = b.load(INT64, other)
+            b.store(b.select(is_read, zero, loaded), other)
+            word, at = b.select(is_read, loaded, word), b.select(is_read, following, at)
+            words = b.select(is_read, words & (words - 1), words)
+            column = at * 64 + _lowest_bit(b, word)
+            put(b, column, self._code.outputs[0], entry)
+            take(column, entry)
+            return [words, word & (word - 1), at, entry + 1]
+
+        first = [words, zero, zero, entry]
+        return repeated(b, first, lambda words, word, *_: b.ne(words | word, 0), step)[3]
+
+
+def _lowest_bit(b: Builder, word: Value) -> Value:
+    return b.call("llvm.cttz.i64", INT64, [word, b.constant(BOOL, 0)])
 
 
 def _set_bit(b: Builder, pointer: Value, at: Value) -> None:
@@ -501,44 +579,25 @@ def _set_bit(b: Builder, pointer: Value, at: Value) -> None:
     b.store(b.load(INT64, place) | bit, place)
 
 
-@contextmanager
-def _each_bit(
-    b: Builder, pointer: Value, at: Value, carried: Value
-) -> Generator[tuple[Value, WrittenLoop]]:
-    """Write a loop over the bits of an element that are 1, which becomes 0.
-
-    It yields the place of a bit among those of all elements, and the loop. That carries the bits
-    that are left, for :func:`_next_bit`, and a value.
-    """
-    place = b.offset(pointer, at, INT64)
-    word = b.load(INT64, place)
-    b.store(b.constant(INT64, 0), place)
-    count = b.call("llvm.ctpop.i64", INT64, [word])
-    with loop(b, 0, count, carried=[word, carried]) as bit:
-        low = b.call("llvm.cttz.i64", INT64, [bit.carried[0], b.constant(BOOL, 0)])
-        yield at * 64 + low, bit
-
-
-def _next_bit(bit: WrittenLoop, value: Value) -> None:
-    """Set what is carried to the next bit."""
-    word = bit.carried[0]
-    bit.next(word & (word - 1), value)
-
-
 class _Terms(_Rows):
     """Writes code for the terms of a product ``X @ Y``, row by row.
 
-    Inputs are two operands, and the patterns of X, of Y and of the product. The workspace has room
-    for a row of the product in each block of rows.
+    Inputs are two operands, and the patterns of X, of Y and of the product, or of that ``indptr``
+    alone. The workspace has room for a row of the product in each block of rows.
     """
 
     def __init__(self, call: LibraryCall[Any], writer: CallWriter, nanoseconds: Value) -> None:
         super().__init__(call, writer, nanoseconds)
         self.first, self.second, *patterns = self.inputs
-        self.indices, self.starts, self.others, self.other_starts, *rest = patterns
-        self.wanted, self.wanted_starts = rest
-        self.type = type_of(call.outputs[0].dtype)
+        self.indices, self.starts, self.others, self.other_starts, *of_product = patterns
+        *self._wanted, self.wanted_starts = of_product
+        self.type = type_of(call.outputs[-1].dtype)
         self.n = self.size("n")
+
+    @property
+    def wanted(self) -> Value:
+        """The indices of the product."""
+        return self._wanted[0]
 
     def at(self, pointer: Value, place: Value) -> Value:
         """Return the address of an element."""
@@ -662,6 +721,7 @@ FIND_ELEMENTS = _FindElements()
 CONVERT = _Convert()
 COUNT_PRODUCT = _CountProduct()
 FILL_PRODUCT = _FillProduct()
+FILL_PRODUCT_AND_ELEMENTS = _FillProductAndElements()
 PRODUCT_ELEMENTS = _ProductElements()
 FIRST_ELEMENTS = _FirstElements()
 SECOND_ELEMENTS = _SecondElements()

@@ -74,7 +74,7 @@ class _Tables:
 
 
 @record(eq=False)
-class Interface:
+class ProgramInterface:
     """The runtime's description of a program: its interface, without its code.
 
     Attributes
@@ -140,7 +140,7 @@ class ProgramCode:
 
     def __init__(
         self,
-        interface: Interface,
+        interface: ProgramInterface,
         code: Code,
         improvement: Improvement | None,
         callbacks: Callbacks,

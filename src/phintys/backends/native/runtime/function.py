@@ -20,7 +20,7 @@ from phintys.backends.native.lower import lower_program
 from phintys.backends.native.runtime.background import wait_for_all
 from phintys.backends.native.runtime.callbacks import Callbacks, plain_array
 from phintys.backends.native.runtime.capi import Unsupported
-from phintys.backends.native.runtime.context import Improvement, Interface, ProgramCode
+from phintys.backends.native.runtime.context import Improvement, ProgramCode, ProgramInterface
 from phintys.backends.native.runtime.engine import (
     Code,
     check_runs_here,
@@ -77,7 +77,7 @@ class NativeProgram:
     def __init__(
         self,
         fgraph: FunctionGraph,
-        interface: Interface,
+        interface: ProgramInterface,
         code: Code,
         support: Support,
         link: Callable[[FunctionGraph], LinkedProgram],
@@ -220,8 +220,8 @@ class NativeProgram:
         trim()
 
 
-def _interface(program: Program, emitted: EmittedProgram) -> Interface:
-    return Interface(program.arguments, program.results, emitted.layout)
+def _interface(program: Program, emitted: EmittedProgram) -> ProgramInterface:
+    return ProgramInterface(program.arguments, program.results, emitted.layout)
 
 
 @record(frozen=True, eq=False)

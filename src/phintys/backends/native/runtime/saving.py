@@ -18,7 +18,7 @@ import numpy as np
 from phintys._base.fingerprint import fingerprint
 from phintys.backends.native.assembler.externals import LOCAL_PREFIX
 from phintys.backends.native.runtime.cache import CacheKey, object_cache
-from phintys.backends.native.runtime.context import Interface
+from phintys.backends.native.runtime.context import ProgramInterface
 from phintys.backends.native.runtime.engine import CompiledObject
 from phintys.backends.native.sizes import Fixed, Size
 from phintys.graph.apply import Apply
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def seal_program(
-    interface: Interface, compiled: CompiledObject, target: Target
+    interface: ProgramInterface, compiled: CompiledObject, target: Target
 ) -> tuple[list[Any], bytes] | None:
     """Return a program as parts of its graph and bytes.
 
@@ -58,7 +58,7 @@ def seal_program(
 
 def open_program(
     parts: Sequence[Any], sealed: bytes, target: Target
-) -> tuple[Interface, CompiledObject] | None:
+) -> tuple[ProgramInterface, CompiledObject] | None:
     """Return the program that :func:`seal_program` sealed here, for this CPU; else ``None``."""
     key = _key(target)
     content = None if key is None else object_cache().unseal(key, sealed)
@@ -85,7 +85,7 @@ def _code_of_phintys() -> str | None:
 class _Pickler(pickle.Pickler):
     """Writes parts of the graph as numbers, and of sizes only whether they are known."""
 
-    def __init__(self, file: io.BytesIO, interface: Interface) -> None:
+    def __init__(self, file: io.BytesIO, interface: ProgramInterface) -> None:
         super().__init__(file, pickle.HIGHEST_PROTOCOL)
         self.parts: dict[Any, int] = {}
         self._constants = _constants_by_data(interface)
@@ -122,7 +122,7 @@ class _Unpickler(pickle.Unpickler):
         return part.data if kind == "data" else part
 
 
-def _constants_by_data(interface: Interface) -> dict[int, Constant]:
+def _constants_by_data(interface: ProgramInterface) -> dict[int, Constant]:
     """Return the constants of the graph, by the identity of their data in the program.
 
     Native code has views of arrays; if a view is equivalent to the constant's own array, that array

@@ -18,8 +18,8 @@ from phintys.backends.native.frame import OUT_OF_MEMORY, STATUS
 from phintys.backends.native.kernels.arguments import (
     Chunk,
     FailureBase,
+    KernelNumbers,
     Number,
-    Numbers,
     Partials,
     Pointer,
     ScratchBytes,
@@ -183,7 +183,7 @@ class KernelCallCode:
             return b.offset(base, self.sizes.polynomial(slot.offset), type_of(slot.array.dtype))
         if isinstance(slot, Number):
             return self.sizes.polynomial(slot.value)
-        if isinstance(slot, Numbers):
+        if isinstance(slot, KernelNumbers):
             return self._numbers(code.numbers)
         if isinstance(slot, Status):
             return self.code.status()

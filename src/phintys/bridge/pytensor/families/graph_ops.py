@@ -20,7 +20,7 @@ from pytensor.tensor.blockwise import Blockwise
 import phintys.gradient as ours
 import phintys.tensor as pt
 from phintys._base.records import record
-from phintys.bridge.pytensor.conversion import Conversion, convert_op, converted_graph
+from phintys.bridge.pytensor.conversion import GraphConversion, convert_op, converted_graph
 from phintys.bridge.pytensor.families.linear_algebra import BATCHED
 from phintys.bridge.pytensor.types import convert_type
 from phintys.control.branches import IfElse as OurIfElse
@@ -89,7 +89,7 @@ def _blockwise(op: Any, node: Any, *inputs: Any) -> Any:
         given if _is_constant(given, one.type.ndim) else convert_type(one.type)()
         for given, one in zip(inputs, core.inputs, strict=True)
     ]
-    outputs = Conversion(dict(zip(core.inputs, stand_ins, strict=True))).convert(core.outputs)
+    outputs = GraphConversion(dict(zip(core.inputs, stand_ins, strict=True))).convert(core.outputs)
     pairs = zip(stand_ins, inputs, strict=True)
     return vectorize_graph(outputs, {core: given for core, given in pairs if core is not given})
 
@@ -193,7 +193,7 @@ def _derivative(found: Any, known: dict[Any, Any]) -> Any:
         return found  # the error of our OpFromGraph names it
     if isinstance(found.type, TheirDisconnected | TheirNull):
         return _without_derivative(found)
-    return Conversion(known).convert([found])[0]
+    return GraphConversion(known).convert([found])[0]
 
 
 def _without_derivative(variable: Any) -> Any:

@@ -9,28 +9,28 @@ from __future__ import annotations
 from phintys.backends.native.assembler.control import ending_if, lane_mask, loop, when
 from phintys.backends.native.assembler.types import INT32, INT64, PTR
 from phintys.backends.native.assembler.values import Complex, Value
-from phintys.backends.native.export.bundled.numbers import MATRIX, Number, Numbers, View
+from phintys.backends.native.export.bundled.numbers import MATRIX, Number, Numbers, StridedMatrix
 from phintys.backends.native.export.bundled.products import add_square, multiply
 from phintys.backends.native.export.bundled.triangles import Triangle, apply, scale, solve
 from phintys.backends.native.limits import BUNDLED_BLOCK
 
 
-def factor(numbers: Numbers, n: Value, a: View) -> Value:
+def factor(numbers: Numbers, n: Value, a: StridedMatrix) -> Value:
     """Write ``a = l l^H``; return the order of the first minor that is not positive, or 0."""
     return numbers.call("factor", [INT64, *MATRIX], _write_factor, [n, *a.parts], INT64)
 
 
-def invert(numbers: Numbers, n: Value, a: View, is_unit: Value) -> None:
+def invert(numbers: Numbers, n: Value, a: StridedMatrix, is_unit: Value) -> None:
     """Write the inverse of a lower triangle, in its place; is_unit is 1 if its diagonal is 1."""
     numbers.call("invert", [INT64, *MATRIX, INT64], _write_invert, [n, *a.parts, is_unit])
 
 
-def square(numbers: Numbers, n: Value, a: View) -> None:
+def square(numbers: Numbers, n: Value, a: StridedMatrix) -> None:
     """Write ``a^H a`` for a lower triangle, in its place."""
     numbers.call("square", [INT64, *MATRIX], _write_square, [n, *a.parts])
 
 
-def factor_lu(numbers: Numbers, m: Value, n: Value, a: View, pivots: Value) -> Value:
+def factor_lu(numbers: Numbers, m: Value, n: Value, a: StridedMatrix, pivots: Value) -> Value:
     """Write ``p a = l u``; return the number, from 1, of the first pivot that is 0, or 0.
 
     ``pivots`` is the address of int32: the rows, from 1, that rows were exchanged with.
@@ -39,7 +39,7 @@ def factor_lu(numbers: Numbers, m: Value, n: Value, a: View, pivots: Value) -> V
     return numbers.call("factor_lu", parameters, _write_lu, [m, n, *a.parts, pivots], INT64)
 
 
-def _triangle(view: View, *, lower: bool = True, unit: bool = False) -> Triangle:
+def _triangle(view: StridedMatrix, *, lower: bool = True, unit: bool = False) -> Triangle:
     """Return a triangle with flags that are known."""
     b = view.pointer.builder
     return Triangle(view, b.constant(INT64, int(lower)), b.constant(INT64, int(unit)))
@@ -52,7 +52,7 @@ def _write_factor(numbers: Numbers) -> None:
     """Compute block after block of columns, each by products with those before it."""
     b = numbers.b
     n, *parts = b.arguments
-    a = View(*parts)
+    a = StridedMatrix(*parts)
     minus, one = numbers.address(-1), numbers.address(1)
     with loop(b, 0, n, BUNDLED_BLOCK) as block:
         first = block.index
@@ -65,12 +65,12 @@ def _write_factor(numbers: Numbers) -> None:
         others, target = numbers.part(a, after, 0), numbers.part(a, after, first)
         multiply(numbers, (below, count, first), others, rows.adjoint(), target, minus, one)
         # target = others l^-H: its transpose is the solution of a system with the conjugate of l.
-        conjugate = View(corner.pointer, corner.down, corner.along, corner.conjugated ^ 1)
+        conjugate = StridedMatrix(corner.pointer, corner.down, corner.along, corner.conjugated ^ 1)
         solve(numbers, count, below, _triangle(conjugate), target.transposed())
     b.ret(b.constant(INT64, 0))
 
 
-def _factor_block(numbers: Numbers, n: Value, a: View, before: Value) -> None:
+def _factor_block(numbers: Numbers, n: Value, a: StridedMatrix, before: Value) -> None:
     """Factorize a block on the diagonal; the function ends at a minor that is not positive."""
     b = numbers.b
     with loop(b, 0, n) as column:
@@ -109,7 +109,7 @@ def _write_invert(numbers: Numbers) -> None:
     """From the last block of columns to the first: ``x21 = -x22 l21 l11^-1``."""
     b = numbers.b
     n, *parts, is_unit = b.arguments
-    a = View(*parts)
+    a = StridedMatrix(*parts)
     width = b.constant(INT64, BUNDLED_BLOCK)
     blocks = b.binary("sdiv", n + (BUNDLED_BLOCK - 1), width)
     one = b.constant(INT64, 1)
@@ -128,7 +128,7 @@ def _write_invert(numbers: Numbers) -> None:
     b.ret()
 
 
-def _invert_block(numbers: Numbers, n: Value, a: View, is_unit: Value) -> None:
+def _invert_block(numbers: Numbers, n: Value, a: StridedMatrix, is_unit: Value) -> None:
     """``x[i, j] = -sum(x[i, k] l[k, j], j < k <= i) x[j, j]``, from the last column to the first.
 
     Sums are made from the last row to the first: they need rows above as they were.
@@ -161,7 +161,7 @@ def _write_square(numbers: Numbers) -> None:
     """``p[i, j] = sum(conj(x[k, i]) x[k, j], k >= i)``, block after block of rows."""
     b = numbers.b
     n, *parts = b.arguments
-    a = View(*parts)
+    a = StridedMatrix(*parts)
     one = numbers.address(1)
     with loop(b, 0, n, BUNDLED_BLOCK) as block:
         first = block.index
@@ -178,7 +178,7 @@ def _write_square(numbers: Numbers) -> None:
     b.ret()
 
 
-def _square_block(numbers: Numbers, n: Value, a: View) -> None:
+def _square_block(numbers: Numbers, n: Value, a: StridedMatrix) -> None:
     b = numbers.b
     with loop(b, 0, n) as row, loop(b, 0, row.index + 1) as column:
         place = numbers.at(a, row.index, column.index)
@@ -200,7 +200,7 @@ def _write_lu(numbers: Numbers) -> None:
     """Factorize block after block of columns, and update those after it."""
     b = numbers.b
     m, n, *parts, pivots = b.arguments
-    a = View(*parts)
+    a = StridedMatrix(*parts)
     status = b.slot(INT64)
     b.store(b.constant(INT64, 0), status)
     minus, one = numbers.address(-1), numbers.address(1)
@@ -221,7 +221,7 @@ def _write_lu(numbers: Numbers) -> None:
 def _eliminate(
     numbers: Numbers,
     lengths: tuple[Value, Value, Value],
-    a: View,
+    a: StridedMatrix,
     column: Value,
     pivots: Value,
     status: Value,
@@ -251,7 +251,7 @@ def _eliminate(
         )
 
 
-def _largest(numbers: Numbers, m: Value, a: View, column: Value) -> Value:
+def _largest(numbers: Numbers, m: Value, a: StridedMatrix, column: Value) -> Value:
     """Return the row, from a diagonal on, of the largest number in a column."""
     b = numbers.b
     start = [column, numbers.size(numbers.read(a, column, column))]
@@ -263,7 +263,7 @@ def _largest(numbers: Numbers, m: Value, a: View, column: Value) -> Value:
     return row.results[0]
 
 
-def exchange(numbers: Numbers, n: Value, a: View, first: Value, second: Value) -> None:
+def exchange(numbers: Numbers, n: Value, a: StridedMatrix, first: Value, second: Value) -> None:
     """Write the exchange of two rows."""
     b = numbers.b
     with when(b, b.ne(first, second)), loop(b, 0, n) as column:

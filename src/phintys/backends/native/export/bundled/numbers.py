@@ -25,7 +25,7 @@ MATRIX = (PTR, INT64, INT64, INT64)
 
 
 @record(frozen=True, eq=False)
-class View:
+class StridedMatrix:
     """A matrix in memory with any strides.
 
     Attributes
@@ -48,13 +48,13 @@ class View:
         """The values passed to a function for it."""
         return self.pointer, self.down, self.along, self.conjugated
 
-    def transposed(self) -> View:
+    def transposed(self) -> StridedMatrix:
         """Return the transpose."""
-        return View(self.pointer, self.along, self.down, self.conjugated)
+        return StridedMatrix(self.pointer, self.along, self.down, self.conjugated)
 
-    def adjoint(self) -> View:
+    def adjoint(self) -> StridedMatrix:
         """Return the conjugate transpose."""
-        return View(self.pointer, self.along, self.down, self.conjugated ^ 1)
+        return StridedMatrix(self.pointer, self.along, self.down, self.conjugated ^ 1)
 
 
 class Numbers:
@@ -178,17 +178,17 @@ class Numbers:
 
     # ---- memory
 
-    def at(self, view: View, row: Value | int, column: Value | int) -> Value:
+    def at(self, view: StridedMatrix, row: Value | int, column: Value | int) -> Value:
         """Return the address of an element."""
         b = self.b
         row, column = b.value(INT64, row), b.value(INT64, column)
         return b.offset(view.pointer, row * view.down + column * view.along, self.type)
 
-    def part(self, view: View, row: Value | int, column: Value | int) -> View:
+    def part(self, view: StridedMatrix, row: Value | int, column: Value | int) -> StridedMatrix:
         """Return the part of a matrix from an element on."""
-        return View(self.at(view, row, column), view.down, view.along, view.conjugated)
+        return StridedMatrix(self.at(view, row, column), view.down, view.along, view.conjugated)
 
-    def read(self, view: View, row: Value | int, column: Value | int) -> Number:
+    def read(self, view: StridedMatrix, row: Value | int, column: Value | int) -> Number:
         """Return an element."""
         return self.load(self.at(view, row, column), conjugated=view.conjugated)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from phintys.backends.native.assembler.control import ending_if, lane_mask, loop
 from phintys.backends.native.assembler.types import INT64, PTR
 from phintys.backends.native.assembler.values import Value, components, joined
-from phintys.backends.native.export.bundled.numbers import MATRIX, Number, Numbers, View
+from phintys.backends.native.export.bundled.numbers import MATRIX, Number, Numbers, StridedMatrix
 from phintys.backends.native.limits import (
     BUNDLED_BLOCK,
     BUNDLED_DEPTH,
@@ -16,7 +16,13 @@ Lengths = tuple[Value, Value, Value]
 
 
 def multiply(
-    numbers: Numbers, lengths: Lengths, a: View, b: View, c: View, alpha: Value, beta: Value
+    numbers: Numbers,
+    lengths: Lengths,
+    a: StridedMatrix,
+    b: StridedMatrix,
+    c: StridedMatrix,
+    alpha: Value,
+    beta: Value,
 ) -> None:
     """Write ``c = alpha a b + beta c``, with lengths m, n, k and the addresses of both factors.
 
@@ -30,7 +36,7 @@ def multiply(
 def multiply_vector(
     numbers: Numbers,
     lengths: tuple[Value, Value],
-    a: View,
+    a: StridedMatrix,
     x: tuple[Value, Value],
     y: tuple[Value, Value],
     factors: tuple[Value, Value],
@@ -42,7 +48,13 @@ def multiply_vector(
 
 
 def add_square(
-    numbers: Numbers, n: Value, k: Value, a: View, c: View, alpha: Value, beta: Value
+    numbers: Numbers,
+    n: Value,
+    k: Value,
+    a: StridedMatrix,
+    c: StridedMatrix,
+    alpha: Value,
+    beta: Value,
 ) -> None:
     """Write ``c = alpha a a^H + beta c`` for the lower triangle of c; a is n by k."""
     parameters = [INT64, INT64, *MATRIX, *MATRIX, PTR, PTR]
@@ -62,7 +74,11 @@ def _scaled(numbers: Numbers, beta: Number, before: Number) -> Number:
 def _write_multiply(numbers: Numbers) -> None:
     b = numbers.b
     m, n, k, *parts, alpha, beta = b.arguments
-    first, second, c = View(*parts[:4]), View(*parts[4:8]), View(*parts[8:])
+    first, second, c = (
+        StridedMatrix(*parts[:4]),
+        StridedMatrix(*parts[4:8]),
+        StridedMatrix(*parts[8:]),
+    )
     with ending_if(b, b.ne(c.along, 1) & b.ne(n, 1)):
         turned = [one.transposed() for one in (second, first, c)]
         multiply(numbers, (n, m, k), turned[0], turned[1], turned[2], alpha, beta)
@@ -103,7 +119,7 @@ def _write_multiply(numbers: Numbers) -> None:
 
 
 def _pack(
-    numbers: Numbers, source: View, lengths: tuple[Value, Value], room: Value, width: int
+    numbers: Numbers, source: StridedMatrix, lengths: tuple[Value, Value], room: Value, width: int
 ) -> None:
     """Copy some columns of a matrix, row by row; columns outside repeat the last one."""
     b, lanes = numbers.b, numbers.lanes
@@ -129,7 +145,12 @@ def _pack(
 
 
 def _tile(
-    numbers: Numbers, starts: list[Value], first: View, room: Value, count: Value, vectors: int
+    numbers: Numbers,
+    starts: list[Value],
+    first: StridedMatrix,
+    room: Value,
+    count: Value,
+    vectors: int,
 ) -> list[list[Number]]:
     """Return the sums of products of some rows and the columns that are packed."""
     b, lanes = numbers.b, numbers.lanes
@@ -159,7 +180,7 @@ def _tile(
 def _write_multiply_vector(numbers: Numbers) -> None:
     b = numbers.b
     m, n, *parts, x, x_step, y, y_step, alpha, beta = b.arguments
-    a = View(*parts)
+    a = StridedMatrix(*parts)
     alphas, betas = numbers.load(alpha), numbers.load(beta)
     with loop(b, 0, m) as row:
         place = numbers.place(y, row.index * y_step)
@@ -177,7 +198,7 @@ def _write_multiply_vector(numbers: Numbers) -> None:
 def _by_rows(
     numbers: Numbers,
     lengths: tuple[Value, Value],
-    a: View,
+    a: StridedMatrix,
     x: tuple[Value, Value],
     y: tuple[Value, Value],
     alpha: Number,
@@ -223,7 +244,7 @@ def _sum_of_lanes(numbers: Numbers, vector: Number) -> Number:
 def _by_columns(
     numbers: Numbers,
     lengths: tuple[Value, Value],
-    a: View,
+    a: StridedMatrix,
     x: tuple[Value, Value],
     y: tuple[Value, Value],
     alpha: Number,
@@ -263,9 +284,9 @@ def _write_add_square(numbers: Numbers) -> None:
     """In blocks of rows: what is left of the diagonal is a product, blocks on it are temporary."""
     b = numbers.b
     n, k, *parts, alpha, beta = b.arguments
-    a, c = View(*parts[:4]), View(*parts[4:])
+    a, c = StridedMatrix(*parts[:4]), StridedMatrix(*parts[4:])
     width, none = b.constant(INT64, BUNDLED_BLOCK), b.constant(INT64, 0)
-    own = View(numbers.room(BUNDLED_BLOCK**2), width, b.constant(INT64, 1), none)
+    own = StridedMatrix(numbers.room(BUNDLED_BLOCK**2), width, b.constant(INT64, 1), none)
     betas = numbers.load(beta)
     with loop(b, 0, n, BUNDLED_BLOCK) as block:
         first = block.index

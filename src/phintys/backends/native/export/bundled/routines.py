@@ -16,7 +16,7 @@ from phintys.backends.native.export.bundled.factors import (
     invert,
     square,
 )
-from phintys.backends.native.export.bundled.numbers import Numbers, View
+from phintys.backends.native.export.bundled.numbers import Numbers, StridedMatrix
 from phintys.backends.native.export.bundled.products import add_square, multiply, multiply_vector
 from phintys.backends.native.export.bundled.triangles import Triangle, apply, scale, solve
 from phintys.tensor.blas import BLAS_LETTERS
@@ -89,20 +89,20 @@ class _Given:
         is_same = self.b.eq(self.b.load(INT8, self[name]), ord(letter))
         return self.b.select(is_same, self.b.constant(INT64, 1), self.b.constant(INT64, 0))
 
-    def rows(self, name: str, stride: str) -> View:
+    def rows(self, name: str, stride: str) -> StridedMatrix:
         """Return the transpose of a column-major matrix: its rows are contiguous."""
         one, none = (self.b.constant(INT64, number) for number in (1, 0))
-        return View(self[name], self.integer(stride), one, none)
+        return StridedMatrix(self[name], self.integer(stride), one, none)
 
-    def columns(self, name: str, stride: str) -> View:
+    def columns(self, name: str, stride: str) -> StridedMatrix:
         """Return a column-major matrix."""
         return self.rows(name, stride).transposed()
 
-    def turned(self, name: str, stride: str, letter: str) -> View:
+    def turned(self, name: str, stride: str, letter: str) -> StridedMatrix:
         """Return a matrix, its transpose or its conjugate transpose, as a letter says."""
         b, view = self.b, self.columns(name, stride)
         is_plain = b.ne(self.is_letter(letter, "N"), 0)
-        return View(
+        return StridedMatrix(
             view.pointer,
             b.select(is_plain, view.down, view.along),
             b.select(is_plain, view.along, view.down),
@@ -115,12 +115,14 @@ class _Given:
         view = self.turned("a", "lda", "trans")
         return Triangle(view, is_lower ^ is_plain ^ 1, self.is_letter("diag", "U"))
 
-    def lower(self, name: str, stride: str) -> View:
+    def lower(self, name: str, stride: str) -> StridedMatrix:
         """Return the lower triangle that a letter says: that of the matrix, or of its transpose."""
         b, view = self.b, self.columns(name, stride)
         is_lower = b.ne(self.is_letter("uplo", "L"), 0)
         down = b.select(is_lower, view.down, view.along)
-        return View(view.pointer, down, b.select(is_lower, view.along, view.down), view.conjugated)
+        return StridedMatrix(
+            view.pointer, down, b.select(is_lower, view.along, view.down), view.conjugated
+        )
 
     def finish(self, status: Value) -> None:
         """Store the status."""
@@ -185,7 +187,7 @@ def _trsv(numbers: Numbers, given: _Given) -> None:
     """``x = op(a)^-1 x``."""
     b = numbers.b
     one, none = (b.constant(INT64, number) for number in (1, 0))
-    x = View(given["x"], given.integer("incx"), one, none)
+    x = StridedMatrix(given["x"], given.integer("incx"), one, none)
     solve(numbers, given.integer("n"), one, given.triangle(), x)
 
 

@@ -11,7 +11,7 @@ from phintys._base.records import record
 from phintys.backends.native.assembler.control import lane_mask, loop, when
 from phintys.backends.native.assembler.types import INT64
 from phintys.backends.native.assembler.values import Value
-from phintys.backends.native.export.bundled.numbers import MATRIX, Number, Numbers, View
+from phintys.backends.native.export.bundled.numbers import MATRIX, Number, Numbers, StridedMatrix
 from phintys.backends.native.export.bundled.products import multiply, multiply_vector
 from phintys.backends.native.limits import BUNDLED_BLOCK
 
@@ -28,7 +28,7 @@ class Triangle:
         Flags, as int64: whether it is lower triangular, and whether its diagonal is 1 and not read.
     """
 
-    view: View
+    view: StridedMatrix
     is_lower: Value
     is_unit: Value
 
@@ -38,17 +38,17 @@ class Triangle:
         return (*self.view.parts, self.is_lower, self.is_unit)
 
 
-def solve(numbers: Numbers, n: Value, k: Value, triangle: Triangle, x: View) -> None:
+def solve(numbers: Numbers, n: Value, k: Value, triangle: Triangle, x: StridedMatrix) -> None:
     """Write ``x = triangle^-1 x``, for x of n by k with contiguous rows or columns."""
     _call(numbers, "solve", n, k, triangle, x)
 
 
-def apply(numbers: Numbers, n: Value, k: Value, triangle: Triangle, x: View) -> None:
+def apply(numbers: Numbers, n: Value, k: Value, triangle: Triangle, x: StridedMatrix) -> None:
     """Write ``x = triangle x``, for x of n by k with contiguous rows or columns."""
     _call(numbers, "apply", n, k, triangle, x)
 
 
-def scale(numbers: Numbers, m: Value, n: Value, x: View, alpha: Value) -> None:
+def scale(numbers: Numbers, m: Value, n: Value, x: StridedMatrix, alpha: Value) -> None:
     """Write ``x = alpha x``, with the address of alpha."""
     b = numbers.b
     factor = numbers.load(alpha)
@@ -57,7 +57,9 @@ def scale(numbers: Numbers, m: Value, n: Value, x: View, alpha: Value) -> None:
         numbers.store(numbers.multiply(factor, numbers.load(place)), place)
 
 
-def _call(numbers: Numbers, name: str, n: Value, k: Value, triangle: Triangle, x: View) -> None:
+def _call(
+    numbers: Numbers, name: str, n: Value, k: Value, triangle: Triangle, x: StridedMatrix
+) -> None:
     parameters = [INT64, INT64, *MATRIX, INT64, INT64, *MATRIX]
     write = partial(_write, divides=name == "solve")
     numbers.call(name, parameters, write, [n, k, *triangle.parts, *x.parts])
@@ -67,7 +69,7 @@ def _write(numbers: Numbers, *, divides: bool) -> None:
     """Solve from the first known row on, or multiply in the opposite order."""
     b = numbers.b
     n, k, *parts = b.arguments
-    triangle, x = Triangle(View(*parts[:4]), *parts[4:6]), View(*parts[6:])
+    triangle, x = Triangle(StridedMatrix(*parts[:4]), *parts[4:6]), StridedMatrix(*parts[6:])
     is_lower = b.ne(triangle.is_lower, 0)
     is_forward = is_lower if divides else b.eq(triangle.is_lower, 0)
     width = b.constant(INT64, BUNDLED_BLOCK)
@@ -90,7 +92,7 @@ def _write(numbers: Numbers, *, divides: bool) -> None:
 def _add_rest(
     numbers: Numbers,
     triangle: Triangle,
-    x: View,
+    x: StridedMatrix,
     lengths: tuple[Value, Value, Value],
     rest: tuple[Value, Value],
     sign: int,
@@ -119,7 +121,7 @@ def _add_rest(
 def _on_diagonal(
     numbers: Numbers,
     triangle: Triangle,
-    x: View,
+    x: StridedMatrix,
     lengths: tuple[Value, Value, Value],
     *,
     divides: bool,
@@ -162,7 +164,7 @@ def _on_diagonal(
 
 
 def _gather(
-    numbers: Numbers, rows: View, lengths: tuple[Value, Value], column: Value, room: Value
+    numbers: Numbers, rows: StridedMatrix, lengths: tuple[Value, Value], column: Value, room: Value
 ) -> None:
     """Copy columns, as many as lanes; those outside repeat the last one."""
     b, lanes = numbers.b, numbers.lanes
@@ -186,7 +188,7 @@ def _gather(
 
 
 def _scatter(
-    numbers: Numbers, rows: View, lengths: tuple[Value, Value], column: Value, room: Value
+    numbers: Numbers, rows: StridedMatrix, lengths: tuple[Value, Value], column: Value, room: Value
 ) -> None:
     """Copy columns back."""
     b, lanes = numbers.b, numbers.lanes
