@@ -24,7 +24,7 @@ from tools.fuzz.modes import StepByStep
 
 N = 30
 x, y = sparse.csr_matrix("x"), sparse.csr_matrix("y")
-v = pt.dvector("v")
+v = pt.vector("v", dtype="float64", shape=(N,))
 CONSTANT = sp.random_array((N, N), density=0.2, format="csr", rng=np.random.default_rng(9))
 kept = sparse.as_sparse_variable(CONSTANT)
 state = sparse.shared(CONSTANT.copy(), name="state")
@@ -192,8 +192,9 @@ def test_room_behind_the_entries_is_left_out():
 
 @pytest.mark.parametrize("mode", ["native", "reference"])
 def test_elements_must_be_as_many_as_indices(mode):
-    _, indices, indptr, shape = sparse.csm_properties(x)
-    f = phintys.function([x, v], sparse.from_parts(v, indices, indptr, shape), mode=mode)
+    elements = pt.dvector("elements")
+    made = FromParts("csr")(elements, *sparse.csm_properties(x)[1:])
+    f = phintys.function([x, elements], made, mode=mode)
     given_ = matrix(1)
     f(given_, given_.data)
     for wrong in (given_.data[:-1], np.append(given_.data, 0.0), given_.data[:0]):
@@ -242,3 +243,34 @@ def test_constant_patterns_are_looked_at(indices, mode):
     for _ in range(2):
         with pytest.raises(ShapeError, match=r"must be sorted|stored once"):
             f([1.0, 2.0, 3.0])
+
+
+RESULTS = {
+    "product": x @ y,
+    "sum": x + y,
+    "elementwise product": x * y,
+    "columns": x.tocsc(),
+    "multiple": x * 2.0,
+    "transpose": x.T,
+    "constant pattern": kept * v[0],
+    "transposed product": (x @ y).T,
+    "gradient": phintys.grad((x @ v).sum(), x),
+    "Jacobian": sparse.sparse_jacobian(v[1:] * v[:-1], v),
+}
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_patterns_are_not_searched_in_each_call(name, monkeypatch):
+    result = RESULTS[name]
+    f = phintys.function([x, y, v], result, mode="native", on_unused_input="ignore")
+    given_ = matrix(1), matrix(2), np.linspace(1, 2, N)
+    wanted = f(*given_)
+
+    def searched(self, value, strict=False, allow_downcast=None):
+        raise AssertionError("a result is looked at again")
+
+    monkeypatch.setattr(type(result.type), "filter", searched)
+    f.trust_input = True
+    made = f(*given_)
+    assert made.has_canonical_format
+    np.testing.assert_array_equal(made.toarray(), wanted.toarray())

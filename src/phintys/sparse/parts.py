@@ -19,7 +19,6 @@ from phintys.graph.null_type import DisconnectedType, disconnected_type
 from phintys.graph.op import Op
 from phintys.graph.variable import Constant
 from phintys.sparse.patterns import (
-    PatternOp,
     check_both,
     keys,
     places,
@@ -37,6 +36,7 @@ class Parts(Op):
     """The stored elements, indices, ``indptr`` and shape of a sparse matrix."""
 
     __props__ = ()
+    pattern_at = 1
 
     def make_node(self, x: Any) -> Apply:
         """Build a node for a sparse variable."""
@@ -207,10 +207,12 @@ def _is_in_order(indices: Any, indptr: Any) -> bool:
     Indices then grow within each row.
     """
     made = indices.owner
-    if made is None or made is not indptr.owner or not isinstance(made.op, Parts | PatternOp):
+    if made is None or made is not indptr.owner:
         return False
-    first = 1 if isinstance(made.op, Parts) else 0
-    return made.outputs[first] is indices and made.outputs[first + 1] is indptr
+    first = getattr(made.op, "pattern_at", None)
+    return (
+        first is not None and made.outputs[first] is indices and made.outputs[first + 1] is indptr
+    )
 
 
 def _is_constant_in_order(indices: Any, indptr: Any) -> bool:
