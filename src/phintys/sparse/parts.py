@@ -185,8 +185,7 @@ class _Maker:
         alike = self._alike
         if alike is None or alike.shape != tuple(shape.tolist()):
             return (self._first(data, indices, indptr, shape),)
-        is_whole = len(indptr) == shape[self._major] + 1 and len(data) == len(indices) == indptr[-1]
-        if not is_whole:
+        if len(indptr) != shape[self._major] + 1 or not len(data) == len(indices) == indptr[-1]:
             return (self._first(data, indices, indptr, shape),)
         matrix = copy(alike)
         matrix.data, matrix.indices, matrix.indptr = data, indices, indptr

@@ -1,8 +1,8 @@
 """Arrays that an Op in Python keeps are made where they stay, as results of the program are.
 
 A callback is given copies of what is in the arena. An Op that makes an object of its inputs, such
-as a sparse matrix of three arrays, can have the arrays themselves if nobody else may change them,
-or see them change. That is known when all of the graph is lowered.
+as a sparse matrix of three arrays, can have the arrays themselves if no one else changes them, or
+sees them change. That is known when all of the graph is lowered.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 def hand_over(steps: Sequence[Step | Statement]) -> list[Array]:
     """Let the Ops of callbacks have arrays that they keep; return those arrays.
 
-    The array is memory of the program, whose results have been placed before. No other Op in Python
-    has it without a copy, and none has what is made of it, which it could change. Steps in native
-    code may read it at any time; lowering does not overwrite what was passed to Ops in Python. In
+    Such an array is memory of the program, whose results have been placed before. No other Op in
+    Python has it without a copy, or has what is made of it and could change it there. Steps in
+    native code may read it at any time; none overwrites what was passed to an Op in Python. In
     loops and branches nothing is handed over: a result is one array a call.
 
     Parameters
@@ -55,7 +55,7 @@ def hand_over(steps: Sequence[Step | Statement]) -> list[Array]:
 
 
 def _seen(step: Callback) -> Iterable[Value]:
-    """Return the memory and the objects that an Op in Python is given, but for copies."""
+    """Return the memory and the objects that an Op in Python is given, without copies."""
     for position, value in enumerate(step.inputs):
         if not step.is_copied(position):
             yield value.memory if isinstance(value, Array) else value
