@@ -53,6 +53,8 @@ _PURE = (
     "{0}[np.array([0, -1])]",
     "user_ops.doubled({0})",
     "user_ops.keeping({0})",
+    "user_ops.taken({0})",
+    "user_ops.taken({0} + 1)",
     "memory_ops.shift({0})",
     "memory_ops.shift({0})",
     "memory_ops.shift(memory_ops.shift({0}) + {1})",

@@ -46,7 +46,7 @@ def user_op(drawing: Drawing) -> Text | None:
     entry = drawing.pick()
     if entry is None:
         return None
-    name = drawing.choose(("doubled", "view", "strided", "zeroed", "both", "keeping"))
+    name = drawing.choose(("doubled", "view", "strided", "zeroed", "both", "keeping", "taken"))
     operand = "pt.tensor_copy({0})" if name == "zeroed" else "{0}"
     return Text(f"user_ops.{name}({operand})", (entry,), 2 if name == "both" else None)
 

@@ -12,7 +12,17 @@ from phintys import scalar as ps
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
 
-__all__ = ["both", "composite", "doubled", "keeping", "row", "strided", "view", "zeroed"]
+__all__ = [
+    "both",
+    "composite",
+    "doubled",
+    "keeping",
+    "row",
+    "strided",
+    "taken",
+    "view",
+    "zeroed",
+]
 
 
 def row(name: str) -> pt.Elemwise:
@@ -109,12 +119,27 @@ class Keeping(_UserOp):
         return [result]
 
 
+class Taken(_UserOp):
+    """x, as the array itself where native code hands it over; elsewhere as a copy."""
+
+    kept_inputs = (0,)
+
+    def made_anew(self, node: Apply) -> Any:
+        """Return a function that returns the array that it is given."""
+        return lambda x: (x,)
+
+    def compute(self, x: Any) -> Sequence[Any]:
+        """Return a new array."""
+        return [x.copy()]
+
+
 doubled = Doubled()
 view = View()
 strided = Reversed()
 zeroed = Zeroed()
 both = Both()
 keeping = Keeping()
+taken = Taken()
 
 
 def _composite(dtype: ps.ScalarType) -> Op:

@@ -74,10 +74,14 @@ class Op:
     destroy_map: Mapping[int | None, Sequence[int]] = _NO_ALIASES
     """Output index -> indices of inputs that it overwrites; ``None`` for inputs used as scratch."""
 
-    made_anew: Callable[..., tuple[Any, ...]] | None = None
-    """A function of the inputs that returns the outputs, for an Op whose outputs are always new
-    objects, as native code accepts them. Native code calls it, as a static method, in place of
-    :meth:`perform`, and checks nothing."""
+    made_anew: Callable[[Apply], Callable[..., tuple[Any, ...]]] | None = None
+    """A method ``(node)`` that returns a function of the inputs, for an Op whose outputs are always
+    new objects, as native code accepts them. Native code calls the function, which returns the
+    outputs, in place of :meth:`perform`, and checks nothing."""
+
+    kept_inputs: Sequence[int] = ()
+    """Positions of inputs that the function of :attr:`made_anew` makes a part of an output. It is
+    given arrays there that nobody else has; :meth:`perform`, which is not, makes copies."""
 
     # ---- facts that passes and backends read -----------------------------------------------------
 

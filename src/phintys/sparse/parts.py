@@ -6,6 +6,7 @@ that is done with it are operations on dense arrays.
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,8 +18,14 @@ from phintys.graph.apply import Apply
 from phintys.graph.null_type import DisconnectedType, disconnected_type
 from phintys.graph.op import Op
 from phintys.graph.variable import Constant
-from phintys.sparse.patterns import PatternOp, check_both, keys, places, wrong_pattern
-from phintys.sparse.type import ARRAYS, INDEX, SparseType
+from phintys.sparse.patterns import (
+    check_both,
+    keys,
+    places,
+    problem_of,
+    wrong_pattern,
+)
+from phintys.sparse.type import ARRAYS, INDEX, LIMIT, SparseType
 from phintys.tensor.convert import as_tensor_variable
 from phintys.tensor.known import known_int
 from phintys.tensor.shape_rules import ShapedOp, TakesShape
@@ -29,6 +36,7 @@ class Parts(Op):
     """The stored elements, indices, ``indptr`` and shape of a sparse matrix."""
 
     __props__ = ()
+    pattern_at = 1
 
     def make_node(self, x: Any) -> Apply:
         """Build a node for a sparse variable."""
@@ -111,15 +119,22 @@ class FromParts(Op):
         output = SparseType(self.format, data.dtype, self.shape)
         return Apply(self, [data, indices, indptr, shape], [output()])
 
+    # So that a result of native code is made of the arrays that it has written.
+    kept_inputs = (0, 1, 2)
+
+    def made_anew(self, node: Apply) -> Any:
+        """Return a function that makes the object of arrays that it keeps."""
+        _, indices, indptr, _ = node.inputs
+        is_in_order = _is_in_order(indices, indptr) or _is_constant_in_order(indices, indptr)
+        type_: Any = node.outputs[0].type
+        return _Maker(type_, is_in_order)
+
     def perform(self, node: Apply, inputs: Any, output_storage: Any) -> None:
         """Build the object, of arrays of its own."""
         data, indices, indptr, shape = inputs
-        matrix = ARRAYS[self.format](
-            (data.copy(), indices.copy(), indptr.copy()), shape=tuple(int(n) for n in shape)
-        )
-        if _is_in_order(node.inputs[1], node.inputs[2]):
-            matrix.has_canonical_format = True  # so that the filter does not search for duplicates
-        output_storage[0][0] = node.outputs[0].type.filter(matrix, strict=True)
+        arrays = (data.copy(), indices.copy(), indptr.copy())
+        is_in_order = _is_in_order(node.inputs[1], node.inputs[2])
+        output_storage[0][0] = _checked(node.outputs[0].type, arrays, shape, is_in_order)
 
     def L_op(self, inputs: Any, outputs: Any, output_grads: Any) -> list[Any]:
         """Return the elements of the gradient at the entries of the pattern."""
@@ -137,16 +152,75 @@ class FromParts(Op):
         return [[True], [False], [False], [False]]
 
 
+def _checked(type_: Any, arrays: Any, shape: Any, is_in_order: bool) -> Any:
+    """Return a matrix of arrays, which SciPy and the type find to fit together."""
+    matrix = ARRAYS[type_.format](arrays, shape=tuple(shape.tolist()))
+    if is_in_order:
+        matrix.has_canonical_format = True  # so that the filter does not search for duplicates
+    return type_.filter(matrix, strict=True)
+
+
+class _Maker:
+    """Makes the matrices of a node of arrays that they keep.
+
+    SciPy's constructor and the checks take longer than all else in a call. Where indices are known
+    to be in order, the first matrix of a shape is made so; the next ones are copies of it with
+    other arrays, if these have the lengths that they must have.
+
+    Parameters
+    ----------
+    type_
+        The type of the matrices.
+    is_in_order
+        Whether the pattern is known to be one of a matrix, with sorted and distinct indices.
+    """
+
+    def __init__(self, type_: SparseType, is_in_order: bool) -> None:
+        self._type = type_
+        self._is_in_order = is_in_order
+        self._major = 0 if type_.format == "csr" else 1
+        self._alike: Any = None
+
+    def __call__(self, data: Any, indices: Any, indptr: Any, shape: Any) -> tuple[Any]:
+        alike = self._alike
+        if alike is None or alike.shape != tuple(shape.tolist()):
+            return (self._first(data, indices, indptr, shape),)
+        if len(indptr) != shape[self._major] + 1 or not len(data) == len(indices) == indptr[-1]:
+            return (self._first(data, indices, indptr, shape),)
+        matrix = copy(alike)
+        matrix.data, matrix.indices, matrix.indptr = data, indices, indptr
+        return (matrix,)
+
+    def _first(self, data: Any, indices: Any, indptr: Any, shape: Any) -> Any:
+        matrix = _checked(self._type, (data, indices, indptr), shape, self._is_in_order)
+        if self._is_in_order:
+            alike = copy(matrix)
+            alike.data = alike.indices = alike.indptr = None
+            self._alike = alike
+        return matrix
+
+
 def _is_in_order(indices: Any, indptr: Any) -> bool:
     """Return whether two variables are the pattern of one matrix, or what an Op on patterns made.
 
     Indices then grow within each row.
     """
     made = indices.owner
-    if made is None or made is not indptr.owner or not isinstance(made.op, Parts | PatternOp):
+    if made is None or made is not indptr.owner:
         return False
-    first = 1 if isinstance(made.op, Parts) else 0
-    return made.outputs[first] is indices and made.outputs[first + 1] is indptr
+    first = getattr(made.op, "pattern_at", None)
+    return (
+        first is not None and made.outputs[first] is indices and made.outputs[first + 1] is indptr
+    )
+
+
+def _is_constant_in_order(indices: Any, indptr: Any) -> bool:
+    """Return whether two constants are the pattern of a matrix, with indices that grow in rows."""
+    if not (isinstance(indices, Constant) and isinstance(indptr, Constant)):
+        return False
+    minor: Any = indices.data
+    starts: Any = indptr.data
+    return not problem_of(minor, starts, LIMIT) and bool((np.diff(keys(minor, starts)) > 0).all())
 
 
 @dataclass(frozen=True, eq=False)

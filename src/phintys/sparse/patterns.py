@@ -104,6 +104,8 @@ class PatternOp(Op):
     """Vectors of integers from vectors and sizes: of ``indices`` and ``indptr``, then places."""
 
     __props__ = ()
+    pattern_at = 0
+    """The position of the indices among the outputs, which are in order; ``indptr`` follows."""
     places: ClassVar[int]
     """How many vectors of places follow the pattern."""
 

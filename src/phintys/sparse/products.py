@@ -420,6 +420,7 @@ class ProductWithPattern(Op):
     """
 
     __props__ = ()
+    pattern_at = 0
 
     def make_node(self, x: Any, y: Any, *arrays: Any) -> Apply:
         """Build a node for elements of one dtype."""

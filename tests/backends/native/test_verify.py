@@ -8,6 +8,7 @@ import pytest
 import phintys
 import phintys.scalar as ps
 import phintys.tensor as pt
+from phintys import sparse
 from phintys._base.errors import IntegrityError
 from phintys.backends.native.dependence import renamed
 from phintys.backends.native.expressions import (
@@ -155,3 +156,11 @@ def test_parts_of_arrays_whose_lengths_are_values(step):
     n = pt.lvector("n")
     part = (pt.zeros((n[0], n[1])) + 1)[::step]
     verify_program(lower_program(FunctionGraph([n], [part])))
+
+
+def test_sums_of_blocks_of_sparse_matrices():
+    x, v, y = sparse.csr_matrix("x"), pt.dvector("v"), pt.dmatrix("y")
+    cost = pt.sqr(x @ v).sum() + pt.sqr(x.T @ y).sum()
+    outputs = [x.T @ v, x.T @ y, *phintys.grad(cost, [x, v, y])]
+    f = phintys.function([x, v, y], outputs, mode="native")
+    verify_program(f.vm.program_and_text()[0])

@@ -358,7 +358,10 @@ def call_lines(step: LibraryCall[Any], explainer: Explainer) -> list[str]:
 @step_lines.register(Callback)
 def callback_lines(step: Callback, explainer: Explainer) -> list[str]:
     """Return the Op, and why it is a callback."""
-    given = ", ".join(map(explainer.name, step.inputs))
+    given = ", ".join(
+        f"copy of {explainer.name(value)}" if step.is_copied(position) else explainer.name(value)
+        for position, value in enumerate(step.inputs)
+    )
     made = ", ".join(map(explainer.declared, step.outputs))
     return [f"callback {step.node.op}({given}) -> {made}", f"because {step.why}"]
 

@@ -200,11 +200,20 @@ def _never_negative(operation: str, left: Size, right: Size) -> bool:
     known = right.known if left.known is None else left.known
     if operation == "max" and known is not None and known >= 0:
         return True
+    if operation == "add" and known is not None and known < 0:
+        return known + _bound_of(right if left.known is not None else left) >= 0
     if operation in _KEEP_SIGN:
         return left.is_length and right.is_length
     if (right.known or 0) <= 0:
         return False
     return operation == "mod" or (operation == "floordiv" and left.is_length)
+
+
+def _bound_of(size: Size) -> int:
+    """Return the number that a size, as the maximum of both, is at least; 0 for others."""
+    if not isinstance(size, Arithmetic) or size.operation != "max":
+        return 0
+    return max([one.known for one in size.arguments if one.known is not None], default=0)
 
 
 def written(

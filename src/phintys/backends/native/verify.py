@@ -86,6 +86,8 @@ class Verifier:
         self.outer: list[LoopVariable] = []
         self.local: set[Array] = set()
         self.lengths: set[Size] = set()
+        self.seen: set[Value] = set()
+        self.kept: set[Value] = set()
         self.where = "the program"
 
     def wrong(self, what: str) -> None:
@@ -132,6 +134,8 @@ class Verifier:
         for step in steps:
             self.where = step.title
             self.room(step)
+            for array in arrays_written(step):
+                self.expect(array not in self.kept, f"{array!r} is written, which an Op keeps")
             verify_step(step, self)
 
     def room(self, step: Step) -> None:
@@ -203,6 +207,21 @@ class Verifier:
             if array.place in {Place.BUFFER, Place.RESULT}:
                 is_early = not any(varies(size, written) for size in array.sizes)
                 self.expect(is_early, f"{array!r} has a size that is not known before it")
+
+    def handing_over(self, step: Callback) -> None:
+        """Check that no Op in Python has what another one keeps, or what that has made of it."""
+        for position, value in enumerate(step.inputs):
+            if step.is_copied(position):
+                continue
+            memory = value.memory if isinstance(value, Array) else value
+            self.expect(memory not in self.kept, f"{value!r} is read, which another Op keeps")
+            if position in step.handed_over:
+                is_own = memory.place == Place.RESULT and memory not in self.program.results
+                self.expect(is_own and memory not in self.seen, f"{value!r} is kept without a copy")
+                self.kept.add(memory)
+            self.seen.add(memory)
+        if step.handed_over:
+            self.kept.update(step.outputs)
 
     # ---- kernels -----------------------------------------------------------------------------
 
@@ -396,6 +415,7 @@ def verify_callback(step: Callback, verifier: Verifier) -> None:
     """Check that its inputs are there, including Python objects."""
     for value in step.inputs:
         verifier.expect_written(value, "is read")
+    verifier.handing_over(step)
     verifier.written.update(step.outputs)
 
 

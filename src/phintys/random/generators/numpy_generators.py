@@ -327,11 +327,13 @@ class CopyGenerator(StateOp):
     """
 
     __props__ = ()
-    made_anew = staticmethod(copied_with_address)
 
     def make_node(self, given: Any) -> Apply:
         rng = random_generator_type.filter_variable(given)
         return Apply(self, [rng], [random_generator_type(), TensorType("int64", ())()])
+
+    def made_anew(self, node: Any) -> Any:
+        return copied_with_address
 
     def perform(self, node: Any, inputs: Any, output_storage: Any) -> None:
         output_storage[0][0], output_storage[1][0] = copied_with_address(inputs[0])

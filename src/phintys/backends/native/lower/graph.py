@@ -15,6 +15,7 @@ from phintys.backends.native.dependence import arrays_read, arrays_written
 from phintys.backends.native.kernels.fusion import fuse
 from phintys.backends.native.lower.branch_sides import Sides
 from phintys.backends.native.lower.commit import commit_last, updates_last
+from phintys.backends.native.lower.handing_over import hand_over
 from phintys.backends.native.lower.lowering import LOWERINGS, Lowering, NotLowered
 from phintys.backends.native.lower.overwriting import handed_on, is_separate
 from phintys.backends.native.lower.view import View
@@ -130,6 +131,7 @@ def lower_program(
         for output, variable in enumerate(fgraph.outputs)
     ]
     returned = {value.memory for value in results if isinstance(value, Array)}
+    returned.update(hand_over(lowering.steps))
     before, commit = commit_last(lowering, returned)
     kept = returned.union(array for step in commit for array in arrays_read(step))
     sizes, values = lowering.sizes, lowering.bases.values

@@ -84,7 +84,8 @@ class _Step:
         thunk = thunks.make_thunk(
             node, storage_map, compute_map, list(node.outputs), debug=False, programs=programs
         )
-        self.made_anew: Callable[..., tuple[Any, ...]] | None = node.op.made_anew
+        making = node.op.made_anew
+        self.made_anew: Callable[..., tuple[Any, ...]] | None = making and making(node)
         if may_have_c_code(node):
             self.made_anew = c_thunks.function_if_used(node)
         # Native code does not warn of NaN and infinities. The decorator costs half of a `with`.

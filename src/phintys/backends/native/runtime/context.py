@@ -371,6 +371,10 @@ class ProgramCode:
             constant: Any = value.variable
             data = value.data if constant is None else constant.data
             return _place(PLACE_ITSELF, tables.object(data))
+        return self._copy(tables, value)
+
+    def _copy(self, tables: _Tables, value: Array) -> dict[str, int]:
+        """Return the source of a value in memory that nobody else has."""
         record = self.layout.records.get(value)
         if record is None:
             msg = f"{value!r} is needed by Python code, but has no record in the frame."
@@ -406,7 +410,12 @@ class ProgramCode:
         return tables.records(CALLBACK, rows)
 
     def _callback(self, tables: _Tables, number: int, callback: Callback) -> dict[str, int]:
-        places = [self._place(tables, value) for value in callback.inputs]
+        places = [
+            self._copy(tables, value)
+            if isinstance(value, Array) and callback.is_copied(position)
+            else self._place(tables, value)
+            for position, value in enumerate(callback.inputs)
+        ]
         function = self.callbacks.c_function(number)
         return {
             "label": tables.object(number),

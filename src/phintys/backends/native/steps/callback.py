@@ -22,6 +22,8 @@ class Callback(Step):
         Why there is no native code.
     destroyed
         The inputs that the Op may overwrite, and other values that may share their memory.
+    handed_over
+        The positions of the inputs that the Op keeps and need no copy: results that it alone has.
     """
 
     noun: ClassVar[str] = "callback"
@@ -33,6 +35,7 @@ class Callback(Step):
     outputs: tuple[Value, ...]
     why: str
     destroyed: tuple[Value, ...] = ()
+    handed_over: tuple[int, ...] = ()
 
     def reads(self) -> list[Array]:
         """Return its inputs."""
@@ -45,6 +48,10 @@ class Callback(Step):
     def overwrites(self) -> list[Array]:
         """Return the arrays that the Op may overwrite."""
         return [value for value in self.destroyed if isinstance(value, Array)]
+
+    def is_copied(self, position: int) -> bool:
+        """Return whether the Op is given a copy of an input, because it keeps it."""
+        return position in self.node.op.kept_inputs and position not in self.handed_over
 
     @property
     def may_fail(self) -> bool:

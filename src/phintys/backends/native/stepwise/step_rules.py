@@ -78,9 +78,12 @@ def _expect_apart(step: Step, interpreter: Interpreter) -> None:
 
 @carry_out.register(Callback)
 def carry_out_callback(step: Callback, interpreter: Interpreter) -> None:
-    """Execute an Op, on the memory itself if memory is shared at all."""
+    """Execute an Op, on the memory itself if memory is shared at all, but for copies to keep."""
     is_shared = interpreter.plan is not None
-    values = [interpreter.value(value, itself=is_shared) for value in step.inputs]
+    values = [
+        interpreter.value(value, itself=is_shared and not step.is_copied(position))
+        for position, value in enumerate(step.inputs)
+    ]
     made = interpreter.calls.perform(step, values)
     if is_shared:
         interpreter.forget([array.memory for array in step.overwrites()])
