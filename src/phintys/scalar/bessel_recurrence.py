@@ -30,6 +30,7 @@ from phintys.scalar.bessel_near_0 import (
     LARGE,
     NEAR_TO,
     factorial,
+    power_of_half,
     second_kind_near_0,
     stepped,
     summed,
@@ -44,11 +45,11 @@ MOST_ORDER_NEAR_0, FRACTION_FROM, FRACTION_TO = LARGE, NEAR_TO, 2.0
 """The same order for small arguments, and from where to where these are. SciPy's second kind has
 lost digits there."""
 
-FEW = 3.0
-"""SciPy's second kind of orders up to this is right from 2 on."""
-
 SERIES_ORDER = 160.0
 """The largest order whose factorial has twice the digits without overflow."""
+
+FEW = 3.0
+"""SciPy's second kind of orders up to this is right from 2 on."""
 
 LARGE_NEAR_0 = 10.0
 """The series of large orders are for those above LARGE, and next to 0 from 10 on."""
@@ -180,7 +181,7 @@ def _series(v: Any, x: Any) -> Any:
     square = half * half
     total = summed(x, lambda n: -square / (n * (v + n)))
     first, others = factorial(v)
-    return half**v / first / others * total
+    return power_of_half(v, x) / first / others * total
 
 
 def _series_of_large(v: Any, x: Any) -> Any:
@@ -189,7 +190,7 @@ def _series_of_large(v: Any, x: Any) -> Any:
     square = half * half
     total = summed(x, lambda n: np.where(n < v, square / (n * (v - n)), 0.0))
     first, others = factorial(v - 1)
-    return -(first / math.pi * half**-v * others) * total
+    return -(first / math.pi * power_of_half(-v, x) * others) * total
 
 
 def _downwards(v: Any, x: Any) -> Any:

@@ -29,7 +29,7 @@ from phintys.backends.native.assembler.math.lanewise import computed_where, redo
 from phintys.backends.native.assembler.math.registry import float_function
 from phintys.backends.native.assembler.values import Value
 from phintys.scalar.bessel import BEYOND
-from phintys.scalar.bessel_near_0 import ENOUGH, EVEN, LARGE, MOST_TERMS, ODD
+from phintys.scalar.bessel_near_0 import ENOUGH, EVEN, LARGE, MOST_TERMS, ODD, ROOM, SUBNORMAL
 from phintys.scalar.bessel_recurrence import (
     FAR,
     FEW,
@@ -122,9 +122,11 @@ def stepped(b: Builder, v: Value, x: Value, value: Value, following: Value, side
         )
         return [n + 1.0, *(b.select(is_step, new, old) for new, old in changed)], n < whole
 
-    first = [one, value, zero, following, zero]
+    # Without fused multiply-add, products with twice the digits end before the largest floats.
+    first = [one, value * ROOM, zero, following * ROOM, zero]
     _, now, *_ = iterate(b, int(MOST_ORDER) + 1, first, raise_order)
-    return b.select(fabs(b, now) < math.inf, now, b.constant(x.type, side * math.inf))
+    is_finite = fabs(b, now) < math.inf
+    return b.select(is_finite, now * (1 / ROOM), b.constant(x.type, side * math.inf))
 
 
 def two_over(b: Builder, x: Value) -> Pair:
@@ -145,7 +147,15 @@ def modified_series(b: Builder, v: Value, x: Value) -> Value:
     square = half * half
     total = summed(b, x, lambda n: square / (n * (v + n)))
     first, others = factorial(b, v)
-    return float_math(b, "pow", half, v) / first / others * total
+    return power_of_half(b, v, x) / first / others * total
+
+
+def power_of_half(b: Builder, v: Value, x: Value) -> Value:
+    """Write (x / 2)**v, also where the half of a subnormal number has lost digits."""
+    is_tiny = x < SUBNORMAL
+    power = float_math(b, "pow", b.select(is_tiny, x, x * 0.5), v)
+    rest = computed_where(b, is_tiny, lambda: float_math(b, "exp2", -v))
+    return b.select(is_tiny, power * rest, power)
 
 
 def summed(b: Builder, like: Value, quotient: Callable[[Value], Value]) -> Value:
@@ -274,7 +284,7 @@ def _series(b: Builder, v: Value, x: Value) -> Value:
     square = half * half
     total = summed(b, x, lambda n: -square / (n * (v + n)))
     first, others = factorial(b, v)
-    return float_math(b, "pow", half, v) / first / others * total
+    return power_of_half(b, v, x) / first / others * total
 
 
 def _series_of_large(b: Builder, v: Value, x: Value) -> Value:
@@ -282,7 +292,7 @@ def _series_of_large(b: Builder, v: Value, x: Value) -> Value:
     square = half * half
     total = summed(b, x, lambda n: b.select(n < v, square / (n * (v - n)), 0.0))
     first, others = factorial(b, v - 1.0)
-    return -(first / math.pi * float_math(b, "pow", half, -v) * others) * total
+    return -(first / math.pi * power_of_half(b, -v, x) * others) * total
 
 
 def _downwards(b: Builder, v: Value, x: Value) -> Value:
