@@ -27,6 +27,9 @@ from phintys.scalar.doubled import exact_sum
 FAR = 25.0
 """Where the expansion is used from."""
 
+TINY = 1e-150
+"""Smaller numbers are twice the function of order 1; of subnormal ones SciPy's loses digits."""
+
 _TERMS = 11
 
 
@@ -75,6 +78,7 @@ def _bessel(order: int, x: Any) -> Any:
     if is_far.any():
         far = _far(order, np.where(is_far, np.abs(wide), FAR))
         near = np.where(is_far, far if order == 0 else np.sign(wide) * far, near)
+    near = near if order == 0 else np.where(np.abs(wide) < TINY, 0.5 * wide, near)
     return near.astype(x.dtype)[()]
 
 

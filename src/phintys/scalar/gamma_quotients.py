@@ -51,7 +51,12 @@ def gamma_density(a: Any, x: Any) -> Any:
         exponent = np.where(is_close, shape * t * t * series - logarithm, exponent) - rest
         result = np.where(is_inside, np.exp(exponent) / (scale * base), np.nan)
         is_zero = (a >= 0) & (a < np.inf) & ((x == np.inf) | ((a == 0) & (x > 0)))
-        result = np.where(is_zero, 0, result)
+        is_huge = (a >= LARGEST) & (a < np.inf) & (x >= 0)
+        result = np.where(is_zero | is_huge, 0, result)
+        # All of the mass is at less than a rounding error from so huge a shape.
+        result = np.where(
+            is_huge & (x == a), 1 / np.sqrt(2 * np.pi * LARGEST) / np.sqrt(a / LARGEST), result
+        )
         return _at_origin(a, x, 1, result).astype(np.result_type(a, x))
 
 
@@ -208,13 +213,21 @@ def _gamma(p: Any) -> tuple[Any, Any, Any]:
     base = np.where(p > _STIRLING_FROM, p, 1)
     scale = np.where(p > _STIRLING_FROM, np.sqrt(2 * _pi() / p), 1)
     nearer = np.minimum(p, _SERIES_FROM)
-    near = _log_gamma(nearer) + nearer - nearer * np.log(np.minimum(base, _SERIES_FROM))
+    near = log_gamma_of_wide(nearer) + nearer - nearer * np.log(np.minimum(base, _SERIES_FROM))
     near -= np.log(scale)
     return base, np.where(p < _SERIES_FROM, near, _remainder(p)), scale
 
 
-def _log_gamma(p: Any) -> Any:
-    """Return log(gamma(p)) of positive numbers in their precision."""
+def log_gamma_of_wide(p: Any) -> Any:
+    """Return log(gamma(p)) of positive numbers in their precision.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from phintys.scalar.gamma_quotients import log_gamma_of_wide
+    >>> bool(abs(log_gamma_of_wide(np.longdouble(3)) - np.log(2)) < 1e-15)
+    True
+    """
     shifted, product = p, np.ones_like(p)
     while (steps := shifted < _SERIES_FROM).any():
         product = np.where(steps, product * shifted, product)

@@ -44,6 +44,7 @@ from phintys.scalar.bessel import (
     OVERFLOWING,
     RATIO_LENGTH,
     RATIO_LENGTH_AT_1,
+    TINY,
     UNIFORM_FROM,
     WRONSKIAN_TO,
 )
@@ -73,7 +74,8 @@ def _bessel(b: Builder, order: int, x: Value) -> Value:
     is_far = b.le(FAR, size) & (size < math.inf)
     found = computed_where(b, is_far, lambda: _far(b, order, b.select(is_far, size, FAR)))
     found = found if order == 0 else b.select(x < 0.0, -found, found)
-    return redo_lanes(b, found, ~is_far, f"phintys_scipy_j{order}_float64", [x])
+    found = redo_lanes(b, found, ~is_far, f"phintys_scipy_j{order}_float64", [x])
+    return found if order == 0 else b.select(size < TINY, x * 0.5, found)
 
 
 def _far(b: Builder, order: int, x: Value) -> Value:

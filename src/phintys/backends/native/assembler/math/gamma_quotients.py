@@ -79,6 +79,7 @@ def _power(b: Builder, exponent: Pair, above: Pair, below: Value) -> Pair:
 
 
 _CLOSE = 2.0**-20
+_LARGEST_EXPONENT, _LIFT = 600.0, 64.0
 
 
 def _log_of_share(b: Builder, p: Pair, part: Value, whole: Value) -> Pair:
@@ -140,8 +141,12 @@ def gamma_density(b: Builder, a: Value, x: Value) -> Value:
     factor = _root(b, gamma.inverse_square) / gamma.base
     result = b.select(is_inside, _exp(b, exponent) * factor, math.nan)
     is_zero = (a >= 0.0) & (a < math.inf) & (b.eq(x, math.inf) | (b.eq(a, 0.0) & (x > 0.0)))
-    one = b.constant(a.type, 1.0)
-    return _at_origin(b, a, x, one, b.select(is_zero, 0.0, result))
+    is_huge = (a >= LARGEST) & (a < math.inf) & (x >= 0.0)
+    result = b.select(is_zero | is_huge, 0.0, result)
+    # All of the mass is at less than a rounding error from so huge a shape.
+    peak = b.div(1 / math.sqrt(2 * math.pi * LARGEST), _root(b, a * (1 / LARGEST)))
+    result = b.select(is_huge & b.eq(x, a), peak, result)
+    return _at_origin(b, a, x, b.constant(a.type, 1.0), result)
 
 
 def _at_origin(b: Builder, a: Value, x: Value, of_one: Value, result: Value) -> Value:
@@ -268,7 +273,12 @@ def _poch(b: Builder, is_usual: Value, z: Value, m: Value) -> Value:
         _minus(one.rest),
         two_sum(b, -m, lost),
     )
-    return _exp(b, exponent) * _root(b, one.inverse_square / whole.inverse_square)
+    root = _root(b, one.inverse_square / whole.inverse_square)
+    # The exponential may overflow where the result does not.
+    is_large = exponent[0] > _LARGEST_EXPONENT
+    exponent = b.select(is_large, exponent[0] - _LIFT, exponent[0]), exponent[1]
+    lift = b.select(is_large, b.constant(m.type, math.exp(_LIFT)), 1.0)
+    return _exp(b, exponent) * root * lift
 
 
 def _few_or(b: Builder, x: Value, most: float) -> Value:
