@@ -100,9 +100,6 @@ UNIFORM_FROM = 50.0
 """The distance of (v, x) from the origin from which the uniform expansions are used: the first term
 that is left out is below 2e-18."""
 
-BEYOND = 1e9
-"""The distance of (v, x) from the origin where the routines of D. E. Amos end."""
-
 WRONSKIAN_TO = 2.0
 """Up to where functions of the second kind are computed from those of the first kind; from there on
 those of the first kind are computed from those of the second kind."""

@@ -121,8 +121,9 @@ def _quarter_turns(x: Any) -> Any:
 
     The square of the nearest whole number is 0 or 1 but for a multiple of 4, and its product with
     the distance to it is exact: the bits of both together are those of x. So the phase of huge
-    floats, which are all multiples of 4, is 0.
+    floats, which are all multiples of 4, is 0, and that of infinity is taken for 0 as well.
     """
+    x = switch(eq(abs(x), math.inf), 0, x)
     whole = rint(x)
     rest = x - whole
     exact = abs(fmod(whole, 2)) + 2 * fmod(whole * rest, 2)
@@ -147,7 +148,7 @@ fresnel_sine = FloatRow(
     _fresnel(0),
     doc=(
         "Fresnel integral: the integral of sin(pi t**2 / 2) from 0 to x. Its derivative is that of "
-        "the float x itself, which is 0 for huge ones; it has no limit at infinity, and is NaN."
+        "the float x itself, which is 0 for huge ones, and taken for 0 at infinity."
     ),
     source=(
         "SciPy's, from Cephes (S. L. Moshier, Methods and Programs for Mathematical "
@@ -162,7 +163,7 @@ fresnel_cosine = FloatRow(
     _fresnel(1),
     doc=(
         "Fresnel integral: the integral of cos(pi t**2 / 2) from 0 to x. Its derivative is that of "
-        "the float x itself, which is 1 for huge ones; it has no limit at infinity, and is NaN."
+        "the float x itself, which is 1 for huge ones, and taken for 1 at infinity."
     ),
     source=(
         "SciPy's, from Cephes (S. L. Moshier, Methods and Programs for Mathematical "

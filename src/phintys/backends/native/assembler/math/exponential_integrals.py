@@ -1,4 +1,7 @@
-"""Exponential integrals: SciPy's, but for those that it takes for infinite."""
+"""Exponential integrals: SciPy's (S. Zhang and J. Jin, 1996), but for those that it overflows in.
+
+Those have the asymptotic series of DLMF 6.12.2.
+"""
 
 from __future__ import annotations
 
