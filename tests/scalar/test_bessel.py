@@ -228,6 +228,9 @@ def test_limits_of_functions_of_any_order(oscillating):
         expected = getattr(scipy.special, name)(v, x)
         # SciPy's routines end at infinite orders, and lose digits of large ones.
         expected = np.where(np.isinf(v), values, expected)
+        exact = {"jv": mpmath.besselj, "yv": mpmath.bessely}[name]
+        for i in np.flatnonzero((v >= 120) & (v <= 700) & (x == 1e5)):
+            expected[i] = exact(v[i], x[i])
         is_finite = np.isfinite(expected)
         np.testing.assert_array_equal(values[~is_finite], expected[~is_finite])
         values, expected = values[is_finite], expected[is_finite]

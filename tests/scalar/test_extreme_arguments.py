@@ -70,6 +70,13 @@ def log_beta(a, b):
     return mp.loggamma(a) + mp.loggamma(b) - mp.loggamma(a + b)
 
 
+def binom(n, k):
+    """Return the coefficient by its definition, where the gamma function has no pole."""
+    if n - k == mp.floor(n - k) and n < k:
+        return mp.mpf(0)
+    return mp.exp(mp.loggamma(n + 1)) * mp.rgamma(k + 1) * mp.rgamma(n - k + 1)
+
+
 ORDERS = [0.0, 1e-300, 0.5, 1.0, 1.5, 3.0, 10.0, 38.0, 60.0, 170.0, 400.0]
 # Where functions of large orders overflow and underflow.
 CORNERS = {
@@ -93,6 +100,11 @@ FUNCTIONS = {
     "factorial": Extreme(mp.factorial, ([x for x in FLOATS if x < 171],)),
     "beta": Extreme(lambda a, b: mp.exp(log_beta(a, b)), (MODERATE, MODERATE)),
     "betaln": Extreme(log_beta, (MAGNITUDES, MAGNITUDES)),
+    "binom": Extreme(
+        binom,
+        ([0.0, 0.3, 2.7, 10.5, 40.25], [1.5, -3.25, 77.3, 1e6 + 0.5, 1e9 + 0.3, 1e14, 1e100]),
+        points=[(0.5, 1e15), (10.0, 1e15), (170.0, 1e300), (0.5, 1.7e308), (1e-20, 5.0)],
+    ),
     "poch": Extreme(
         lambda z, m: mp.exp(mp.loggamma(z + m) - mp.loggamma(z)),
         (MODERATE[2:], MODERATE[2:]),

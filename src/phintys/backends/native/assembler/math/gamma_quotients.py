@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from phintys.backends.native.assembler.builder import Builder
 from phintys.backends.native.assembler.control import frozen, iterate
+from phintys.backends.native.assembler.math.calls import float_math
 from phintys.backends.native.assembler.math.exact import (
     Pair,
     fast_two_sum,
@@ -191,7 +192,11 @@ def beta(b: Builder, x: Value, y: Value) -> Value:
     if x.type.name == "float32":
         return _in_double(beta, b, x, y)
     is_usual = (x > 0.0) & (y > 0.0) & (x < LARGEST) & (y < LARGEST)
-    first, second = _safe(b, is_usual, (x, 1.0), (y, 1.0))
+    found = _beta(b, *_safe(b, is_usual, (x, 1.0), (y, 1.0)))
+    return redo_lanes(b, found, ~is_usual, "phintys_scipy_beta_float64", [x, y])
+
+
+def _beta(b: Builder, first: Value, second: Value) -> Value:
     total, lost = two_sum(b, first, second)
     whole, one, other = (_gamma(b, p) for p in (total, first, second))
     exponent = _total(
@@ -204,8 +209,7 @@ def beta(b: Builder, x: Value, y: Value) -> Value:
         _pair(b, -lost),
     )
     scale = _root(b, whole.inverse_square / one.inverse_square / other.inverse_square)
-    found = _exp(b, exponent) * scale
-    return redo_lanes(b, found, ~is_usual, "phintys_scipy_beta_float64", [x, y])
+    return _exp(b, exponent) * scale
 
 
 @float_function("binom", 2)
@@ -221,8 +225,30 @@ def binom(b: Builder, n: Value, k: Value) -> Value:
     found = computed_where(b, is_usual, lambda: _binom(b, is_usual, n, k, (rest, lost)))
     steps = b.select(is_few, few, 0.0)
     found = b.select(is_few, _factors(b, n, steps, -1.0), found)
-    others = ~(is_few | is_usual)
+    below = b.minimum_number(k, rest)
+    is_outside = (below <= -1.0) & (n > -1.0) & (n < LARGEST) & ~is_few
+    lost = b.select(k < rest, 0.0, lost)
+    outside = computed_where(b, is_outside, lambda: _outside(b, is_outside, n, (below, lost)))
+    found = b.select(is_outside, outside, found)
+    others = ~(is_few | is_usual | is_outside)
     return redo_lanes(b, found, others, "phintys_scipy_binom_float64", [n, k])
+
+
+def _outside(b: Builder, is_outside: Value, n: Value, below: Pair) -> Value:
+    """Return binomial coefficients of k below -1 or above n + 1, by reflection (DLMF 5.5.3).
+
+    ``below`` is the smaller one of k and n - k.
+    """
+    n, number = _safe(b, is_outside, (n, 1.0), (below[0], -1.5))
+    lost = b.select(is_outside, below[1], 0.0)
+    whole = b.intrinsic("rint", number)
+    rest = (number - whole) + lost
+    half = whole * 0.5
+    is_even = b.eq(b.intrinsic("floor", half), half)
+    sine = float_math(b, "sin", rest * math.pi) * (1 / math.pi)
+    nearer = b.minimum_number(-number, LARGEST)
+    found = _beta(b, n + 1.0, nearer) * float_math(b, "pow", nearer / -number, n + 1.0) * sine
+    return b.select(b.eq(rest, 0.0), 0.0, b.select(is_even, -found, found))
 
 
 def _binom(b: Builder, is_usual: Value, n: Value, k: Value, rest: Pair) -> Value:
