@@ -111,7 +111,7 @@ FUNCTIONS = [
                 "v [0, 10], x [0.01, 0.25]": (uniform(0, 10), uniform(0.01, 0.25)),
                 "v [10, 50], x [0.05, 2]": (uniform(10, 50), uniform(0.05, 2)),
                 "v [50, 150], x [1, 10]": (uniform(50, 150), uniform(1, 10)),
-                "v [150, 900], x [1, 100]": (uniform(150, 900), uniform(1, 100)),
+                "v [150, 300], x [40, 400]": (uniform(150, 300), uniform(40, 400)),
             },
             reference,
         )
