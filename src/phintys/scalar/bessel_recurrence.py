@@ -13,8 +13,10 @@ the digits, gives functions of the first kind but for a factor. The continued fr
 of Hankel's function (Barnett, Feng, Steed and Goldfarb, Comput. Phys. Commun. 8, 1974; 10.33.1)
 gives that, and the functions of the second kind, by the Wronskian (10.5.2).
 
-*Debye's expansion* (1909; 10.19.6), beyond. Its phase is ``x`` less a multiple of ``pi / 2`` and a
-correction of the size of ``v**2 / x``: the cosine and the sine of x have all digits.
+*Debye's expansions* (1909; 10.19.3, 10.19.6) where order and argument are far from each other and
+from 0. The phase is ``x`` less a multiple of ``pi / 2`` and a correction of the size of ``v**2 /
+x``: the cosine and the sine of x have all digits, and the correction has twice as many, as has the
+exponent of orders above x.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Bessel functions: by Hankel's expansion far out, and SciPy's where these have more digits.
+"""Bessel functions of the orders 0 and 1, and modified ones of any order.
 
-See :mod:`phintys.scalar.bessel` (H. Hankel, 1869; DLMF 10.17.3).
+See :mod:`phintys.scalar.bessel` (H. Hankel, 1869; P. Debye, 1909; N. M. Temme, 1975). SciPy's
+functions are called for all other lanes.
 """
 
 from __future__ import annotations
