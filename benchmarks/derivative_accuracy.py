@@ -125,9 +125,7 @@ would make a common gradient slower, and that of a h in `owens_t`; an error of t
 multiplied by the exponent there, which is the condition number of the function: measured by that,
 these derivatives have all digits that their arguments determine. That of `gammainc` in a is a
 product with `log_gamma_slope`. The derivatives of hypergeometric functions are multiples of values,
-those of `hyp2f1` SciPy's; those of `iv` and `ive` are sums or multiples of SciPy's values, which
-are off by up to 11 ulp: the power series in floats is off by 12 at x = 20, and with twice the
-digits it would take a hundred times as long. That of `arctan2` is missed where the distance from 0
+those of `hyp2f1` SciPy's. That of `arctan2` is missed where the distance from 0
 is subnormal; it overflows from a quarter of the smallest normal distance on. Where a second
 derivative overflows, it may be infinite early, or NaN. Those of `hypot` and `arctan2` lose digits
 where one argument is far larger than the other, or where squares of the arguments overflow or

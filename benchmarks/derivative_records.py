@@ -597,8 +597,8 @@ SPECIAL = [
         for name, scale, limits, *facts in (
             ("jv", amplitude, (4, 16), mp.besselj, 1, -1),
             ("yv", amplitude, (8, 64), mp.bessely, 1, -1),
-            ("iv", None, (16, 64), mp.besseli, 1, 1),
-            ("kv", None, (16, 64), mp.besselk, -1, -1),
+            ("iv", None, (GOAL, 64), mp.besseli, 1, 1),
+            ("kv", None, (GOAL, 64), mp.besselk, -1, -1),
             ("ive", larger_term_of_ive, (16, 1e4), mp.besseli, 1, 1, -1),
             ("kve", None, (16, 1e4), mp.besselk, -1, -1, 1),
         )

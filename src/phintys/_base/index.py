@@ -303,13 +303,14 @@ FLOAT_FUNCTIONS: dict[str, str] = {
         abs add ceil clip conj copysign floor fmax fmin fmod heaviside int_div maximum minimum mod
         mul neg nextafter pos reciprocal rint round_half_away sign spacing sqr sub true_div trunc
         """,
-    "phintys.backends.native.assembler.math.bessel": "ive j0 j1 kv kve",
+    "phintys.backends.native.assembler.math.bessel": "i0 i1 iv ive j0 j1 kv kve",
     "phintys.backends.native.assembler.math.bessel_recurrence": "jv yv",
     "phintys.backends.native.assembler.math.bessel_slopes": "log_ive_slope log_kve_slope",
     "phintys.backends.native.assembler.math.error_function": "erf erfc erfcx log_ndtr ndtr",
     "phintys.backends.native.assembler.math.exponential": """
         exp exp2 exp2_share exp_of_product exp_share expm1 sigmoid
         """,
+    "phintys.backends.native.assembler.math.exponential_integrals": "expi",
     "phintys.backends.native.assembler.math.gamma": "trigamma",
     "phintys.backends.native.assembler.math.gamma_quotients": """
         beta beta_density binom gamma_density poch

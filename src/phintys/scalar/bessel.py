@@ -3,10 +3,9 @@
 Those of the first kind, of orders 0 and 1, by Hankel's expansion far out: SciPy's lose the digits
 of the phase there, which is a rounded difference. By the sine and the cosine of the argument itself
 they are kept (H. Hankel, 1869; DLMF 10.17.3). The modified functions where the routines of D. E.
-Amos lose up to three digits: outside of the asymptotic series of the first kind, and in the power
-series of the second kind, which is replaced by the Wronskian (DLMF 10.28.2), and next to 0 by that
-of :mod:`.bessel_near_0`; and where they end, by the first terms of the uniform expansions of P.
-Debye (1909; DLMF 10.41.3).
+Amos lose up to three digits, overflow or underflow too early: by the uniform expansions of P. Debye
+(1909; DLMF 10.41.3) far out; nearer, one kind by the other and their Wronskian (DLMF 10.28.2); next
+to 0 by their series, that of the second kind as in :mod:`.bessel_near_0`.
 """
 
 from __future__ import annotations
@@ -17,16 +16,19 @@ from typing import Any
 import numpy as np
 
 from phintys._base.uninterrupted import import_whole
-from phintys.scalar.bessel_near_0 import LARGE, NEAR_TO, modified_near_0, modified_series
+from phintys.scalar.bessel_near_0 import ENOUGH, NEAR_TO, modified_near_0, modified_series, stepped
 from phintys.scalar.bessel_slopes import (
-    LARGEST,
-    log_ive_slope,
+    SUMS,
     log_kve_slope,
     sum_of_powers,
 )
+from phintys.scalar.doubled import exact_sum
 
 FAR = 25.0
 """Where the expansion is used from."""
+
+TINY = 1e-150
+"""Smaller numbers are twice the function of order 1; of subnormal ones SciPy's loses digits."""
 
 _TERMS = 11
 
@@ -76,6 +78,7 @@ def _bessel(order: int, x: Any) -> Any:
     if is_far.any():
         far = _far(order, np.where(is_far, np.abs(wide), FAR))
         near = np.where(is_far, far if order == 0 else np.sign(wide) * far, near)
+    near = near if order == 0 else np.where(np.abs(wide) < TINY, 0.5 * wide, near)
     return near.astype(x.dtype)[()]
 
 
@@ -86,17 +89,44 @@ def _far(order: int, x: Any) -> Any:
     odd = odd * inverse
     cosine, sine = np.cos(x), np.sin(x)
     first, second = (cosine, sine) if order == 0 else (sine, -cosine)
-    return ((even + odd) * first + (even - odd) * second) / np.sqrt(math.pi * x)
+    # The root of pi x, which may overflow.
+    return ((even + odd) * first + (even - odd) * second) / (2 * np.sqrt(0.25 * math.pi * x))
 
 
-ORDERS_BELOW, SCALED_BELOW = 50.0, 600.0
-"""Where SciPy's ``iv`` has more digits than its ``ive``: where it does not overflow ..."""
+ORDERS_BELOW = 50.0
+"""Orders below this are computed by series, and by Wronskians."""
 
-SERIES_FROM = 22.0
-"""... and less than this, or than half the square of the order ..."""
+UNIFORM_FROM = 50.0
+"""The distance of (v, x) from the origin from which the uniform expansions are used: the first term
+that is left out is below 2e-18."""
 
-SCALED_FROM = 1e-30
-"""... and where it does not underflow."""
+WRONSKIAN_TO = 2.0
+"""Up to where functions of the second kind are computed from those of the first kind; from there on
+those of the first kind are computed from those of the second kind."""
+
+RATIO_LENGTH, RATIO_LENGTH_AT_1 = 8.0, 7.0
+"""The fraction of a quotient of the first kind has converged with ``8 + 7 * sqrt(x)`` places ..."""
+
+MOST_PLACES = 100
+"""... and those of the second kind, from 2 on, with fewer than this."""
+
+LARGEST_ORDER = 2.0**1023
+"""For which an infinite order is taken."""
+
+LARGEST_POWER, LIFT = 600.0, 64.0
+"""Exponents above the first are less than the second, so that a small factor is in time."""
+
+
+def iv(v: Any, x: Any) -> Any:
+    """Return the modified function of the first kind of arrays of floats; of complex x SciPy's.
+
+    Examples
+    --------
+    >>> from phintys.scalar.bessel import iv
+    >>> iv(0.5, 1.0).round(12)
+    np.float64(0.937674888245)
+    """
+    return _first_kind("iv", v, x, 1)
 
 
 def ive(v: Any, x: Any) -> Any:
@@ -108,30 +138,90 @@ def ive(v: Any, x: Any) -> Any:
     >>> ive(0.5, 2.0).round(12)
     np.float64(0.276928045435)
     """
-    special = import_whole("scipy.special")
-    order, size = np.asarray(v, np.float64), np.asarray(x, np.float64)
-    length = np.abs(size)
-    is_near = (length < SERIES_FROM) | (np.square(order) > 2 * length)
-    is_near = is_near & (length > SCALED_FROM) & (length < SCALED_BELOW)
-    is_near = is_near & (np.abs(order) < ORDERS_BELOW)
-    near = special.iv(order, np.where(is_near, size, 1)) * np.exp(-length)
-    found = np.where(is_near, near, special.ive(order, size))
-    is_whole = order == np.rint(order)
+    return _first_kind("ive", v, x, 0)
+
+
+OVERFLOWING = 700.0
+"""SciPy's ``i0`` and ``i1`` of larger numbers overflow too early."""
+
+
+def i0(x: Any) -> Any:
+    """Return the modified function of the first kind and of order 0 of an array of floats.
+
+    Examples
+    --------
+    >>> from phintys.scalar.bessel import i0
+    >>> i0(1.0).round(12)
+    np.float64(1.266065877752)
+    """
+    return _whole_order("i0", 0, x)
+
+
+def i1(x: Any) -> Any:
+    """Return the modified function of the first kind and of order 1 of an array of floats.
+
+    Examples
+    --------
+    >>> from phintys.scalar.bessel import i1
+    >>> i1(-1.0).round(12)
+    np.float64(-0.565159103992)
+    """
+    return _whole_order("i1", 1, x)
+
+
+def _whole_order(name: str, order: int, x: Any) -> Any:
+    x = np.asarray(x)
+    found, size = getattr(import_whole("scipy.special"), name)(x), np.abs(x.astype(np.float64))
+    is_far = size > OVERFLOWING
+    if is_far.any():
+        far = _uniform(np.full(x.shape, float(order)), np.where(is_far, size, 1.0), 1.0, 1.0)
+        found = np.where(is_far, far if order == 0 else np.sign(x) * far, found)
+    with np.errstate(over="ignore"):
+        return np.asarray(found).astype(x.dtype)[()]
+
+
+def _first_kind(name: str, v: Any, x: Any, growth: float) -> Any:
+    special, dtype = import_whole("scipy.special"), np.result_type(v, x)
+    if dtype.kind == "c":
+        return getattr(special, name)(v, x)
+    v, x = np.broadcast_arrays(np.asarray(v, np.float64), np.asarray(x, np.float64))
+    is_whole = v == np.rint(v)
+    order, size = np.where(is_whole, np.abs(v), v), np.abs(x)
+    is_real = is_whole | (x >= 0)
     # Below -1/2, an order that is not whole adds a multiple of the other function.
-    is_usual = is_whole | ((size >= 0) & ((order > -0.5) | (-order < size)))
-    is_beyond = is_usual & (np.hypot(order, size) > BEYOND)
-    if np.any(is_beyond):
-        is_odd = np.mod(np.where(is_whole & np.isfinite(order), order, 0.0), 2) == 1
-        sign = np.where((size < 0) & is_odd, -1.0, 1.0)
-        found = np.where(is_beyond, sign * _beyond(order, length, 1.0, 0.0), found)
-    return found.astype(np.result_type(v, x))[()]
+    is_far = is_real & (np.hypot(order, size) > UNIFORM_FROM) & ((order > -0.5) | (-order < size))
+    is_far = is_far & (size > 0)
+    is_small = is_real & ~is_far & (size <= WRONSKIAN_TO) & (order > -1) & (order <= ORDERS_BELOW)
+    is_between = is_real & ~is_far & (size > WRONSKIAN_TO) & (order > -0.5)
+    found = np.full(v.shape, np.nan)
+
+    def between(v: Any, x: Any) -> Any:
+        return np.exp(growth * x) / (x * _between(v, x) * _wronskian(v, x))
+
+    with np.errstate(all="ignore"):
+        for there, function in (
+            (is_far, lambda v, x: _uniform(v, x, 1.0, growth)),
+            (is_small, lambda v, x: modified_series(v, x) * np.exp((growth - 1) * x)),
+            (is_between, between),
+        ):
+            if there.any():
+                found[there] = function(order[there], size[there])
+    is_odd = np.mod(np.where(is_whole & np.isfinite(v), v, 0.0), 2) == 1
+    found = np.asarray(np.where(np.signbit(x) & is_odd, -found, found))
+    known = is_far | is_small | is_between
+    found[~known] = getattr(special, name)(v[~known], x[~known])
+    return found.astype(dtype)[()]
 
 
-BEYOND = 1e9
-"""The distance of (v, x) from the origin where the routines of D. E. Amos end."""
+def _wronskian(v: Any, x: Any) -> Any:
+    """Return 1 by the product of x and both functions (10.28.2).
 
-WRONSKIAN_FROM, WRONSKIAN_TO = 0.25, 2.0
-"""Where functions of the second kind are computed from those of the first kind."""
+    That is ``I(v + 1) / I(v)``, by its continued fraction (10.33.1), and ``K(v + 1) / K(v)``.
+    """
+    rest, twice = np.zeros_like(x), 2 / x
+    for n in range(math.ceil(RATIO_LENGTH + RATIO_LENGTH_AT_1 * math.sqrt(x.max())), 0, -1):
+        rest = 1 / ((v + n) * twice + rest)
+    return rest + (v / x + (1 - log_kve_slope(v, x)))
 
 
 def kv(v: Any, x: Any) -> Any:
@@ -152,43 +242,97 @@ def kve(v: Any, x: Any) -> Any:
     Examples
     --------
     >>> from phintys.scalar.bessel import kve
-    >>> kve(0.5, 1.0).round(12)
-    np.float64(1.253314137316)
+    >>> kve(0.5, 1.0).round(10)
+    np.float64(1.2533141373)
     """
     return _second_kind("kve", v, x, 1)
 
 
 def _second_kind(name: str, v: Any, x: Any, growth: float) -> Any:
     special, dtype = import_whole("scipy.special"), np.result_type(v, x)
-    found = getattr(special, name)(v, x)
     if dtype.kind == "c":
-        return found
-    order, size = np.abs(v, dtype=np.float64), np.asarray(x, np.float64)
-    is_between = (size >= WRONSKIAN_FROM) & (size <= WRONSKIAN_TO) & (order < ORDERS_BELOW)
-    if np.any(is_between):
-        degree, place = np.where(is_between, order, 0.5), np.where(is_between, size, 1)
-        slopes = (log_ive_slope(degree, place) + 2) - log_kve_slope(degree, place)
-        inside = np.exp(growth * place) / (place * modified_series(degree, place) * slopes)
-        found = np.where(is_between, inside, found)
-    is_near = (size > 0) & (size < NEAR_TO) & (order <= LARGE)
-    if np.any(is_near):
-        degree, place = np.where(is_near, order, 0.5), np.where(is_near, size, 0.1)
-        with np.errstate(all="ignore"):
-            near = modified_near_0(degree, place) * np.exp(growth * place)
-        found = np.where(is_near, near, found)
-    is_beyond = (size > 0) & (np.hypot(order, size) > BEYOND)
-    if np.any(is_beyond):
-        found = np.where(is_beyond, _beyond(order, size, -1.0, growth - 1), found)
-    return np.asarray(found).astype(dtype)[()]
+        return getattr(special, name)(v, x)
+    v, x = np.broadcast_arrays(np.abs(v, dtype=np.float64), np.asarray(x, np.float64))
+    is_far = (x > 0) & (np.hypot(v, x) > UNIFORM_FROM)
+    is_inner = (x > 0) & ~is_far & (v <= UNIFORM_FROM)
+    is_near = is_inner & (x < NEAR_TO)
+    is_small = is_inner & ~is_near & (x <= WRONSKIAN_TO)
+    is_between = is_inner & (x > WRONSKIAN_TO)
+    found = np.full(v.shape, np.nan)
 
+    def small(v: Any, x: Any) -> Any:
+        return np.exp(growth * x) / (x * modified_series(v, x) * _wronskian(v, x))
 
-def _beyond(v: Any, x: Any, side: float, growth: float) -> Any:
-    """Return a function of the first kind (1) or the second (-1), by ``exp(growth * x)`` larger."""
     with np.errstate(all="ignore"):
-        v = np.minimum(np.abs(v), LARGEST)
+        for there, function in (
+            (is_far, lambda v, x: _uniform(v, x, -1.0, growth - 1)),
+            (is_near, lambda v, x: modified_near_0(v, x) * np.exp(growth * x)),
+            (is_small, small),
+            (is_between, lambda v, x: _between(v, x) * np.exp((growth - 1) * x)),
+        ):
+            if there.any():
+                found[there] = function(v[there], x[there])
+    known = is_far | is_near | is_small | is_between
+    found[~known] = getattr(special, name)(v[~known], x[~known])
+    return found.astype(dtype)[()]
+
+
+def _between(v: Any, x: Any) -> Any:
+    """Return ``kve`` by its recurrence, which is stable to larger orders."""
+    base = v - np.rint(v)
+    value, following = _by_fraction(base, x)
+    return stepped(v, x, value, following, 1.0)
+
+
+def _by_fraction(m: Any, x: Any) -> tuple[Any, Any]:
+    """Return ``kve`` of an order between -1/2 and 1/2 and of the next one.
+
+    By the continued fraction of a quotient of Tricomi's functions, and a sum that goes with it (N.
+    M. Temme, J. Comput. Phys. 19, 1975); both are added up from the near end (J. Steed's scheme).
+    """
+    share = (0.5 - m) * (0.5 + m)
+    below = 2 * (1 + x)
+    inverse = 1 / below
+    fraction = change = inverse
+    former, factor = np.zeros_like(x), np.ones_like(x)
+    weight = whole = share
+    above = -share
+    total, lost = exact_sum(1.0, share * change)
+    for n in range(2, MOST_PLACES):
+        above = above - 2 * (n - 1)
+        whole = -above * whole / n
+        former, factor = factor, (former - below * factor) / above
+        weight = weight + whole * factor
+        below = below + 2
+        past, inverse = inverse, 1 / (below + above * inverse)
+        change = -above * past * inverse * change
+        fraction = fraction + change
+        term = weight * change
+        total, rounding = exact_sum(total, term)
+        lost = lost + rounding
+        if not (np.abs(term) > ENOUGH * total).any():
+            break
+    value = np.sqrt(0.5 * math.pi / x) / (total + lost)
+    return value, value * ((m + 0.5 - share * fraction) / x + 1)
+
+
+def _uniform(v: Any, x: Any, side: float, growth: float) -> Any:
+    """Return a function of the first kind (1) or the second (-1), by ``exp(growth * x)`` larger.
+
+    The exponent of a large order is huge: in NumPy's longest floats it has the digits that the
+    exponential needs.
+    """
+    with np.errstate(all="ignore"):
+        v = np.minimum(np.abs(v), LARGEST_ORDER)
         distance = np.hypot(v, x)
-        exponent = v * (0.5 * v / (0.5 * distance + 0.5 * x) - np.arcsinh(v / x))
-        total = 1 + side * (3 - 5 * np.square(v / distance)) / (24 * distance)
-        shift = growth * x if growth else 0.0
-        scale = math.sqrt(0.5 * math.pi**-side) / np.sqrt(distance)
-        return np.exp(side * exponent + shift) * scale * total
+        wide, place = v.astype(np.longdouble), np.asarray(x, np.longdouble)
+        share = 0.5 * wide / (0.5 * np.hypot(wide, place) + 0.5 * place)
+        exponent = side * wide * (share - np.arcsinh(wide / place))
+        exponent = exponent + growth * place if growth else exponent
+        step, square = side / distance, np.square(v / distance)
+        total = np.zeros_like(distance)
+        for numbers in reversed(SUMS):
+            total = total * step + sum_of_powers(square, numbers)
+        lift = np.where(exponent > LARGEST_POWER, LIFT, 0.0)
+        scale = math.sqrt(0.5 * math.pi**-side) / np.sqrt(distance) * total
+        return (np.exp(exponent - lift) * scale * np.exp(lift)).astype(np.float64)

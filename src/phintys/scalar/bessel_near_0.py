@@ -27,6 +27,12 @@ LARGE = 50.0
 MOST_TERMS = 300
 """A bound that no series reaches."""
 
+SUBNORMAL = 2.0**-1021
+"""The halves of smaller numbers are subnormal."""
+
+ROOM = 2.0**-40
+"""The factor of numbers that a recurrence raises, by which its last product does not overflow."""
+
 ENOUGH = 1e-18
 """A series ends with a term of this size, relative to its sum: below the last bit of a float64."""
 
@@ -119,12 +125,13 @@ def stepped(v: Any, x: Any, value: Any, following: Any, side: float) -> Any:
     """
     steps = np.rint(v)
     base, factor = v - steps, Doubled(2.0) / x
-    now, following = Doubled(value), Doubled(following)
+    # Products with twice the digits end before the largest floats.
+    now, following = Doubled(value * ROOM), Doubled(following * ROOM)
     found = now.value
     for n in range(1, int(steps.max(initial=0)) + 1):
         found = np.where(n == steps, following.value, found)
         now, following = following, factor * following * (base + n) + now * side
-    return np.where(np.isfinite(found), found, side * np.inf)
+    return np.where(np.isfinite(found), found / ROOM, side * np.inf)
 
 
 def modified_series(v: Any, x: Any) -> Any:
@@ -140,7 +147,20 @@ def modified_series(v: Any, x: Any) -> Any:
     half = 0.5 * x
     square = half * half
     first, others = factorial(v)
-    return half**v / first / others * summed(x, lambda n: square / (n * (v + n)))
+    return power_of_half(v, x) / first / others * summed(x, lambda n: square / (n * (v + n)))
+
+
+def power_of_half(v: Any, x: Any) -> Any:
+    """Return ``(x / 2)**v``, also where the half of a subnormal number has lost digits.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from phintys.scalar.bessel_near_0 import power_of_half
+    >>> power_of_half(np.array([1.0, -0.5]), np.array([3.0, 2.0]))
+    array([1.5, 1. ])
+    """
+    return np.where(x < SUBNORMAL, x**v * np.exp2(-v), (0.5 * x) ** v)
 
 
 def summed(like: Any, quotient: Callable[[int], Any]) -> Any:

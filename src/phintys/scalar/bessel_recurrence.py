@@ -13,8 +13,10 @@ the digits, gives functions of the first kind but for a factor. The continued fr
 of Hankel's function (Barnett, Feng, Steed and Goldfarb, Comput. Phys. Commun. 8, 1974; 10.33.1)
 gives that, and the functions of the second kind, by the Wronskian (10.5.2).
 
-*Debye's expansion* (1909; 10.19.6), beyond. Its phase is ``x`` less a multiple of ``pi / 2`` and a
-correction of the size of ``v**2 / x``: the cosine and the sine of x have all digits.
+*Debye's expansions* (1909; 10.19.3, 10.19.6) where order and argument are far from each other and
+from 0. The phase is ``x`` less a multiple of ``pi / 2`` and a correction of the size of ``v**2 /
+x``: the cosine and the sine of x have all digits, and the correction has twice as many, as has the
+exponent of orders above x.
 """
 
 from __future__ import annotations
@@ -25,11 +27,12 @@ from typing import Any
 import numpy as np
 
 from phintys._base.uninterrupted import import_whole
-from phintys.scalar.bessel import BEYOND
+from phintys.scalar.bessel import LARGEST_POWER, LIFT
 from phintys.scalar.bessel_near_0 import (
     LARGE,
     NEAR_TO,
     factorial,
+    power_of_half,
     second_kind_near_0,
     stepped,
     summed,
@@ -37,18 +40,18 @@ from phintys.scalar.bessel_near_0 import (
 from phintys.scalar.bessel_slopes import LARGEST, SUMS, sum_of_powers
 from phintys.scalar.doubled import Doubled
 
-MOST_ORDER, FAR = 100.0, 200.0
+MOST_ORDER, FAR = 1000.0, 1500.0
 """The largest order and argument for which the recurrence is used."""
 
 MOST_ORDER_NEAR_0, FRACTION_FROM, FRACTION_TO = LARGE, NEAR_TO, 2.0
 """The same order for small arguments, and from where to where these are. SciPy's second kind has
 lost digits there."""
 
-FEW = 3.0
-"""SciPy's second kind of orders up to this is right from 2 on."""
-
 SERIES_ORDER = 160.0
 """The largest order whose factorial has twice the digits without overflow."""
+
+FEW = 3.0
+"""SciPy's second kind of orders up to this is right from 2 on."""
 
 LARGE_NEAR_0 = 10.0
 """The series of large orders are for those above LARGE, and next to 0 from 10 on."""
@@ -65,16 +68,15 @@ SLOPE, SHIFT = 10.0, 6.0
 FRACTION_LENGTH, FRACTION_LENGTH_AT_1 = 10.0, 80.0
 """The continued fraction has converged with ``10 + 80 / x`` places."""
 
-MOST_TERMS, MOST_STEPS = 300, 1000
+MOST_TERMS, MOST_STEPS = 300, 2000
 """Bounds that no series and no recurrence reaches."""
 
 ENOUGH = 1e-18
 
-TURNING = 16.0
-"""The expansion holds where ``sqrt(abs(x**2 - v**2))`` is larger than 16 times ``v**(2 / 3)``."""
-
-TERMS = 6
-"""Of the expansion: 1e-3 and smaller ones, by their powers."""
+TURNING, TURNING_ABOVE, TURNING_BELOW = 150.0, 50.0, -100.0
+"""The expansions hold where ``d = sqrt(abs(x**2 - v**2))`` is larger than 150 times ``(v / d)**2``
+plus 50 for x above v, or less 100 for x below: the phase, or the exponent, is 40 or larger there,
+and the first term that is left out 1e-17 or smaller."""
 
 
 def jv(v: Any, x: Any) -> Any:
@@ -93,15 +95,16 @@ def jv(v: Any, x: Any) -> Any:
     is_whole = v == np.rint(v)
     order, size = np.where(is_whole, np.abs(v), v), np.abs(x)
     is_usual = (is_whole | ((v > -1) & (x >= 0))) & np.isfinite(x)
+    is_far = is_usual & _is_far(order, size)
     is_small = is_usual & ((size <= FRACTION_TO) | _is_large(order, size)) & (order <= SERIES_ORDER)
-    is_near = is_usual & ~is_small & _is_near(order, size)
-    is_beyond = is_usual & _is_beyond(order, size)
+    is_small = is_small & ~is_far
+    is_near = is_usual & ~is_small & ~is_far & _is_near(order, size)
     found = np.full(v.shape, np.nan)
     with np.errstate(all="ignore"):
-        for there, function in ((is_small, _series), (is_near, _downwards), (is_beyond, _first)):
+        for there, function in ((is_small, _series), (is_near, _downwards), (is_far, _first)):
             if there.any():
                 found[there] = function(order[there], size[there])
-    known = is_small | is_near | is_beyond
+    known = is_small | is_near | is_far
     found = np.asarray(np.where(known & _is_turned(v, x), -found, found))
     is_opposite = _is_opposite(v, x)
     if is_opposite.any():
@@ -126,22 +129,23 @@ def yv(v: Any, x: Any) -> Any:
     v, x = np.broadcast_arrays(np.asarray(v, np.float64), np.asarray(x, np.float64))
     order = np.abs(v)
     is_usual = ((v == np.rint(v)) | (v >= 0)) & (x > 0) & np.isfinite(x)
-    is_large = is_usual & _is_large(order, x) & (order <= SERIES_ORDER)
-    is_small = is_usual & ~is_large & (x < FRACTION_FROM) & (order <= LARGE)
-    is_near = is_usual & ~is_large & _is_near(order, x) & ((x <= FRACTION_TO) | (order > FEW))
-    is_beyond = is_usual & _is_beyond(order, x)
+    is_far = is_usual & _is_far(order, x)
+    is_inner = is_usual & ~is_far
+    is_large = is_inner & _is_large(order, x) & (order <= SERIES_ORDER)
+    is_small = is_inner & ~is_large & (x < FRACTION_FROM) & (order <= LARGE)
+    is_near = is_inner & ~is_large & _is_near(order, x) & ((x <= FRACTION_TO) | (order > FEW))
     found = np.full(v.shape, np.nan)
     parts = (
         (is_large, _series_of_large),
         (is_small, second_kind_near_0),
         (is_near, _upwards),
-        (is_beyond, _second),
+        (is_far, _second),
     )
     with np.errstate(all="ignore"):
         for there, function in parts:
             if there.any():
                 found[there] = function(order[there], x[there])
-    known = is_large | is_small | is_near | is_beyond
+    known = is_large | is_small | is_near | is_far
     found = np.asarray(np.where(known & _is_turned(v, x), -found, found))
     is_opposite = _is_opposite(v, x)
     if is_opposite.any():
@@ -180,7 +184,7 @@ def _series(v: Any, x: Any) -> Any:
     square = half * half
     total = summed(x, lambda n: -square / (n * (v + n)))
     first, others = factorial(v)
-    return half**v / first / others * total
+    return power_of_half(v, x) / first / others * total
 
 
 def _series_of_large(v: Any, x: Any) -> Any:
@@ -189,7 +193,7 @@ def _series_of_large(v: Any, x: Any) -> Any:
     square = half * half
     total = summed(x, lambda n: np.where(n < v, square / (n * (v - n)), 0.0))
     first, others = factorial(v - 1)
-    return -(first / math.pi * half**-v * others) * total
+    return -(first / math.pi * power_of_half(-v, x) * others) * total
 
 
 def _downwards(v: Any, x: Any) -> Any:
@@ -238,18 +242,19 @@ def _fraction(v: Any, x: Any) -> tuple[Any, Any]:
     return -(0.5 + imaginary) / x, 1 + real / x
 
 
-def _is_beyond(v: Any, x: Any) -> Any:
-    """Return where SciPy's function ends, and the expansion holds."""
+def _is_far(v: Any, x: Any) -> Any:
+    """Return where the uniform expansions hold: not near orders that are the argument."""
     with np.errstate(all="ignore"):
-        v = np.minimum(v, LARGEST)
-        is_apart = _distance(v, x) > TURNING * np.square(np.cbrt(v))
-        return (np.hypot(v, x) > BEYOND) & is_apart
+        v = np.minimum(np.abs(v), LARGEST)
+        distance = _distance(v, x)
+        least = TURNING * np.square(v / distance) + np.where(x > v, TURNING_ABOVE, TURNING_BELOW)
+        return (x > 0) & (distance > least)
 
 
 def _is_opposite(v: Any, x: Any) -> Any:
     """Return where an order is negative and not whole, and the expansion holds for its opposite."""
     is_between = (v < 0) & (v != np.rint(v)) & (-v < x) & np.isfinite(x)
-    return is_between & _is_beyond(np.abs(v), x)
+    return is_between & _is_far(np.abs(v), x)
 
 
 def _of_opposite(v: Any, x: Any) -> tuple[Any, Any]:
@@ -269,12 +274,31 @@ def _distance(v: Any, x: Any) -> Any:
 
 
 def _first(v: Any, x: Any) -> Any:
-    """Return the function of the first kind beyond; for orders above x it is 0."""
-    return np.where(x > v, _far(v, x)[0], 0.0)
+    return np.where(x > v, _far(v, x)[0], _decaying(v, x, -1.0))
 
 
 def _second(v: Any, x: Any) -> Any:
-    return np.where(x > v, _far(v, x)[1], -np.inf)
+    return np.where(x > v, _far(v, x)[1], -_decaying(v, x, 1.0))
+
+
+def _decaying(v: Any, x: Any, side: float) -> Any:
+    """Return the function of an order above x that decays (-1), or minus the one that grows (1).
+
+    By Debye's expansions (10.19.3). The exponent is computed in NumPy's longest floats.
+    """
+    v = np.minimum(v, LARGEST)
+    order = np.maximum(v, x)
+    wide, place = order.astype(np.longdouble), x.astype(np.longdouble)
+    root = np.sqrt((wide - place) / wide) * np.sqrt((wide + place) / wide)
+    exponent = side * wide * (np.log((1 + root) / (place / wide)) - root)
+    distance = _distance(order, x)
+    step, square = -side / distance, np.square(order / distance)
+    total = np.zeros_like(x)
+    for numbers in reversed(SUMS):
+        total = total * step + sum_of_powers(square, numbers)
+    lift = np.where(exponent > LARGEST_POWER, LIFT, 0.0)
+    scale = np.sqrt((2 if side > 0 else 0.5) / math.pi / distance) * total
+    return (np.exp(exponent - lift) * scale * np.exp(lift)).astype(np.float64)
 
 
 def _far(v: Any, x: Any) -> tuple[Any, Any]:
@@ -283,12 +307,16 @@ def _far(v: Any, x: Any) -> tuple[Any, Any]:
     distance = _distance(v, x)
     step, square = 1 / distance, -np.square(v / distance)
     real, imaginary = (np.zeros_like(x) for _ in range(2))
-    for numbers in reversed(SUMS[:TERMS]):
+    for numbers in reversed(SUMS):
         real, imaginary = imaginary * step + sum_of_powers(square, numbers), -real * step
     whole = np.rint(v)
-    shift = v * np.arcsin(v / x) - v * (v / (distance + x)) - 0.5 * math.pi * (v - whole)
+    # The phase less x, in NumPy's longest floats.
+    wide, place = v.astype(np.longdouble), x.astype(np.longdouble)
+    share = wide / place
+    shift = wide * (np.arcsin(share) - share / (1 + np.sqrt((1 - share) * (1 + share))))
+    shift = shift - 2 * np.arctan(np.longdouble(1)) * (wide - whole)
     cosine, sine = np.cos(x), np.sin(x)
-    near, aside = np.cos(shift), np.sin(shift)
+    near, aside = np.cos(shift).astype(np.float64), np.sin(shift).astype(np.float64)
     cosine, sine = cosine * near - sine * aside, sine * near + cosine * aside
     cosine, sine = cosine + sine, sine - cosine  # less pi / 4, but for a factor
     quarter = np.mod(whole, 4)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from phintys._base.uninterrupted import import_whole
+from phintys.scalar.doubled import exact_sum
 
 LARGEST = 1e100
 """Parameters up to this are taken; of larger ones quotients overflow."""
@@ -51,7 +52,12 @@ def gamma_density(a: Any, x: Any) -> Any:
         exponent = np.where(is_close, shape * t * t * series - logarithm, exponent) - rest
         result = np.where(is_inside, np.exp(exponent) / (scale * base), np.nan)
         is_zero = (a >= 0) & (a < np.inf) & ((x == np.inf) | ((a == 0) & (x > 0)))
-        result = np.where(is_zero, 0, result)
+        is_huge = (a >= LARGEST) & (a < np.inf) & (x >= 0)
+        result = np.where(is_zero | is_huge, 0, result)
+        # All of the mass is at less than a rounding error from so huge a shape.
+        result = np.where(
+            is_huge & (x == a), 1 / np.sqrt(2 * np.pi * LARGEST) / np.sqrt(a / LARGEST), result
+        )
         return _at_origin(a, x, 1, result).astype(np.result_type(a, x))
 
 
@@ -94,13 +100,16 @@ def beta(x: Any, y: Any) -> Any:
     """
     with np.errstate(all="ignore"):
         is_usual = np.asarray((x > 0) & (y > 0) & (x < LARGEST) & (y < LARGEST))
-        first, second = _wide(is_usual, (x, 1), (y, 1))
-        whole, one, other = (_gamma(p) for p in (first + second, first, second))
-        exponent = first * _log_of_share(one[0], whole[0], first, second)
-        exponent += second * _log_of_share(other[0], whole[0], second, first)
-        exponent += one[1] + other[1] - whole[1]
-        found = np.exp(exponent) * (one[2] * other[2] / whole[2])
+        found = _beta(*_wide(is_usual, (x, 1), (y, 1)))
         return _or_scipy("beta", is_usual, found, x, y)
+
+
+def _beta(x: Any, y: Any) -> Any:
+    whole, one, other = (_gamma(p) for p in (x + y, x, y))
+    exponent = x * _log_of_share(one[0], whole[0], x, y)
+    exponent += y * _log_of_share(other[0], whole[0], y, x)
+    exponent += one[1] + other[1] - whole[1]
+    return np.exp(exponent) * (one[2] * other[2] / whole[2])
 
 
 def binom(n: Any, k: Any) -> Any:
@@ -127,7 +136,26 @@ def binom(n: Any, k: Any) -> Any:
         exponent += whole[1] - one[1] - other[1] + 1
         found = np.exp(exponent) * (whole[2] / (one[2] * other[2] * whole[0]))
         found = np.where(is_few, _factors(n, np.where(is_few, few, 0), -1), found)
-        return _or_scipy("binom", is_few | is_usual, found, n, k).astype(dtype)[()]
+        rest, lost = exact_sum(n, -k)
+        below, lost = np.minimum(k, rest), np.where(k < rest, 0.0, lost)
+        is_outside = ~is_few & (below <= -1) & (n > -1) & (n < LARGEST)
+        found = np.where(is_outside, _outside(is_outside, n, below, lost), found)
+        known = is_few | is_usual | is_outside
+        return _or_scipy("binom", known, found, n, k).astype(dtype)[()]
+
+
+def _outside(is_outside: Any, n: Any, below: Any, lost: Any) -> Any:
+    """Return binomial coefficients of k below -1 or above n + 1, by reflection (DLMF 5.5.3).
+
+    The smaller one of k and n - k is given with its rounding error.
+    """
+    order, number = _wide(is_outside, (n + 1, 2), (-below, 1.5))
+    whole = np.rint(below)
+    part = (below - whole) + lost
+    sine = np.where(np.mod(whole, 2) == 0, -1, 1) * np.sin(_pi() * part)
+    nearer = np.minimum(number, LARGEST)
+    found = _beta(order, nearer) * (number / nearer) ** -order * sine / _pi()
+    return np.where(part == 0, 0, found)
 
 
 def poch(z: Any, m: Any) -> Any:
@@ -208,13 +236,21 @@ def _gamma(p: Any) -> tuple[Any, Any, Any]:
     base = np.where(p > _STIRLING_FROM, p, 1)
     scale = np.where(p > _STIRLING_FROM, np.sqrt(2 * _pi() / p), 1)
     nearer = np.minimum(p, _SERIES_FROM)
-    near = _log_gamma(nearer) + nearer - nearer * np.log(np.minimum(base, _SERIES_FROM))
+    near = log_gamma_of_wide(nearer) + nearer - nearer * np.log(np.minimum(base, _SERIES_FROM))
     near -= np.log(scale)
     return base, np.where(p < _SERIES_FROM, near, _remainder(p)), scale
 
 
-def _log_gamma(p: Any) -> Any:
-    """Return log(gamma(p)) of positive numbers in their precision."""
+def log_gamma_of_wide(p: Any) -> Any:
+    """Return log(gamma(p)) of positive numbers in their precision.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from phintys.scalar.gamma_quotients import log_gamma_of_wide
+    >>> bool(abs(log_gamma_of_wide(np.longdouble(3)) - np.log(2)) < 1e-15)
+    True
+    """
     shifted, product = p, np.ones_like(p)
     while (steps := shifted < _SERIES_FROM).any():
         product = np.where(steps, product * shifted, product)

@@ -21,6 +21,9 @@ LARGE = 1e5
 ENOUGH = 1e-17
 MOST_TERMS = 100_000
 
+FARTHEST = 1e30
+"""The largest normal quantile that is looked for; powers of others would overflow."""
+
 
 def log_gamma_slope(a: Any, t: Any) -> Any:
     """Return the slope of the logarithm of a quantile by the shape.
@@ -137,10 +140,11 @@ def _far(a: Any, t: Any, x: Any) -> Any:
     normal quantile of the same probability.
     """
     root = np.sqrt(a)
-    z = 3 * root * (np.cbrt(x / a) - 1 + 1 / (9 * a))
+    z = np.clip(3 * root * (np.cbrt(x / a) - 1 + 1 / (9 * a)), -FARTHEST, FARTHEST)
     for _ in range(3):
         cubic, quartic = z**3 - 7 * z, 3 * z**4 + 7 * z**2 - 16
         error = a + z * root + (z * z - 1) / 3 + cubic / (36 * root) - quartic / (810 * a) - x
-        z -= error / (root + 2 * z / 3 + (z * z * 3 - 7) / (36 * root))
+        z = z - error / (root + 2 * z / 3 + (z * z * 3 - 7) / (36 * root))
+        z = np.clip(z, -FARTHEST, FARTHEST)
     cubic, quartic = z**3 - 7 * z, 3 * z**4 + 7 * z**2 - 16
     return (1 + z / (2 * root) - cubic / (72 * a * root) + quartic / (810 * a * a)) / x

@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from phintys._base.late import LateModule
 from phintys._base.uninterrupted import import_whole
 from phintys.scalar.arithmetic import abs, fmod, sqr
@@ -44,11 +46,9 @@ exp1 = FloatRow(
 
 expi = FloatRow(
     "expi",
-    "scipy.special:expi",
+    "phintys.scalar.exponential_integrals:expi",
     doc="Exponential integral: the principal value of the integral of exp(t) / t from -inf to x.",
     source="SciPy's (S. Zhang and J. Jin, Computation of Special Functions, 1996).",
-    intervals=((0.2, 5.0),),
-    external=True,
     derivative=lambda x, out: (exp(x) / x,),
 )
 
@@ -115,30 +115,41 @@ cosine_integral = FloatRow(
     derivative=lambda x, out: (_vanishing(x, cos(x) / x),),
 )
 
-_STEPS = 4096.0
-_LONGEST = 2.0**26  # floats beyond are too far from each other to know a phase
-
 
 def _quarter_turns(x: Any) -> Any:
     """Return ``x**2`` less a multiple of 4, with the digits that the rounded square would lose.
 
-    The square of the nearest whole number is 0 or 1 but for a multiple of 4. Its product with the
-    first bits of the distance to it is exact.
+    The square of the nearest whole number is 0 or 1 but for a multiple of 4, and its product with
+    the distance to it is exact: the bits of both together are those of x. So the phase of huge
+    floats, which are all multiples of 4, is 0, and that of infinity is taken for 0 as well.
     """
-    is_far = gt(abs(x), _LONGEST)
-    near = switch(is_far, 0, x)
-    whole = rint(near)
-    rest = near - whole
-    upper = rint(rest * _STEPS) / _STEPS
-    exact = abs(fmod(whole, 2)) + fmod(2 * whole * upper, 4)
-    exact = (exact - 4 * rint(exact / 4)) + (2 * whole * (rest - upper) + sqr(rest))
-    return switch(is_far, sqr(x), exact)
+    x = switch(eq(abs(x), math.inf), 0, x)
+    whole = rint(x)
+    rest = x - whole
+    exact = abs(fmod(whole, 2)) + 2 * fmod(whole * rest, 2)
+    return (exact - 4 * rint(exact / 4)) + sqr(rest)
+
+
+_SETTLED = 1e17  # where a Fresnel integral differs from its limit by less than a rounding error
+
+
+def _fresnel(position: int) -> Any:
+    """Return SciPy's function, which ends where the square of x overflows, and its limits."""
+
+    def function(x: Any) -> Any:
+        nearer = np.clip(x, x.dtype.type(-_SETTLED), x.dtype.type(_SETTLED))
+        return import_whole("scipy.special").fresnel(nearer)[position]
+
+    return function
 
 
 fresnel_sine = FloatRow(
     "fresnel_sine",
-    _part_of("fresnel", 0),
-    doc="Fresnel integral: the integral of sin(pi t**2 / 2) from 0 to x.",
+    _fresnel(0),
+    doc=(
+        "Fresnel integral: the integral of sin(pi t**2 / 2) from 0 to x. Its derivative is that of "
+        "the float x itself, which is 0 for huge ones, and taken for 0 at infinity."
+    ),
     source=(
         "SciPy's, from Cephes (S. L. Moshier, Methods and Programs for Mathematical "
         "Functions, 1989)."
@@ -149,8 +160,11 @@ fresnel_sine = FloatRow(
 
 fresnel_cosine = FloatRow(
     "fresnel_cosine",
-    _part_of("fresnel", 1),
-    doc="Fresnel integral: the integral of cos(pi t**2 / 2) from 0 to x.",
+    _fresnel(1),
+    doc=(
+        "Fresnel integral: the integral of cos(pi t**2 / 2) from 0 to x. Its derivative is that of "
+        "the float x itself, which is 1 for huge ones, and taken for 1 at infinity."
+    ),
     source=(
         "SciPy's, from Cephes (S. L. Moshier, Methods and Programs for Mathematical "
         "Functions, 1989)."

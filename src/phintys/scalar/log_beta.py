@@ -16,6 +16,9 @@ from phintys.scalar.log_gamma import log_gamma, stirling_remainder
 STIRLING_FROM = 10.0
 """Where Stirling's series is used from."""
 
+TINY = 1e-250
+"""beta(x, y) of such an x is ``1 / x + 1 / y``."""
+
 _LOG_ROOT_TWO_PI = math.log(2 * math.pi) / 2
 
 
@@ -30,7 +33,15 @@ def betaln(x: Any, y: Any) -> Any:
     """
     low, high = np.minimum(x, y), np.maximum(x, y)
     is_usual = (low > 0) & (high >= STIRLING_FROM) & (high < np.inf)
-    return _found(_log_beta, "betaln", is_usual, (x, y), (low, high))
+    found = _found(_log_beta, "betaln", is_usual, (x, y), (low, high))
+    is_tiny = (low > 0) & (low < TINY) & (high < STIRLING_FROM)
+    return np.where(is_tiny, _of_tiny(low, high), found)[()] if np.any(is_tiny) else found
+
+
+def _of_tiny(low: Any, high: Any) -> Any:
+    """Return ``log(1 / x + 1 / y)``, where the inverse may overflow."""
+    with np.errstate(all="ignore"):
+        return (np.log1p(low / high) - np.log(low)).astype(np.result_type(low, high))
 
 
 def _found(function: Any, name: str, is_usual: Any, given: Any, ends: Any) -> Any:

@@ -556,7 +556,7 @@ yv = FloatRow(
 
 i0 = FloatRow(
     "i0",
-    "scipy.special:i0",
+    "phintys.scalar.bessel:i0",
     doc="Modified Bessel function of the first kind, order 0.",
     source=(
         "SciPy's, from Cephes (S. L. Moshier, Methods and Programs for Mathematical "
@@ -567,14 +567,13 @@ i0 = FloatRow(
 
 i1 = FloatRow(
     "i1",
-    "scipy.special:i1",
+    "phintys.scalar.bessel:i1",
     doc="Modified Bessel function of the first kind, order 1.",
     source=(
         "SciPy's, from Cephes (S. L. Moshier, Methods and Programs for Mathematical "
         "Functions, 1989)."
     ),
-    # SciPy's I2 is NaN farther in and out, where it is 0 and infinite.
-    derivative=lambda x, out: (0.5 * (i0(x) + iv(2, minimum(maximum(abs(x), 1e-300), 1e4))),),
+    derivative=lambda x, out: (0.5 * (i0(x) + iv(2, abs(x))),),
     slope_at_zero=0.5,
 )
 
@@ -629,11 +628,11 @@ def _slope_of_i1e(x: Any) -> Any:
 
 iv = FloatRow(
     "iv",
-    "scipy.special:iv",
+    "phintys.scalar.bessel:iv",
     doc="Modified Bessel function of the first kind, order v.",
     source=(
-        "SciPy's (N. M. Temme, J. Comput. Phys. 21, 1976; D. E. Amos, Algorithm 644, ACM Trans. "
-        "Math. Softw. 12, 1986)."
+        "P. Debye, Math. Ann. 67, 1909 (DLMF 10.41.3); near 0 its power series, between by kve "
+        "and the Wronskian (DLMF 10.25.2, 10.28.2)."
     ),
     parameters=("v", "x"),
     domain="x >= 0 or v % 1 == 0",
@@ -650,8 +649,8 @@ ive = FloatRow(
     "phintys.scalar.bessel:ive",
     doc="iv(v, x) * exp(-\\|x\\|) for a real x.",
     source=(
-        "SciPy's (N. M. Temme, J. Comput. Phys. 21, 1976; D. E. Amos, Algorithm 644, ACM Trans. "
-        "Math. Softw. 12, 1986)."
+        "P. Debye, Math. Ann. 67, 1909 (DLMF 10.41.3); near 0 its power series, between by kve "
+        "and the Wronskian (DLMF 10.25.2, 10.28.2)."
     ),
     parameters=("v", "x"),
     domain="x >= 0 or v % 1 == 0",
@@ -666,8 +665,8 @@ kv = FloatRow(
     "phintys.scalar.bessel:kv",
     doc="Modified Bessel function of the second kind, order v.",
     source=(
-        "N. M. Temme, J. Comput. Phys. 19, 1975; SciPy's (D. E. Amos, Algorithm 644, ACM Trans. "
-        "Math. Softw. 12, 1986)."
+        "P. Debye, Math. Ann. 67, 1909 (DLMF 10.41.3); near 0 N. M. Temme, J. Comput. Phys. 19, "
+        "1975; between SciPy's (D. E. Amos, Algorithm 644, ACM Trans. Math. Softw. 12, 1986)."
     ),
     parameters=("v", "x"),
     domain="x > 0",
@@ -684,8 +683,8 @@ kve = FloatRow(
     "phintys.scalar.bessel:kve",
     doc="kv(v, x) * exp(x).",
     source=(
-        "N. M. Temme, J. Comput. Phys. 19, 1975; SciPy's (D. E. Amos, Algorithm 644, ACM Trans. "
-        "Math. Softw. 12, 1986)."
+        "P. Debye, Math. Ann. 67, 1909 (DLMF 10.41.3); near 0 N. M. Temme, J. Comput. Phys. 19, "
+        "1975; between SciPy's (D. E. Amos, Algorithm 644, ACM Trans. Math. Softw. 12, 1986)."
     ),
     parameters=("v", "x"),
     domain="x > 0",
@@ -709,13 +708,13 @@ def _keeps_order(v: Any) -> Any:
 
 
 def _slope_of_iv(v: Any, x: Any, out: Any) -> Any:
-    """Return the derivative of iv by x: the mean of both neighbors, but of small orders near 0."""
+    """Return the derivative of iv by x: of v - 1, which may be negative, only near 0."""
     if dtype_of(x).kind == "c":
         return 0.5 * (iv(v - 1, x) + iv(v + 1, x))
-    is_usual = or_(_keeps_order(v), ge(abs(x), _NEIGHBORS_UP_TO))
-    place, other = switch(is_usual, x, 0), switch(is_usual, 1, x)
-    usual = 0.5 * (iv(v - 1, place) + iv(v + 1, place))
-    return switch(is_usual, usual, v / other * out + iv(v + 1, other))
+    is_near = and_(lt(abs(x), _NEIGHBORS_UP_TO), _keeps_order(v))
+    place, far = switch(is_near, x, 0), switch(is_near, 1, x)
+    near = 0.5 * (iv(v - 1, place) + iv(v + 1, place))
+    return switch(is_near, near, v / far * out + iv(v + 1, far))
 
 
 def _slope_of_jv(v: Any, x: Any, out: Any) -> Any:

@@ -142,6 +142,7 @@ def _difference_far(dtype: np.dtype[Any], x: Any, root: Any) -> Any:
 
 
 _SHIFTS = 12
+_SCALE = 2.0**-64
 # B(2 k) / (2 k): the asymptotic series of digamma (DLMF 5.11.2).
 _DIGAMMA = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12)
 
@@ -179,9 +180,10 @@ def _difference_of_positive(a: Any, b: Any, log1p: Any) -> Any:
     Both are moved up by the recurrence (DLMF 5.5.2), and differences of powers of their inverses u
     and v are multiples of ``u - v = b u v``.
     """
+    # The product of a and b may overflow; the power of 2 is exact.
     total: Any = 0.0
     for n in range(1, _SHIFTS):
-        total = total + 1 / ((a + n) * ((a + b) + n))
+        total = total + 1 / ((a + n) * ((a + b) * _SCALE + n * _SCALE))
     u, v = 1 / (a + _SHIFTS), 1 / ((a + b) + _SHIFTS)
     p, q = u * u, v * v
     series: Any = 0.0
@@ -192,7 +194,7 @@ def _difference_of_positive(a: Any, b: Any, log1p: Any) -> Any:
         power = power * q
         sums = sums * p + power
     first = b / (a + b) / a  # the product of both may underflow
-    return first + b * (total + u * v * (0.5 + (u + v) * series)) + log1p(b * u)
+    return first + b * (total * _SCALE + u * v * (0.5 + (u + v) * series)) + log1p(b * u)
 
 
 def _polynomial(coefficients: Coefficients, dtype: np.dtype[Any], x: Any) -> Any:

@@ -308,6 +308,7 @@ DOMAINS: dict[str, ScalarDomain] = {
     "erfcinv": _scipy("erfcinv", ((0.05, 1.95),)),
     "erfcx": _scipy("erfcx", ((-2.0, 3.0),), "biufc"),
     "erfinv": _scipy("erfinv", ((-0.95, 0.95),)),
+    "expi": _scipy("expi", ((0.2, 5.0),)),
     "expn": ScalarDomain(
         "phintys.scalar:expn", ((1.0, 4.0), (0.2, 5.0)), whole=(0,), undefined=(0,)
     ),

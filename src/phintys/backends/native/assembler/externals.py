@@ -68,13 +68,14 @@ def _libm(op: str, nin: int = 1) -> list[External]:
 
 # Scalar ops whose function has the same name in SciPy, by the number of inputs.
 _SAME_NAME = {
-    1: "erfcinv erfinv gamma i0 i0e i1 i1e j0 j1 ndtri",
+    1: "erfcinv erfinv expi gamma i0 i0e i1 i1e j0 j1 ndtri",
     2: "beta betaln binom gammainc gammaincc iv ive jv kv kve owens_t poch yv",
     3: "betainc",
 }
 
 FOR_SOME_ARGUMENTS = frozenset(
-    {"beta", "betaln", "binom", "ive", "j0", "j1", "jv", "kv", "kve", "poch", "yv"}
+    {"beta", "betaln", "binom", "expi", "poch"}
+    | {"i0", "i1", "iv", "ive", "j0", "j1", "jv", "kv", "kve", "yv"}
 )
 """Functions that have native code, which calls SciPy's for some arguments only."""
 

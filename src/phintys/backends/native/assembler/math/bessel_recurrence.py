@@ -10,26 +10,32 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from typing import NamedTuple
 
 from phintys.backends.native.assembler.builder import Builder
 from phintys.backends.native.assembler.control import frozen, iterate
 from phintys.backends.native.assembler.math.calls import float_math
+from phintys.backends.native.assembler.math.constants import PI, words
 from phintys.backends.native.assembler.math.exact import (
     Pair,
     fast_two_sum,
     pair_add,
+    pair_div,
+    pair_sqrt,
     polynomial,
     residual,
     two_prod,
     two_sum,
 )
-from phintys.backends.native.assembler.math.floating import copysign, fabs
+from phintys.backends.native.assembler.math.exponential import exp_of_sum
+from phintys.backends.native.assembler.math.floating import clamp, copysign, fabs
 from phintys.backends.native.assembler.math.lanewise import computed_where, redo_lanes
+from phintys.backends.native.assembler.math.power import log_pair
 from phintys.backends.native.assembler.math.registry import float_function
 from phintys.backends.native.assembler.values import Value
-from phintys.scalar.bessel import BEYOND
-from phintys.scalar.bessel_near_0 import ENOUGH, EVEN, LARGE, MOST_TERMS, ODD
+from phintys.scalar.bessel import LARGEST_POWER, LIFT
+from phintys.scalar.bessel_near_0 import ENOUGH, EVEN, LARGE, MOST_TERMS, ODD, ROOM, SUBNORMAL
 from phintys.scalar.bessel_recurrence import (
     FAR,
     FEW,
@@ -46,10 +52,27 @@ from phintys.scalar.bessel_recurrence import (
     SHIFT,
     SLOPE,
     START,
-    TERMS,
     TURNING,
+    TURNING_ABOVE,
+    TURNING_BELOW,
 )
 from phintys.scalar.bessel_slopes import LARGEST, SUMS
+
+_PI = words(PI, "float64", 53)
+
+
+def _words(n: int) -> tuple[float, float]:
+    """Return ``(-1)**(n // 2) / n!`` in two words."""
+    exact = Fraction((-1) ** (n // 2), math.factorial(n))
+    return float(exact), float(exact - Fraction(float(exact)))
+
+
+# Taylor's series of sines and cosines: so many terms with twice the digits, and others.
+_EXACT_TERMS, _TERMS = 4, 11
+_SINE, _COSINE = (tuple(_words(2 * n + odd) for n in range(_TERMS)) for odd in (1, 0))
+
+LEAST_SHARE = 1e-100
+"""Of x in v, by which v is divided."""
 
 # ---- next to 0 -----------------------------------------------------------------------------------
 
@@ -122,9 +145,11 @@ def stepped(b: Builder, v: Value, x: Value, value: Value, following: Value, side
         )
         return [n + 1.0, *(b.select(is_step, new, old) for new, old in changed)], n < whole
 
-    first = [one, value, zero, following, zero]
+    # Without fused multiply-add, products with twice the digits end before the largest floats.
+    first = [one, value * ROOM, zero, following * ROOM, zero]
     _, now, *_ = iterate(b, int(MOST_ORDER) + 1, first, raise_order)
-    return b.select(fabs(b, now) < math.inf, now, b.constant(x.type, side * math.inf))
+    is_finite = fabs(b, now) < math.inf
+    return b.select(is_finite, now * (1 / ROOM), b.constant(x.type, side * math.inf))
 
 
 def two_over(b: Builder, x: Value) -> Pair:
@@ -145,7 +170,15 @@ def modified_series(b: Builder, v: Value, x: Value) -> Value:
     square = half * half
     total = summed(b, x, lambda n: square / (n * (v + n)))
     first, others = factorial(b, v)
-    return float_math(b, "pow", half, v) / first / others * total
+    return power_of_half(b, v, x) / first / others * total
+
+
+def power_of_half(b: Builder, v: Value, x: Value) -> Value:
+    """Write (x / 2)**v, also where the half of a subnormal number has lost digits."""
+    is_tiny = x < SUBNORMAL
+    power = float_math(b, "pow", b.select(is_tiny, x, x * 0.5), v)
+    rest = computed_where(b, is_tiny, lambda: float_math(b, "exp2", -v))
+    return b.select(is_tiny, power * rest, power)
 
 
 def summed(b: Builder, like: Value, quotient: Callable[[Value], Value]) -> Value:
@@ -185,19 +218,18 @@ def jv(b: Builder, v: Value, x: Value) -> Value:
     is_whole = _is_whole(b, v)
     order, size = b.select(is_whole, fabs(b, v), v), fabs(b, x)
     is_usual = (is_whole | ((v > -1.0) & b.le(0.0, x))) & (size < math.inf)
+    is_far = is_usual & _is_far(b, order, size)
     is_small = (size <= FRACTION_TO) | _is_large(b, order, size)
-    is_small = is_usual & is_small & (order <= SERIES_ORDER)
-    is_near = is_usual & ~is_small & _is_near(b, order, size)
-    is_beyond = is_usual & _is_beyond(b, order, size)
+    is_small = is_usual & is_small & (order <= SERIES_ORDER) & ~is_far
+    is_near = is_usual & ~is_small & ~is_far & _is_near(b, order, size)
     found = computed_where(b, is_small, lambda: _series(b, *_inside(b, is_small, order, size)))
     near = computed_where(b, is_near, lambda: _downwards(b, *_inside(b, is_near, order, size)))
-    beyond = computed_where(b, is_beyond, lambda: _far(b, order, size)[0])
-    found = b.select(is_near, near, b.select(is_beyond, beyond, found))
+    found = b.select(is_near, near, b.select(is_far, _uniform(b, is_far, order, size, 0), found))
     found = _turned(b, found, v, x)
     is_opposite = _is_opposite(b, v, x)
     opposite = computed_where(b, is_opposite, lambda: _of_opposite(b, v, x)[0])
     found = b.select(is_opposite, opposite, found)
-    known = is_small | is_near | is_beyond | is_opposite
+    known = is_small | is_near | is_far | is_opposite
     return redo_lanes(b, found, ~known, "phintys_scipy_jv_float64", [v, x])
 
 
@@ -209,11 +241,12 @@ def yv(b: Builder, v: Value, x: Value) -> Value:
     v, x = frozen(b, v), frozen(b, x)
     order = fabs(b, v)
     is_usual = (_is_whole(b, v) | b.le(0.0, v)) & (x > 0.0) & (x < math.inf)
-    is_large = is_usual & _is_large(b, order, x) & (order <= SERIES_ORDER)
-    is_small = is_usual & ~is_large & (x < FRACTION_FROM) & (order <= LARGE)
-    is_near = is_usual & ~is_large & _is_near(b, order, x) & ((x <= FRACTION_TO) | (order > FEW))
-    is_beyond = is_usual & _is_beyond(b, order, x)
-    found = computed_where(b, is_beyond, lambda: _far(b, order, x)[1])
+    is_far = is_usual & _is_far(b, order, x)
+    is_inner = is_usual & ~is_far
+    is_large = is_inner & _is_large(b, order, x) & (order <= SERIES_ORDER)
+    is_small = is_inner & ~is_large & (x < FRACTION_FROM) & (order <= LARGE)
+    is_near = is_inner & ~is_large & _is_near(b, order, x) & ((x <= FRACTION_TO) | (order > FEW))
+    found = _uniform(b, is_far, order, x, 1)
     for there, function in (
         (is_large, _series_of_large),
         (is_small, second_kind_near_0),
@@ -225,7 +258,7 @@ def yv(b: Builder, v: Value, x: Value) -> Value:
     is_opposite = _is_opposite(b, v, x)
     opposite = computed_where(b, is_opposite, lambda: _of_opposite(b, v, x)[1])
     found = b.select(is_opposite, opposite, found)
-    known = is_large | is_small | is_near | is_beyond | is_opposite
+    known = is_large | is_small | is_near | is_far | is_opposite
     return redo_lanes(b, found, ~known, "phintys_scipy_yv_float64", [v, x])
 
 
@@ -274,7 +307,7 @@ def _series(b: Builder, v: Value, x: Value) -> Value:
     square = half * half
     total = summed(b, x, lambda n: -square / (n * (v + n)))
     first, others = factorial(b, v)
-    return float_math(b, "pow", half, v) / first / others * total
+    return power_of_half(b, v, x) / first / others * total
 
 
 def _series_of_large(b: Builder, v: Value, x: Value) -> Value:
@@ -282,7 +315,7 @@ def _series_of_large(b: Builder, v: Value, x: Value) -> Value:
     square = half * half
     total = summed(b, x, lambda n: b.select(n < v, square / (n * (v - n)), 0.0))
     first, others = factorial(b, v - 1.0)
-    return -(first / math.pi * float_math(b, "pow", half, -v) * others) * total
+    return -(first / math.pi * power_of_half(b, -v, x) * others) * total
 
 
 def _downwards(b: Builder, v: Value, x: Value) -> Value:
@@ -359,17 +392,77 @@ def _fraction(b: Builder, v: Value, x: Value) -> tuple[Value, Value]:
     return -(imaginary + 0.5) / x, real / x + 1.0
 
 
-def _is_beyond(b: Builder, v: Value, x: Value) -> Value:
+def _is_far(b: Builder, v: Value, x: Value) -> Value:
+    """Write where the uniform expansions hold: not near orders that are the argument."""
+    v = b.minimum_number(fabs(b, v), LARGEST)
+    is_possible = (x > 0.0) & ((x > TURNING_ABOVE) | (v > TURNING_ABOVE))
+
+    def reach() -> Value:
+        distance = _distance(b, v, x)
+        share = v / distance
+        least = b.select(x > v, b.constant(x.type, TURNING_ABOVE), TURNING_BELOW)
+        return distance - b.madd(share * share, TURNING, least)
+
+    return is_possible & (computed_where(b, is_possible, reach) > 0.0)
+
+
+def _uniform(b: Builder, where: Value, v: Value, x: Value, kind: int) -> Value:
+    """Write a function of the first kind (0) or the second (1) by Debye's expansions."""
+    is_above = v > x
+    far = computed_where(b, where & ~is_above, lambda: _far(b, v, x)[kind])
+    beyond = computed_where(b, where & is_above, lambda: _decaying(b, v, x, kind))
+    return b.select(is_above, beyond, far)
+
+
+def _decaying(b: Builder, v: Value, x: Value, kind: int) -> Value:
+    """Write the function of an order above x that decays (0), or the one that grows (1)."""
+    side = 1.0 if kind else -1.0
     v = b.minimum_number(v, LARGEST)
-    root = float_math(b, "cbrt", v)
-    is_far = float_math(b, "hypot", v, x) > BEYOND
-    return is_far & (_distance(b, v, x) > root * root * TURNING)
+    v, distance = b.maximum_number(v, x), _distance(b, v, x)
+    high, low = _exponent(b, v, x)
+    high, low = high * side, low * side
+    step, share = b.div(-side, distance), v / distance
+    square, total = share * share, b.constant(x.type, 0.0)
+    for numbers in reversed(SUMS):
+        total = b.madd(total, step, polynomial(b, square, numbers))
+    scale = total * math.sqrt((2 if kind else 0.5) / math.pi) / b.intrinsic("sqrt", distance)
+    is_large = high > LARGEST_POWER
+    high = b.select(is_large, high - LIFT, high)
+    low = b.select(fabs(b, high) < 1000.0, low, 0.0)
+    lift = b.select(is_large, b.constant(x.type, math.exp(LIFT)), 1.0)
+    found = exp_of_sum(b, high, low) * scale * lift
+    return -found if kind else found
+
+
+def _exponent(b: Builder, v: Value, x: Value) -> Pair:
+    """Write ``v log((v + d) / x) - d`` for the root d of ``v**2 - x**2``, of an order above x.
+
+    With its rounding error. Of a huge quotient that it is huge is all that has to be known.
+    """
+    zero = b.constant(x.type, 0.0)
+    root = _root_of_product(b, two_sum(b, v, -x), two_sum(b, v, x))
+    least = b.maximum_number(x, v * LEAST_SHARE)
+    ratio = pair_div(b, pair_add(b, root, (v, zero)), (least, zero))
+    log, lost = log_pair(b, ratio[0])
+    log, lost = fast_two_sum(b, log, lost + ratio[1] / ratio[0])
+    product, error = two_prod(b, v, log)
+    return pair_add(b, (product, b.madd(v, lost, error)), (-root[0], -root[1]))
+
+
+def _root_of_product(b: Builder, x: Pair, y: Pair) -> Pair:
+    """Write the root of a product of pairs, scaled so that it does not overflow."""
+    is_large = y[0] > 2.0**400
+    scale = b.select(is_large, b.constant(y[0].type, 2.0**-600), 1.0)
+    x, y = (x[0] * scale, x[1] * scale), (y[0] * scale, y[1] * scale)
+    root = pair_sqrt(b, times(b, x, y))
+    back = b.select(is_large, b.constant(y[0].type, 2.0**600), 1.0)
+    return root[0] * back, root[1] * back
 
 
 def _is_opposite(b: Builder, v: Value, x: Value) -> Value:
     """Write where an order is negative and not whole, and the expansion holds for its opposite."""
     is_between = (v < 0.0) & ~_is_whole(b, v) & (-v < x) & (x < math.inf)
-    return is_between & _is_beyond(b, fabs(b, v), x)
+    return is_between & _is_far(b, fabs(b, v), x)
 
 
 def _of_opposite(b: Builder, v: Value, x: Value) -> tuple[Value, Value]:
@@ -390,19 +483,19 @@ def _distance(b: Builder, v: Value, x: Value) -> Value:
 
 
 def _far(b: Builder, order: Value, x: Value) -> tuple[Value, Value]:
-    """Write both functions beyond: Debye's expansion, and the limits for orders above x."""
+    """Write both functions of orders below x."""
     v = b.minimum_number(order, x)
     distance = _distance(b, v, x)
     step, share = b.div(1.0, distance), v / distance
     square = -(share * share)
     real, imaginary = (b.constant(x.type, 0.0) for _ in range(2))
-    for numbers in reversed(SUMS[:TERMS]):
+    for numbers in reversed(SUMS):
         real, imaginary = b.madd(imaginary, step, polynomial(b, square, numbers)), -real * step
     whole = b.intrinsic("rint", v)
-    shift = v * float_math(b, "arcsin", v / x) - v * (v / (distance + x))
-    shift = shift - (v - whole) * (0.5 * math.pi)
+    shift, lost = _phase(b, v, x, whole)
     cosine, sine = float_math(b, "cos", x), float_math(b, "sin", x)
     near, aside = float_math(b, "cos", shift), float_math(b, "sin", shift)
+    near, aside = near - lost * aside, aside + lost * near
     cosine, sine = cosine * near - sine * aside, sine * near + cosine * aside
     cosine, sine = cosine + sine, sine - cosine  # less pi / 4, but for a factor
     is_odd = _is_odd(b, whole)
@@ -412,6 +505,42 @@ def _far(b: Builder, order: Value, x: Value) -> tuple[Value, Value]:
     scale = b.select(_is_odd(b, half), -scale, scale)
     first = scale * (cosine * real - sine * imaginary)
     second = scale * (sine * real + cosine * imaginary)
-    is_below = order < x
-    zero, infinity = (b.constant(x.type, number) for number in (0.0, -math.inf))
-    return b.select(is_below, first, zero), b.select(is_below, second, infinity)
+    return first, second
+
+
+def _phase(b: Builder, v: Value, x: Value, whole: Value) -> Pair:
+    """Write ``v arcsin(v / x) - (x - d) - (v - whole) pi / 2`` for the root d of ``x**2 - v**2``.
+
+    With its rounding error: in half turns, of which a sine is known with its error, the arcsine is
+    a float and a small correction.
+    """
+    zero = b.constant(x.type, 0.0)
+    root = _root_of_product(b, two_sum(b, x, -v), two_sum(b, x, v))
+    share = v / x
+    share = share, residual(b, v, share, x) / x
+    turn = clamp(b, float_math(b, "arcsin", share[0]) * (1 / math.pi), 0.0, 0.5)
+    sine = _sine_of_half_turns(b, turn)
+    change = ((share[0] - sine[0]) + (share[1] - sine[1])) * (x / root[0])
+    turns = pair_add(b, two_prod(b, v, turn), ((whole - v) * 0.5, zero))
+    angle = times(b, turns, (b.constant(x.type, _PI[0]), b.constant(x.type, _PI[1])))
+    angle = pair_add(b, angle, two_prod(b, v, change))
+    rest, lost = two_sum(b, x, -root[0])
+    return pair_add(b, angle, (-rest, root[1] - lost))
+
+
+def _sine_of_half_turns(b: Builder, f: Value) -> Pair:
+    """Write sin(pi f) of 0 <= f <= 1/2 with twice the digits."""
+    is_odd = f > 0.25
+    one, zero = (b.constant(f.type, number) for number in (1.0, 0.0))
+    angle = times(b, (b.select(is_odd, b.sub(0.5, f), f), zero), (one * _PI[0], one * _PI[1]))
+    square = times(b, angle, angle)
+
+    def tail(words: tuple[tuple[float, float], ...]) -> Value:
+        return polynomial(b, square[0], [word for word, _ in words[_EXACT_TERMS:]])
+
+    total = b.select(is_odd, tail(_COSINE), tail(_SINE)), zero
+    for cosine, sine in reversed([*zip(_COSINE, _SINE, strict=True)][:_EXACT_TERMS]):
+        pair = tuple(b.select(is_odd, one * c, s) for c, s in zip(cosine, sine, strict=True))
+        total = pair_add(b, times(b, total, square), (pair[0], pair[1]))
+    factor = b.select(is_odd, one, angle[0]), b.select(is_odd, zero, angle[1])
+    return times(b, total, factor)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from phintys.backends.native.assembler.builder import Builder
 from phintys.backends.native.assembler.control import frozen, iterate
+from phintys.backends.native.assembler.math.calls import float_math
 from phintys.backends.native.assembler.math.exact import (
     Pair,
     fast_two_sum,
@@ -79,6 +80,7 @@ def _power(b: Builder, exponent: Pair, above: Pair, below: Value) -> Pair:
 
 
 _CLOSE = 2.0**-20
+_LARGEST_EXPONENT, _LIFT = 600.0, 64.0
 
 
 def _log_of_share(b: Builder, p: Pair, part: Value, whole: Value) -> Pair:
@@ -140,8 +142,12 @@ def gamma_density(b: Builder, a: Value, x: Value) -> Value:
     factor = _root(b, gamma.inverse_square) / gamma.base
     result = b.select(is_inside, _exp(b, exponent) * factor, math.nan)
     is_zero = (a >= 0.0) & (a < math.inf) & (b.eq(x, math.inf) | (b.eq(a, 0.0) & (x > 0.0)))
-    one = b.constant(a.type, 1.0)
-    return _at_origin(b, a, x, one, b.select(is_zero, 0.0, result))
+    is_huge = (a >= LARGEST) & (a < math.inf) & (x >= 0.0)
+    result = b.select(is_zero | is_huge, 0.0, result)
+    # All of the mass is at less than a rounding error from so huge a shape.
+    peak = b.div(1 / math.sqrt(2 * math.pi * LARGEST), _root(b, a * (1 / LARGEST)))
+    result = b.select(is_huge & b.eq(x, a), peak, result)
+    return _at_origin(b, a, x, b.constant(a.type, 1.0), result)
 
 
 def _at_origin(b: Builder, a: Value, x: Value, of_one: Value, result: Value) -> Value:
@@ -186,7 +192,11 @@ def beta(b: Builder, x: Value, y: Value) -> Value:
     if x.type.name == "float32":
         return _in_double(beta, b, x, y)
     is_usual = (x > 0.0) & (y > 0.0) & (x < LARGEST) & (y < LARGEST)
-    first, second = _safe(b, is_usual, (x, 1.0), (y, 1.0))
+    found = _beta(b, *_safe(b, is_usual, (x, 1.0), (y, 1.0)))
+    return redo_lanes(b, found, ~is_usual, "phintys_scipy_beta_float64", [x, y])
+
+
+def _beta(b: Builder, first: Value, second: Value) -> Value:
     total, lost = two_sum(b, first, second)
     whole, one, other = (_gamma(b, p) for p in (total, first, second))
     exponent = _total(
@@ -199,8 +209,7 @@ def beta(b: Builder, x: Value, y: Value) -> Value:
         _pair(b, -lost),
     )
     scale = _root(b, whole.inverse_square / one.inverse_square / other.inverse_square)
-    found = _exp(b, exponent) * scale
-    return redo_lanes(b, found, ~is_usual, "phintys_scipy_beta_float64", [x, y])
+    return _exp(b, exponent) * scale
 
 
 @float_function("binom", 2)
@@ -216,8 +225,30 @@ def binom(b: Builder, n: Value, k: Value) -> Value:
     found = computed_where(b, is_usual, lambda: _binom(b, is_usual, n, k, (rest, lost)))
     steps = b.select(is_few, few, 0.0)
     found = b.select(is_few, _factors(b, n, steps, -1.0), found)
-    others = ~(is_few | is_usual)
+    below = b.minimum_number(k, rest)
+    is_outside = (below <= -1.0) & (n > -1.0) & (n < LARGEST) & ~is_few
+    lost = b.select(k < rest, 0.0, lost)
+    outside = computed_where(b, is_outside, lambda: _outside(b, is_outside, n, (below, lost)))
+    found = b.select(is_outside, outside, found)
+    others = ~(is_few | is_usual | is_outside)
     return redo_lanes(b, found, others, "phintys_scipy_binom_float64", [n, k])
+
+
+def _outside(b: Builder, is_outside: Value, n: Value, below: Pair) -> Value:
+    """Return binomial coefficients of k below -1 or above n + 1, by reflection (DLMF 5.5.3).
+
+    ``below`` is the smaller one of k and n - k.
+    """
+    n, number = _safe(b, is_outside, (n, 1.0), (below[0], -1.5))
+    lost = b.select(is_outside, below[1], 0.0)
+    whole = b.intrinsic("rint", number)
+    rest = (number - whole) + lost
+    half = whole * 0.5
+    is_even = b.eq(b.intrinsic("floor", half), half)
+    sine = float_math(b, "sin", rest * math.pi) * (1 / math.pi)
+    nearer = b.minimum_number(-number, LARGEST)
+    found = _beta(b, n + 1.0, nearer) * float_math(b, "pow", nearer / -number, n + 1.0) * sine
+    return b.select(b.eq(rest, 0.0), 0.0, b.select(is_even, -found, found))
 
 
 def _binom(b: Builder, is_usual: Value, n: Value, k: Value, rest: Pair) -> Value:
@@ -268,7 +299,12 @@ def _poch(b: Builder, is_usual: Value, z: Value, m: Value) -> Value:
         _minus(one.rest),
         two_sum(b, -m, lost),
     )
-    return _exp(b, exponent) * _root(b, one.inverse_square / whole.inverse_square)
+    root = _root(b, one.inverse_square / whole.inverse_square)
+    # The exponential may overflow where the result does not.
+    is_large = exponent[0] > _LARGEST_EXPONENT
+    exponent = b.select(is_large, exponent[0] - _LIFT, exponent[0]), exponent[1]
+    lift = b.select(is_large, b.constant(m.type, math.exp(_LIFT)), 1.0)
+    return _exp(b, exponent) * root * lift
 
 
 def _few_or(b: Builder, x: Value, most: float) -> Value:

@@ -11,10 +11,10 @@ import math
 from phintys.backends.native.assembler.builder import Builder
 from phintys.backends.native.assembler.control import frozen, iterate
 from phintys.backends.native.assembler.math.calls import float_math
-from phintys.backends.native.assembler.math.floating import sqrt
+from phintys.backends.native.assembler.math.floating import clamp, sqrt
 from phintys.backends.native.assembler.math.registry import float_function
 from phintys.backends.native.assembler.values import Value
-from phintys.scalar.gamma_slopes import ENOUGH, LARGE, MOST_TERMS
+from phintys.scalar.gamma_slopes import ENOUGH, FARTHEST, LARGE, MOST_TERMS
 
 
 @float_function("log_gamma_slope", 2)
@@ -88,7 +88,7 @@ def _far(b: Builder, a: Value, t: Value) -> Value:
     """Write the slope from the expansion of quantiles in normal ones, for large shapes."""
     root, x = sqrt(b, a), float_math(b, "exp", t)
     cubic_root = float_math(b, "cbrt", x / a)
-    z = root * 3.0 * (cubic_root - 1.0 + b.div(1.0, a * 9.0))
+    z = clamp(b, root * 3.0 * (cubic_root - 1.0 + b.div(1.0, a * 9.0)), -FARTHEST, FARTHEST)
     for _ in range(3):
         square = z * z
         error = (
@@ -100,6 +100,7 @@ def _far(b: Builder, a: Value, t: Value) -> Value:
             - x
         )
         z = z - error / (root + z * (2 / 3) + (square * 3.0 - 7.0) / (root * 36.0))
+        z = clamp(b, z, -FARTHEST, FARTHEST)
     square = z * z
     slope = (
         z / (root + root)

@@ -19,7 +19,7 @@ from phintys.backends.native.assembler.math.log_gamma import gammaln
 from phintys.backends.native.assembler.math.logarithm import log, log1p
 from phintys.backends.native.assembler.math.registry import float_function
 from phintys.backends.native.assembler.values import Value
-from phintys.scalar.log_beta import STIRLING_FROM
+from phintys.scalar.log_beta import STIRLING_FROM, TINY
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,7 +36,10 @@ def betaln(b: Builder, x: Value, y: Value) -> Value:
     are_positive = (x > 0.0) & (y > 0.0)  # not so for NaN, which the smaller number hides
     others = ~(are_positive & b.le(STIRLING_FROM, high) & (high < math.inf))
     found = computed_where(b, ~others, lambda: _log_beta(b, *_safe(b, others, low, high)))
-    return redo_lanes(b, found, others, "phintys_scipy_betaln_float64", [x, y])
+    is_tiny = are_positive & (low < TINY) & (high < STIRLING_FROM)
+    tiny = computed_where(b, is_tiny, lambda: log1p(b, low / high) - log(b, low))
+    found = b.select(is_tiny, tiny, found)
+    return redo_lanes(b, found, others & ~is_tiny, "phintys_scipy_betaln_float64", [x, y])
 
 
 def _in_double(
