@@ -58,18 +58,21 @@ class PowerOfGamma(Positive):
             number = math.power(number, 1 / power)
         return math.mul(self._scale(), number)
 
+    def _standardized(self, value: Any) -> Any:
+        return value / self._scale()
+
     def _gamma_of(self, value: Any) -> Any:
         """Return the gamma number of a value."""
-        z, power = value / self._scale(), self._power()
+        z, power = self._standardized(value), self._power()
         if isinstance(power, float):
             return {1.0: same, -1.0: math.reciprocal, 2.0: math.sqr}[power](z)
         return math.power(z, power)
 
     def _log_gamma_of(self, value: Any) -> Any:
-        return self._power() * math.log(value / self._scale())
+        return self._power() * math.log(self._standardized(value))
 
     def _logp(self, value: Any) -> Any:
-        shape, power, z = self._shape(), self._power(), value / self._scale()
+        shape, power, z = self._shape(), self._power(), self._standardized(value)
         density = special.xlogy(shape * power - 1, z) - self._gamma_of(value)
         if self.is_falling:  # the difference of two infinities, of which the second is the larger
             density = math.switch(math.eq(value, 0), -numbers.inf, density)
@@ -318,6 +321,9 @@ class Nakagami(PowerOfGamma, method="nakagami"):
     def _scale(self) -> Any:
         # Finite, as gamma numbers of a tiny shape are 0.
         return math.minimum(self.scale / math.sqrt(self.nu), float(np.finfo(self.dtype).max))
+
+    def _standardized(self, value: Any) -> Any:
+        return value / self.scale * math.sqrt(self.nu)  # its slope by nu has no factor of the scale
 
     def _power(self) -> Any:
         return 2.0

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from phintys.random.distributions.base import Distribution, log_by_rest, same
+from phintys.random.distributions.base import Distribution, by_rest, log_by_rest, same
 from phintys.random.distributions.checks import at_least, positive
 from phintys.random.distributions.location_scale import EULER, Normal
 from phintys.random.distributions.tails import log_increase, log_of_hazard
@@ -388,7 +388,8 @@ class TruncExpon(Distribution, method="truncexpon"):
 
     def _sf(self, value: Any) -> Any:
         z = self._standardized(value)
-        return math.exp(-z) * math.expm1(z - self.b) / math.expm1(-self.b)
+        above = math.exp(-z) * math.expm1(z - self.b) / math.expm1(-self.b)
+        return by_rest(above, self._cdf(value))
 
     def _logcdf(self, value: Any) -> Any:
         below = special.log1mexp(-self._standardized(value)) - self._log_total()

@@ -81,7 +81,8 @@ class Wald(Positive, method="wald"):
         is_near = abs(value - self._mu) < 0.5 * self._mu
         near = math.switch(is_near, value - self._mu, 0) / self._mu
         relative = math.switch(is_near, near, value / self._mu - 1)
-        away = math.sqr(relative) * self.scale / (2 * value)
+        # A square, so that no factor of a derivative by the mean is a square of it.
+        away = 0.5 * math.sqr(math.sqrt(self.scale / value) * relative)
         logp = 0.5 * math.log(self.scale) - 1.5 * math.log(value) - LOG_ROOT_TWO_PI - away
         return math.switch(math.le(value, 0), -np.inf, logp)
 
