@@ -137,8 +137,10 @@ class Kumaraswamy(Distribution, method="kumaraswamy"):
 
     def _logp(self, value: Any) -> Any:
         inside = special.xlogy(self.a - 1, value)
+        log_rest = self._log_rest(value)
         # At 1 the logarithm of 1 - value**a is -infinity, which b = 1 takes away.
-        outer = math.switch(math.eq(self.b, 1), 0, (self.b - 1) * self._log_rest(value))
+        is_away = math.and_(math.eq(self.b, 1), math.isinf(log_rest))
+        outer = (self.b - 1) * math.switch(is_away, 0, log_rest)
         return math.log(self.a * self.b) + inside + outer
 
     def _log_rest(self, value: Any) -> Any:
