@@ -91,9 +91,16 @@ def log_quotient(x: Any, y: Any) -> Any:
     """Return ``log(x / y)`` of positive numbers, whose quotient may overflow or underflow."""
     ratio = x / y
     is_usual = math.and_(ratio > _smallest(ratio), ratio < np.inf)
-    return math.switch(
-        is_usual, math.log(math.switch(is_usual, ratio, 1)), math.log(x) - math.log(y)
-    )
+    return math.switch(is_usual, math.log(ratio), math.log(x) - math.log(y))
+
+
+def log_power(exponent: Any, x: Any, logarithm: Any) -> Any:
+    """Return ``exponent * logarithm``, of a multiple of x, and 0 where it is that of ``0**0``.
+
+    Slopes in x and in what divides it do not depend on each other, which those of ``xlogy`` do.
+    """
+    is_one = math.and_(math.eq(exponent, 0), math.eq(x, 0))
+    return math.switch(is_one, 0, exponent * logarithm)
 
 
 def log_increase(x: Any, y: Any) -> Any:
