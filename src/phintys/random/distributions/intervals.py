@@ -55,7 +55,7 @@ class Triangular(Distribution, method="triangular"):
         away = math.switch(is_rising, value - self.left, self.right - value)
         side = math.switch(is_rising, rise, fall)
         # At the mode of a triangle with one side, that side is 0.
-        height = math.switch(math.eq(away, side), 1, away / side)
+        height = math.switch(math.eq(value, self.parameters["mode"]), 1, away / side)
         return numbers.log(2) + math.log(height) - math.log(width)
 
     def _cdf(self, value: Any) -> Any:

@@ -77,7 +77,9 @@ def log_of_hazard(log_sf: Any, log_hazard: Any) -> Any:
         The logarithm of h, for an h that has underflowed.
     """
     is_tiny = -log_sf < _smallest(log_sf)
-    return math.switch(is_tiny, log_hazard, special.log1mexp(math.switch(is_tiny, -1, log_sf)))
+    is_certain = math.eq(log_sf, -np.inf)
+    usual = special.log1mexp(math.switch(math.or_(is_tiny, is_certain), -1, log_sf))
+    return math.switch(is_certain, 0, math.switch(is_tiny, log_hazard, usual))
 
 
 def log_beyond(z: Any) -> Any:
