@@ -19,9 +19,9 @@ STEP = mp.mpf(10) ** -20
 DIGITS = 80
 ROUNDINGS = 256
 QUESTIONS = ("logp", "logcdf", "logsf")
-SHARES = np.array([1e-9, 0.03, 0.4, 0.8, 0.999])
-# Tails of skew normal numbers are integrals in mpmath, whose derivatives take minutes: a few of them
-# are in test_tails.
+SHARES = np.array([1e-9, 0.4, 0.999])
+# Tails of skew normal numbers are integrals in mpmath, whose derivatives take minutes: a few are in
+# test_tails.
 RECORDS = [one for one in CONTINUOUS if one.method in EXACT and one.method != "skewnormal"]
 # The parameters that are multiplied where numbers are.
 MULTIPLIED = {
@@ -143,8 +143,8 @@ def ids(record):
     return record.method
 
 
-@pytest.mark.sampled(4)
-@pytest.mark.parametrize("factor", [1e-150, 1e-100, 1e100, 1e150])
+@pytest.mark.sampled(5)
+@pytest.mark.parametrize("factor", [1e-150, 1e-100, 1e150])
 @pytest.mark.parametrize("record", [one for one in RECORDS if one.method in MULTIPLIED], ids=ids)
 def test_slopes_of_tiny_and_huge_numbers(record, factor):
     names = ("x", *DISTRIBUTIONS[record.method].defaults)
@@ -157,7 +157,7 @@ def test_slopes_of_tiny_and_huge_numbers(record, factor):
     check(record.method, "float64", rows, [factor * one for one in lengths])
 
 
-@pytest.mark.sampled(4, 1)
+@pytest.mark.sampled(5, 1)
 @pytest.mark.parametrize("record", RECORDS, ids=ids)
 def test_second_derivatives_of_densities(record):
     for parameters in [None, *SHAPES.get(record.method, [])]:
@@ -165,7 +165,7 @@ def test_second_derivatives_of_densities(record):
         check(record.method, "float64", rows, lengths, ("logp",), is_second=True)
 
 
-@pytest.mark.sampled(4, 2)
+@pytest.mark.sampled(5, 2)
 @pytest.mark.parametrize("record", RECORDS, ids=ids)
 def test_slopes_of_float32(record):
     """Also far in the tails, where a logarithm has no digits after the point."""
