@@ -127,14 +127,3 @@ def test_mixed_second_derivatives_where_a_factor_is_zero(function):
     mixed = phintys.function([x, y], phintys.grad(slope.sum(), x))
     at = np.array([0.25, 2.0, 30.0])
     np.testing.assert_allclose(mixed(np.zeros(3), at), mixed(np.full(3, 1e-13), at), rtol=1e-10)
-
-
-def test_divisors_cancel_without_products_of_the_others():
-    """Quotients of the scale of the numbers remain, of which no product over- or underflows."""
-    x, scale = pt.dscalars("x", "scale")
-    z = x / (scale / pt.sqrt(pt.sqrt(x / scale)))
-    y = 0.5 * pt.sqr(z) + pt.log(z) - 1 / z
-    f = phintys.function([x, scale], phintys.grad(y, [x, scale]))
-    expected = np.array(f(3.0, 2.0))
-    for size in (1e-150, 1e-110, 1e110, 1e150):
-        np.testing.assert_allclose(np.array(f(3 * size, 2 * size)) * size, expected, rtol=1e-12)
