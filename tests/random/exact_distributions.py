@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import mpmath as mp
 
-__all__ = ["DIGITS", "EXACT", "answers"]
+__all__ = ["DIGITS", "EXACT", "answers", "derivative"]
 
 DIGITS = 60
 """Digits to compute with; a complement of a probability above 1e-40 keeps 20 of them."""
@@ -23,6 +23,43 @@ def answers(name, value, parameters):
     if above is None:
         above = 1 - below
     return density, below, above
+
+
+def derivative(name, question, numbers, steps, order=()):
+    """Return a derivative of ``logp``, ``logcdf`` or ``logsf``, by central differences.
+
+    Parameters
+    ----------
+    name, question
+        The distribution, and what is asked.
+    numbers
+        The value and the parameters.
+    steps
+        How far each of them is moved. Differences of steps relative to 1e-20 have 40 digits.
+    order
+        The places, among the numbers, of those by which the answer is differentiated.
+    """
+    if not order:
+        return _logarithm(question, *answers(name, *_value_and_parameters(numbers)))
+    place, *rest = order
+    up, down = ([*numbers] for _ in range(2))
+    up[place] += steps[place]
+    down[place] -= steps[place]
+    change = derivative(name, question, up, steps, rest)
+    change -= derivative(name, question, down, steps, rest)
+    return change / (2 * steps[place])
+
+
+def _value_and_parameters(numbers):
+    value, *parameters = numbers
+    return value, parameters
+
+
+def _logarithm(question, density, below, above):
+    if question == "logp":
+        return mp.log(density)
+    p, rest = (below, above) if question == "logcdf" else (above, below)
+    return mp.log(p) if p < 0.5 else mp.log1p(-rest)
 
 
 def ndtr(z):

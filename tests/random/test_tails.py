@@ -255,6 +255,21 @@ SLOPES = {
         100.0,
         -1e-4 * (1 - 1e-10),
     ),
+    "a thin tail of skew normal numbers": (
+        lambda x: random.logcdf(random.SkewNormal(0.0, 1.0, 2.0), x),
+        -1e7,
+        float(5e7 + 2e-7),  # 1 + alpha**2 times the distance, and two reciprocals of it
+    ),
+    "a thick tail of them by the skewness": (
+        lambda a: random.logcdf(random.SkewNormal(0.0, 1.0, a), -1e6),
+        2.0,
+        -2e12,
+    ),
+    "a slow walk": (
+        lambda x: random.logsf(random.Wald(1.0, 2.0), x),
+        1e20,
+        -1.0,
+    ),
     "long times by the spread": (
         lambda sigma: random.logp(random.ExGaussian(0.0, sigma, 1.0), 1e4),
         1e-3,

@@ -115,3 +115,15 @@ def test_derivative_is_its_limit(name):
             elif limits:
                 gap = min(abs(found - limit) for limit in limits)
                 assert gap < 1e-2 * (1 + abs(limits[0])), (point, i, found, limits)
+
+
+@pytest.mark.parametrize(
+    "function", [pt.special.xlogy, pt.special.xlog1py, pt.special.rel_entr, pt.special.kl_div]
+)
+def test_mixed_second_derivatives_where_a_factor_is_zero(function):
+    """They are those of the limit: the slope in y vanishes there, and its slope in x does not."""
+    x, y = pt.dvectors("x", "y")
+    slope = phintys.grad(function(x, y).sum(), y)
+    mixed = phintys.function([x, y], phintys.grad(slope.sum(), x))
+    at = np.array([0.25, 2.0, 30.0])
+    np.testing.assert_allclose(mixed(np.zeros(3), at), mixed(np.full(3, 1e-13), at), rtol=1e-10)

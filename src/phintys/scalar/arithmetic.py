@@ -399,9 +399,15 @@ hypot = UfuncRow(
 )
 
 
-def _quotient_or_zero(x: Any, y: Any) -> Any:
-    """Return ``x / y``, and 0 where x is 0: there the function of y is constant."""
-    return x / y if _is_never_zero(x) else x / OPERATORS.switch(OPERATORS.eq(x, 0), 1, y)
+def quotient_or_zero(x: Any, y: Any) -> Any:
+    """Return ``x / y``, and 0 where both are 0: as x is 0, the function of y is constant.
+
+    Where y is not 0, it is the quotient also at ``x = 0``, as its slope in x is not 0 there.
+    """
+    if _is_never_zero(x):
+        return x / y
+    are_zero = OPERATORS.and_(OPERATORS.eq(x, 0), OPERATORS.eq(y, 0))
+    return x / OPERATORS.switch(are_zero, 1, y)
 
 
 xlogy = FloatRow(
@@ -415,7 +421,7 @@ xlogy = FloatRow(
     complex=True,
     derivative=lambda x, y, out: (
         OPERATORS.log(y),
-        1 if x is y else _quotient_or_zero(x, y),
+        1 if x is y else quotient_or_zero(x, y),
     ),
     vanishes=True,
 )
@@ -429,6 +435,6 @@ xlog1py = FloatRow(
     domain="x == 0 or y > -1",
     nin=2,
     complex=True,
-    derivative=lambda x, y, out: (OPERATORS.log1p(y), _quotient_or_zero(x, 1 + y)),
+    derivative=lambda x, y, out: (OPERATORS.log1p(y), quotient_or_zero(x, 1 + y)),
     vanishes=True,
 )

@@ -19,6 +19,7 @@ A logarithm of 0 is cancelled by a factor that is 0 there: ``log(x) * x`` is ``x
 from __future__ import annotations
 
 from functools import reduce as fold
+from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -27,7 +28,7 @@ from phintys.graph.variable import Constant, Variable
 from phintys.scalar.operators import OPERATORS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 _MOST_FACTORS = 16
 _AS_DEEP = 6  # forward mode computes values again
@@ -71,23 +72,22 @@ def without_root(g: Any, x: Any, or_divisors: bool = False) -> tuple[Any, Any] |
     if not is_root and not (or_divisors and _is_steep(g)):
         return None
     base, _ = _power(x)
-    factors, is_negative = _factors(g)
-    taken = [one for one in factors if is_same(one.base, base)]
+    tree = _tree(g)
+    factors = _factors(tree)
+    is_taken = [is_same(one.base, base) for one in factors]
+    taken = [one for one, is_ours in zip(factors, is_taken, strict=True) if is_ours]
     if not taken or any(one.is_guarded for one in factors):
         return None
     if not is_root and all(one.exponent > 0 for one in taken):
         return None
-    rest = [one for one in factors if not is_same(one.base, base)]
-    parts = (
-        _quotient(
-            [one.written for one in some if one.sign > 0],
-            [one.written for one in some if one.sign < 0],
-            negated,
-        )
-        for some, negated in ((rest, is_negative), (taken, False))
+    rest = (
+        None if is_ours else one.written for one, is_ours in zip(factors, is_taken, strict=True)
     )
-    inside, outside = parts
-    return (inside, outside) if isinstance(inside, Variable) else None
+    inside = _rebuilt(tree, rest)
+    over, under = (
+        _multiplied(one.written for one in taken if one.sign == sign) for sign in (1, -1)
+    )
+    return (inside, _divided(over, under)) if isinstance(inside, Variable) else None
 
 
 def pull_by_slope_of_log(slope: Callable[[Any, Any], Any]) -> Callable[..., Any]:
@@ -214,26 +214,84 @@ class _Factor(NamedTuple):
         return unguarded(self.written) is not self.written
 
 
-def _factors(x: Any) -> tuple[list[_Factor], bool]:
-    """Return the factors of a product or quotient, and whether it is the negative of theirs."""
-    found: list[_Factor] = []
-    is_negative = False
-    waiting = [(x, 1)]
-    while waiting:
-        factor, sign = waiting.pop()
-        op, inputs = _seen_through(factor)
-        is_product = op is OPERATORS.mul or op is OPERATORS.true_div or op is OPERATORS.neg
-        has_room = len(waiting) + len(found) < _MOST_FACTORS
-        if not (is_product and has_room and _keeps_dtype(factor, inputs)):
-            found.append(_factor(factor, op, sign))
-        elif op is OPERATORS.mul:
-            waiting.extend((one, sign) for one in reversed(inputs))
-        elif op is OPERATORS.true_div:
-            waiting += [(inputs[1], -sign), (inputs[0], sign)]
-        else:
-            is_negative = not is_negative
-            waiting.append((inputs[0], sign))
-    return found, is_negative
+class _Tree(NamedTuple):
+    """A variable as a product, a quotient or a negative of others, or as a factor."""
+
+    whole: Any
+    op: Any
+    parts: tuple[_Tree, ...]
+    factor: _Factor | None = None
+
+
+def _tree(x: Any) -> _Tree:
+    """Return a variable as products and quotients of its factors."""
+    return _grown(x, 1, iter(range(_MOST_FACTORS)))
+
+
+def _grown(x: Any, sign: int, room: Iterator[int]) -> _Tree:
+    op, inputs = _seen_through(x)
+    is_product = op is OPERATORS.mul or op is OPERATORS.true_div or op is OPERATORS.neg
+    if not (is_product and _keeps_dtype(x, inputs)) or next(room, None) is None:
+        return _Tree(x, None, (), _factor(x, op, sign))
+    signs = (sign, -sign) if op is OPERATORS.true_div else (sign,) * len(inputs)
+    parts = (_grown(one, its, room) for one, its in zip(inputs, signs, strict=True))
+    return _Tree(x, op, tuple(parts))
+
+
+def _factors(tree: _Tree) -> list[_Factor]:
+    if tree.factor is not None:
+        return [tree.factor]
+    return [factor for part in tree.parts for factor in _factors(part)]
+
+
+def _are_above(tree: _Tree, is_above: bool = True) -> list[bool]:
+    """Return for each factor whether it is in no divisor."""
+    if tree.factor is not None:
+        return [is_above]
+    return [
+        one
+        for place, part in enumerate(tree.parts)
+        for one in _are_above(part, is_above and not (place and tree.op is OPERATORS.true_div))
+    ]
+
+
+def _rebuilt(tree: _Tree, written: Iterator[Any]) -> Any:
+    """Return what a tree is with other factors, of which ``None`` is 1.
+
+    Products and quotients stay as they are: the quotient of two products of all the factors could
+    overflow.
+    """
+    if tree.factor is not None:
+        return next(written)
+    parts = [_rebuilt(part, written) for part in tree.parts]
+    if all(one is part.whole for one, part in zip(parts, tree.parts, strict=True)):
+        return tree.whole
+    if tree.op is OPERATORS.true_div:
+        return _divided(*parts)
+    product = _multiplied(parts)
+    if tree.op is not OPERATORS.neg:
+        return product
+    if product is None:
+        return -1.0
+    return OPERATORS.neg(product) if isinstance(product, Variable) else -product
+
+
+def _multiplied(factors: Iterable[Any]) -> Any:
+    """Return the product of factors, of which ``None`` is 1."""
+    kept = [one for one in factors if one is not None]
+    if len(kept) < 2:
+        return kept[0] if kept else None
+    return OPERATORS.mul(*kept) if any(isinstance(one, Variable) for one in kept) else prod(kept)
+
+
+def _divided(over: Any, under: Any) -> Any:
+    """Return a quotient of factors, of which ``None`` is 1."""
+    if under is None:
+        return over
+    over = 1.0 if over is None else over
+    if isinstance(over, Variable) or isinstance(under, Variable):
+        return OPERATORS.true_div(over, under)
+    return over / under
 
 
 def _factor(x: Any, op: Any, sign: int) -> _Factor:
@@ -325,28 +383,33 @@ def _raised(base: Any, exponent: float) -> Any:
 # ---- taking factors apart ------------------------------------------------------------------------
 
 
-def _showing(factors: list[_Factor], others: list[_Factor]) -> list[_Factor]:
-    """Return factors in which those that contain a divisor among the others are products of it."""
+def _showing(tree: _Tree, others: list[_Factor]) -> _Tree:
+    """Return a tree in which factors that contain a divisor among others are products of it."""
     divisors = [one for one in others if one.exponent < 0 and not isinstance(one.base, Constant)]
-    return (
-        [part for one in factors for part in _taken_apart(one, divisors)] if divisors else factors
-    )
+    return _taken_apart(tree, divisors) if divisors else tree
 
 
-def _taken_apart(factor: _Factor, divisors: Sequence[_Factor]) -> Sequence[_Factor]:
-    """Return a power of a divisor and the rest of a factor, or the factor alone."""
+def _taken_apart(tree: _Tree, divisors: Sequence[_Factor]) -> _Tree:
+    if tree.factor is None:
+        return tree._replace(parts=tuple(_taken_apart(part, divisors) for part in tree.parts))
+    factor = tree.factor
     if factor.exponent <= 0 or factor.is_guarded:
-        return (factor,)
+        return tree
     op, inputs = applied(factor.base)
     for divisor in divisors:
         found = _split(factor.base, op, inputs, divisor.base)
         if found is not None:
-            exponent, rest = found[0] * factor.exponent, found[1]
-            power = _Factor(divisor.base, exponent, _raised(divisor.base, exponent), 1)
-            if rest is None:
-                return (power,)
-            return (power, _Factor(rest, factor.exponent, _raised(rest, factor.exponent), 1))
-    return (factor,)
+            exponent, rest = found
+            powers = [(divisor.base, exponent * factor.exponent)]
+            powers += [] if rest is None else [(rest, factor.exponent)]
+            return _Tree(tree.whole, OPERATORS.mul, tuple(_leaf(*one, factor) for one in powers))
+    return tree
+
+
+def _leaf(base: Any, exponent: float, whole: _Factor) -> _Tree:
+    """Return a power that is a factor of another one."""
+    written = _raised(base, exponent * whole.sign)
+    return _Tree(written, None, (), _Factor(base, exponent, written, whole.sign))
 
 
 def _split(x: Any, op: Any, inputs: Sequence[Any], base: Any) -> tuple[float, Any] | None:
@@ -479,65 +542,77 @@ def _multiple_of(term: Any, of: Any) -> float:
 
 def _of_monomials(partial: Any, g: Any) -> Any:
     """Return the product of two products of powers if a power cancels; otherwise ``None``."""
-    first, first_negative = _factors(partial)
-    second, second_negative = _factors(g)
-    first, second = _showing(first, second), _showing(second, first)
+    first, second = _tree(partial), _tree(g)
+    first, second = _showing(first, _factors(second)), _showing(second, _factors(first))
+    ours, others = _factors(first), _factors(second)
     bases = [
         one.base
-        for one in first
+        for one in ours
         if not isinstance(one.base, Constant)  # nothing is undefined where it is
         and any(
-            one.exponent * other.exponent < 0 and is_same(one.base, other.base) for other in second
+            one.exponent * other.exponent < 0 and is_same(one.base, other.base) for other in others
         )
     ]
-    if not bases:
+    kept = _cancelled([*ours, *others], bases) if bases else None
+    if kept is None:
         return None
-    above: list[Any] = []
-    below: list[Any] = []
-    exponents = [0.0] * len(bases)
-    guarded = [False] * len(bases)
-    for one in (*first, *second):
-        place = next((i for i, base in enumerate(bases) if is_same(base, one.base)), None)
-        if place is not None:
-            exponents[place] += one.exponent
-            guarded[place] = guarded[place] or one.is_guarded
-        elif one.is_guarded:
-            return None  # it is infinite because the others vanish
-        else:
-            (above if one.sign > 0 else below).append(one.written)
-    for base, exponent, is_guarded in zip(bases, exponents, guarded, strict=True):
-        if abs(exponent) < _NO_EXPONENT:
-            continue
-        if exponent < 0 and is_guarded:
+    whole = _joined((first, second), (kept[: len(ours)], kept[len(ours) :]))
+    return fold(_in_shape_of, bases, 1.0 if whole is None else whole)
+
+
+def _cancelled(factors: list[_Factor], bases: Sequence[Any]) -> list[Any] | None:
+    """Return factors without the powers of some bases that cancel, of which ``None`` is 1.
+
+    ``None`` if there are factors that are infinite because others vanish.
+    """
+    kept: list[Any] = [None if number_of(one.written) == 1 else one.written for one in factors]
+    left = list(range(len(factors)))
+    for base in bases:
+        places = [place for place in left if is_same(base, factors[place].base)]
+        left = [place for place in left if place not in places]
+        above, below = (
+            sum(max(sign * factors[place].exponent, 0) for place in places) for sign in (1, -1)
+        )
+        if below - above > _NO_EXPONENT and any(factors[place].is_guarded for place in places):
             return None
-        (above if exponent > 0 else below).append(_raised(base, abs(exponent)))
-    whole = _quotient(above, below, first_negative != second_negative)
-    return fold(_in_shape_of, bases, whole)
+        room = {True: min(above, below), False: min(above, below)}
+        for place in places:
+            exponent, sign = factors[place].exponent, factors[place].sign
+            is_above = exponent > 0
+            cut = min(abs(exponent), room[is_above])
+            room[is_above] -= cut
+            rest = (abs(exponent) - cut) * (sign if is_above else -sign)
+            if abs(rest) < _NO_EXPONENT:
+                kept[place] = None
+            elif cut:
+                kept[place] = _raised(base, rest)
+    return None if any(factors[place].is_guarded for place in left) else kept
 
 
-def _quotient(above: Sequence[Any], below: Sequence[Any], is_negative: bool) -> Any:
-    """Return a product divided by another; a number if both are empty."""
-    over = _multiplied(above)
-    if is_negative:
-        over = OPERATORS.neg(over) if above else -1.0
-    return OPERATORS.true_div(over, _multiplied(below)) if below else over
+def _joined(trees: tuple[_Tree, _Tree], kept: tuple[list[Any], list[Any]]) -> Any:
+    """Return the product of two trees with other factors, of which ``None`` is 1.
 
-
-def _multiplied(factors: Sequence[Any]) -> Any:
-    return OPERATORS.mul(*factors) if len(factors) > 1 else (factors or [1.0])[0]
+    One is put where a factor of the other was cancelled, so that nothing is multiplied by a
+    reciprocal.
+    """
+    for tree, other, mine, its in zip(trees, reversed(trees), kept, reversed(kept), strict=True):
+        for place, is_above in enumerate(_are_above(tree)):
+            if mine[place] is None and is_above:
+                mine[place] = _rebuilt(other, iter(its))
+                return _rebuilt(tree, iter(mine))
+    return _multiplied(_rebuilt(tree, iter(its)) for tree, its in zip(trees, kept, strict=True))
 
 
 def _of_logarithm(partial: Any, g: Any) -> Any:
     """log(b) * y -> xlogy(y, b) for a factor of one operand, where the other is 0 wherever b is"""
     for one, other in ((partial, g), (g, partial)):
-        factors, is_negative = _factors(one)
-        for place, factor in enumerate(factors):
+        tree = _tree(one)
+        factors = _factors(tree)
+        for factor in factors:
             op, inputs = _seen_through(factor.base)
             if op is OPERATORS.log and factor.exponent == 1 and _vanishes_with(other, inputs[0]):
-                rest = (*factors[:place], *factors[place + 1 :])
-                above = [each.written for each in rest if each.sign > 0]
-                below = [each.written for each in rest if each.sign < 0]
-                multiple = _quotient([other, *above], below, is_negative)
+                written = (None if each is factor else each.written for each in factors)
+                multiple = _multiplied([other, _rebuilt(tree, written)])
                 return _times_logarithm(multiple, inputs[0])
     return None
 
@@ -562,7 +637,9 @@ def _of_parts(partial: Any, g: Any) -> Any:
     op, inputs = applied(g)
     if op is OPERATORS.switch:
         parts = [
-            None if _is_zero(one) else cancelled_product(partial, _in_branch(one, inputs[0], place))
+            None
+            if _is_zero(one)
+            else cancelled_product(*(_in_branch(x, inputs[0], place) for x in (partial, one)))
             for place, one in enumerate(inputs[1:])
         ]
         if all(part is None for part in parts):
@@ -644,7 +721,7 @@ def _is_shared_out(partial: Any, terms: Sequence[Any]) -> bool:
     """Return whether a factor may be multiplied with each term of a sum."""
     if all(applied(term)[0] is OPERATORS.switch for term in terms):
         return True
-    return all(one.exponent > 0 for one in _factors(partial)[0])
+    return all(one.exponent > 0 for one in _factors(_tree(partial)))
 
 
 def _is_zero(x: Any) -> bool:

@@ -8,7 +8,15 @@ from typing import Any
 import numpy as np
 
 from phintys._base.uninterrupted import import_whole
-from phintys.scalar.arithmetic import abs, pow, pow_less_one, sqr, xlog1py, xlogy
+from phintys.scalar.arithmetic import (
+    abs,
+    pow,
+    pow_less_one,
+    quotient_or_zero,
+    sqr,
+    xlog1py,
+    xlogy,
+)
 from phintys.scalar.cancelling import cancelled_product, product
 from phintys.scalar.comparison import eq, ge, gt, isnan, lt
 from phintys.scalar.exponential import exp, expm1, log, log1p
@@ -134,7 +142,7 @@ rel_entr = FloatRow(
     nin=2,
     intervals=((0.1, 5.0), (0.1, 5.0)),
     expansion=lambda x, y: _divergence(x, y, x * _log_quotient(x, y), 0.0),
-    derivative=lambda x, y, out: (_log_quotient(x, y) + 1, switch(eq(x, 0), 0, -x / y)),
+    derivative=lambda x, y, out: (_log_quotient(x, y) + 1, -quotient_or_zero(x, y)),
 )
 
 _DIVERGENCE_TERMS = 16
@@ -176,7 +184,7 @@ def _kl_div(x: Any, y: Any) -> Any:
 def _one_less_quotient(x: Any, y: Any) -> Any:
     """Return ``1 - x / y``, from the difference where they are close."""
     is_close = lt(abs(x - y), y / 2)
-    return switch(is_close, switch(is_close, y - x, 0) / y, 1 - x / y)
+    return switch(is_close, switch(is_close, y - x, 0) / y, 1 - quotient_or_zero(x, y))
 
 
 kl_div = FloatRow(
@@ -190,7 +198,7 @@ kl_div = FloatRow(
     expansion=_kl_div,
     derivative=lambda x, y, out: (
         _log_quotient(x, y),
-        switch(eq(x, 0), 1, _one_less_quotient(x, y)),
+        _one_less_quotient(x, y),
     ),
 )
 

@@ -261,6 +261,13 @@ class Distribution:
         """
         return None
 
+    def _log_between_close(self, low: Any, high: Any) -> tuple[Any, Any] | None:
+        """Return whether two numbers are close, and then the log-probability of those between.
+
+        The difference of two probabilities has few digits there. ``None`` without a way of its own.
+        """
+        return None
+
     def _lacks(self, what: str) -> MethodNotDefinedError:
         name = type(self).__name__
         msg = f"{name} has no closed {what}. Draws are numbers of any distribution: estimate it."
@@ -429,6 +436,11 @@ _check_questions(Distribution)
 def log_of_smaller(p: Any, rest: Any) -> Any:
     """Return ``log(p)``, where ``p + rest = 1``, from the smaller one, which has more digits."""
     return math.switch(p < 0.5, math.log(p), math.log1p(-math.switch(p < 0.5, 0, rest)))
+
+
+def by_rest(p: Any, rest: Any) -> Any:
+    """Return a probability, by what is missing to 1 if that is smaller: its slopes have digits."""
+    return math.switch(rest < 0.5, 1 - math.minimum(rest, 0.5), p)
 
 
 def log_by_rest(logarithm: Any, rest: Any) -> Any:

@@ -283,13 +283,23 @@ class StudentT(LocationScale, method="t"):
     def _standard_logp(self, z: Any) -> Any:
         return _log_constant(self.df) - 0.5 * (self.df + 1) * log1p_square(z / math.sqrt(self.df))
 
+    # At the centre the square of z has no slope, and its logarithm an infinite one.
+    def _central(self, z: Any) -> tuple[Any, Any, Any]:
+        """Return whether z is central, where probabilities are linear, their excess, and others."""
+        is_central = math.sqr(z) < float(np.finfo(z.dtype).eps) * math.minimum(self.df, 1)
+        excess = math.switch(is_central, z, 0) * math.exp(_log_constant(self.df))
+        return is_central, excess, math.switch(is_central, 1, z)
+
     def _standard_cdf(self, z: Any) -> Any:
-        tail = 0.5 * _tail(self.df, z)
-        return math.switch(z < 0, tail, 1 - tail)
+        is_central, excess, away = self._central(z)
+        tail = 0.5 * _tail(self.df, away)
+        return math.switch(is_central, 0.5 + excess, math.switch(z < 0, tail, 1 - tail))
 
     def _standard_logcdf(self, z: Any) -> Any:
-        tail = _log_tail(self.df, z) - numbers.log(2)
-        return math.switch(z < 0, tail, math.log1p(-math.exp(tail)))
+        is_central, excess, away = self._central(z)
+        tail = _log_tail(self.df, away) - numbers.log(2)
+        others = math.switch(z < 0, tail, math.log1p(-math.exp(tail)))
+        return math.switch(is_central, math.log1p(2 * excess) - numbers.log(2), others)
 
     def _standard_icdf(self, q: Any) -> Any:
         away = _beyond(self.df, 2 * math.minimum(q, 1 - q))

@@ -18,6 +18,7 @@ from phintys.graph.variable import Constant
 from phintys.random.distributions.base import (
     Distribution,
     as_parameter,
+    by_rest,
     is_infinite,
     log_by_rest,
     log_of_smaller,
@@ -222,7 +223,9 @@ class Truncated(Derived):
         """
         above = _log_difference(self.base.logsf(low), self.base.logsf(high))
         below = _log_difference(self.base.logcdf(high), self.base.logcdf(low))
-        return math.switch(self._is_in_upper_tail(), above, below)
+        apart = math.switch(self._is_in_upper_tail(), above, below)
+        near = self.base._log_between_close(low, high)
+        return apart if near is None else math.switch(*near, apart)
 
     def sample(self, *bits: Any) -> Any:
         q = open_uniform(bits[0], "float64" if self.is_discrete else self.dtype)
@@ -235,19 +238,27 @@ class Truncated(Derived):
         inside = math.switch(is_point, self._inner(), value)
         return math.switch(is_point, np.inf, self.base.logp(inside) - self._log_total())
 
+    def _logs(self, value: Any) -> tuple[Any, Any]:
+        """Return the log-probabilities of numbers up to a value and above it, if they are small."""
+        total = self._log_total()
+        up_to = self._log_between(self._before(), value)
+        return up_to - total, self._log_between(value, self._ends()[1]) - total
+
     def _cdf(self, value: Any) -> Any:
-        return math.exp(self._log_between(self._before(), value) - self._log_total())
+        up_to, above = map(math.exp, self._logs(value))
+        return by_rest(up_to, above)
 
     def _sf(self, value: Any) -> Any:
-        return math.exp(self._log_between(value, self._ends()[1]) - self._log_total())
+        up_to, above = map(math.exp, self._logs(value))
+        return by_rest(above, up_to)
 
     def _logcdf(self, value: Any) -> Any:
-        up_to = self._log_between(self._before(), value) - self._log_total()
-        return log_by_rest(up_to, self._sf(value))
+        up_to, above = self._logs(value)
+        return log_by_rest(up_to, math.exp(above))
 
     def _logsf(self, value: Any) -> Any:
-        above = self._log_between(value, self._ends()[1]) - self._log_total()
-        return log_by_rest(above, self._cdf(value))
+        up_to, above = self._logs(value)
+        return log_by_rest(above, math.exp(up_to))
 
     def _icdf(self, q: Any) -> Any:
         return math.clip(self._quantile(q, 1 - q), *self.support())

@@ -19,6 +19,7 @@ from phintys.random.distributions.tails import (
     log_gamma_above,
     log_gamma_below,
     log_of_hazard,
+    log_power,
 )
 from phintys.random.samplers.gamma import gamma_of_bits
 from phintys.tensor import math, special
@@ -47,6 +48,10 @@ class PowerOfGamma(Positive):
     def _power(self) -> Any:
         return 1.0
 
+    def _exponent(self) -> Any:
+        """Return the exponent of the density at 0."""
+        return self._shape() * self._power() - 1
+
     def sample(self, *bits: Any) -> Any:
         return self._of_gamma(gamma_of_bits(bits[0], self._shape()))
 
@@ -62,15 +67,16 @@ class PowerOfGamma(Positive):
         """Return the gamma number of a value."""
         z, power = value / self._scale(), self._power()
         if isinstance(power, float):
-            return {1.0: same, -1.0: math.reciprocal, 2.0: math.sqr}[power](z)
+            return {1.0: same, 2.0: math.sqr}[power](z)
         return math.power(z, power)
 
     def _log_gamma_of(self, value: Any) -> Any:
         return self._power() * math.log(value / self._scale())
 
     def _logp(self, value: Any) -> Any:
-        shape, power, z = self._shape(), self._power(), value / self._scale()
-        density = special.xlogy(shape * power - 1, z) - self._gamma_of(value)
+        shape, power = self._shape(), self._power()
+        inside = log_power(self._exponent(), value, math.log(value / self._scale()))
+        density = inside - self._gamma_of(value)
         if self.is_falling:  # the difference of two infinities, of which the second is the larger
             density = math.switch(math.eq(value, 0), -numbers.inf, density)
         return density - special.gammaln(shape) + math.log(abs(power)) - math.log(self._scale())
@@ -252,6 +258,9 @@ class InverseGamma(PowerOfGamma, method="invgamma"):
     def _power(self) -> Any:
         return -1.0
 
+    def _gamma_of(self, value: Any) -> Any:
+        return self.scale / value
+
     def mode(self) -> Any:
         return self.scale / (self.shape + 1)
 
@@ -288,6 +297,9 @@ class GeneralizedGamma(PowerOfGamma, method="gengamma"):
     def _power(self) -> Any:
         return self.p
 
+    def _exponent(self) -> Any:
+        return self.alpha - 1
+
 
 class Nakagami(PowerOfGamma, method="nakagami"):
     """The distribution of the root of a gamma number of shape ``nu`` and mean ``scale ** 2``.
@@ -318,6 +330,9 @@ class Nakagami(PowerOfGamma, method="nakagami"):
     def _scale(self) -> Any:
         # Finite, as gamma numbers of a tiny shape are 0.
         return math.minimum(self.scale / math.sqrt(self.nu), float(np.finfo(self.dtype).max))
+
+    def _gamma_of(self, value: Any) -> Any:
+        return self.nu * math.sqr(value / self.scale)  # its slope by nu has no factor of the scale
 
     def _power(self) -> Any:
         return 2.0

@@ -11,7 +11,13 @@ from phintys.random.distributions.base import Distribution, same
 from phintys.random.distributions.checks import positive
 from phintys.random.distributions.location_scale import EULER, LocationScale, log1p_square
 from phintys.random.distributions.positive import Positive
-from phintys.random.distributions.tails import log_beyond, log_increase, log_of_hazard, log_quotient
+from phintys.random.distributions.tails import (
+    log_beyond,
+    log_increase,
+    log_of_hazard,
+    log_power,
+    log_quotient,
+)
 from phintys.random.exact.functions import exact_normal
 from phintys.tensor import math, special
 from phintys.tensor.creation import zeros_like
@@ -218,7 +224,7 @@ class LogLogistic(Positive, method="loglogistic"):
         return self.beta * log_quotient(value, self.alpha)
 
     def _logp(self, value: Any) -> Any:
-        inside = special.xlogy(self.beta - 1, value / self.alpha)
+        inside = log_power(self.beta - 1, value, log_quotient(value, self.alpha))
         constant = math.log(self.beta / self.alpha)
         return inside + constant - 2 * special.softplus(self._log_odds(value))
 
@@ -288,7 +294,7 @@ class Burr12(Positive, method="burr12"):
         return log_of_hazard(self._logsf(value), math.log(self.d) + log_power)
 
     def _logp(self, value: Any) -> Any:
-        inside = special.xlogy(self.c - 1, value / self.scale)
+        inside = log_power(self.c - 1, value, log_quotient(value, self.scale))
         constant = math.log(self.c * self.d / self.scale)
         return constant + inside - (self.d + 1) * self._log1p_power(value)
 

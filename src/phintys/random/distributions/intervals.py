@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from phintys.random.distributions.base import Distribution, log_by_rest, same
+from phintys.random.distributions.base import Distribution, by_rest, log_by_rest, same
 from phintys.random.distributions.checks import at_least, positive
 from phintys.random.distributions.location_scale import EULER, Normal
 from phintys.random.distributions.tails import log_increase, log_of_hazard
@@ -55,7 +55,7 @@ class Triangular(Distribution, method="triangular"):
         away = math.switch(is_rising, value - self.left, self.right - value)
         side = math.switch(is_rising, rise, fall)
         # At the mode of a triangle with one side, that side is 0.
-        height = math.switch(math.eq(away, side), 1, away / side)
+        height = math.switch(math.eq(value, self.parameters["mode"]), 1, away / side)
         return numbers.log(2) + math.log(height) - math.log(width)
 
     def _cdf(self, value: Any) -> Any:
@@ -137,8 +137,10 @@ class Kumaraswamy(Distribution, method="kumaraswamy"):
 
     def _logp(self, value: Any) -> Any:
         inside = special.xlogy(self.a - 1, value)
+        log_rest = self._log_rest(value)
         # At 1 the logarithm of 1 - value**a is -infinity, which b = 1 takes away.
-        outer = math.switch(math.eq(self.b, 1), 0, (self.b - 1) * self._log_rest(value))
+        is_away = math.and_(math.eq(self.b, 1), math.isinf(log_rest))
+        outer = (self.b - 1) * math.switch(is_away, 0, log_rest)
         return math.log(self.a * self.b) + inside + outer
 
     def _log_rest(self, value: Any) -> Any:
@@ -388,7 +390,8 @@ class TruncExpon(Distribution, method="truncexpon"):
 
     def _sf(self, value: Any) -> Any:
         z = self._standardized(value)
-        return math.exp(-z) * math.expm1(z - self.b) / math.expm1(-self.b)
+        above = math.exp(-z) * math.expm1(z - self.b) / math.expm1(-self.b)
+        return by_rest(above, self._cdf(value))
 
     def _logcdf(self, value: Any) -> Any:
         below = special.log1mexp(-self._standardized(value)) - self._log_total()

@@ -81,46 +81,59 @@ def _row(
 # ---- skew normal numbers -------------------------------------------------------------------------
 
 
-def _log_thin_tail(h: Any, skewness: Any) -> Any:
-    """Return the log-probability of skew numbers up to ``-h``; neither argument is negative.
+def log_skew_fall(x: Any, skewness: Any) -> Any:
+    """Return how the logarithm of the lower tail falls, for :data:`log_skew_rest`."""
+    return -0.5 * ps.sqr(ps.minimum(x, 0.0)) * (1 + ps.sqr(ps.maximum(skewness, 0.0)))
 
-    It is ``2 * ndtr(-skewness * x)`` times the normal density, integrated over x from h to
-    infinity, where the product is ``exp(-(1 + skewness**2) * x**2 / 2)`` times ``erfcx`` (A.
-    Azzalini, "A class of distributions which includes the normal ones", Scandinavian Journal of
-    Statistics 12, 1985).
+
+def _thin_tail(h: Any, skewness: Any) -> tuple[Any, Any]:
+    """Return the log-probability of skew numbers up to ``-h``, as a fall and the rest.
+
+    Neither argument is negative. The probability is ``2 * ndtr(-skewness * x)`` times the normal
+    density, integrated over x from h to infinity, where the product is ``exp(-(1 + skewness**2) *
+    x**2 / 2)`` times ``erfcx`` (A. Azzalini, "A class of distributions which includes the normal
+    ones", Scandinavian Journal of Statistics 12, 1985).
     """
     stretch = ps.hypot(1.0, skewness)
     away = stretch * h
     start, share = ps.minimum(away, _MOST), (skewness / stretch) * _ROOT_HALF
     integral = _log_of_falling(start, lambda s: ps.erfcx(share * (start + s)))
-    return integral - 0.5 * (away * away) - ps.log(stretch) - _LOG_ROOT_TWO_PI
+    return -0.5 * (away * away), integral - ps.log(stretch) - _LOG_ROOT_TWO_PI
 
 
-def _log_skew_ndtr(x: Any, skewness: Any) -> Any:
-    is_mirrored = ps.lt(skewness, 0.0)
-    y, h = ps.switch(is_mirrored, -x, x), ps.abs(x)
-    thin = _log_thin_tail(h, ps.abs(skewness))
-    both = math.log(2) + ps.log_ndtr(-h)  # the thin tail, and the other one beyond h
-    thick = both + ps.log1mexp(ps.minimum(thin - both, -0.5))
+def _log_skew_rest(x: Any, skewness: Any) -> Any:
+    is_mirrored, is_low, h = ps.lt(skewness, 0.0), ps.lt(x, 0.0), ps.abs(x)
+    fall, thin_rest = _thin_tail(h, ps.abs(skewness))
+    thin = fall + thin_rest
+    both_rest = ps.log(ps.erfcx(h * _ROOT_HALF))  # the thin tail, and the other one beyond h
+    both = both_rest - 0.5 * ps.sqr(h)
+    others = ps.log1mexp(ps.minimum(thin - both, -0.5))
     central = ps.erf(h * _ROOT_HALF) + ps.exp(thin)
-    below = ps.switch(ps.lt(central, 0.5), ps.log(central), ps.log1p(-ps.exp(thick)))
-    is_far = ps.lt(y, 0.0)
-    mirrored = ps.switch(is_far, ps.log1p(-ps.exp(thin)), thick)
-    return ps.switch(is_mirrored, mirrored, ps.switch(is_far, thin, below))
+    high = ps.switch(ps.lt(central, 0.5), ps.log(central), ps.log1p(-ps.exp(both + others)))
+    mirrored = ps.switch(is_low, both_rest + others, ps.log1p(-ps.exp(thin)))
+    return ps.switch(is_mirrored, mirrored, ps.switch(is_low, thin_rest, high))
 
 
 def _slopes_of_skew(x: Any, skewness: Any, out: Any) -> tuple[Any, Any]:
-    log_density = math.log(2) - _LOG_ROOT_TWO_PI - 0.5 * ps.sqr(x) + ps.log_ndtr(skewness * x)
-    spread = 1 + ps.sqr(skewness)
-    by_skewness = -ps.exp(-0.5 * ps.sqr(x) * spread - out) / (math.pi * spread)
-    return ps.exp(log_density - out), by_skewness
+    low, skew = ps.minimum(x, 0.0), ps.maximum(skewness, 0.0)
+    square, spread = ps.sqr(x), 1 + ps.sqr(skewness)
+    is_low, is_thin = ps.lt(x, 0.0), ps.lt(low * skew, 0.0)
+    # The density, and exp(-x**2 * spread / 2), over the probability: without what falls in both.
+    far = ps.log(0.5 * ps.erfcx(ps.switch(is_thin, -skewness * x, 0.0) * _ROOT_HALF))
+    side = ps.switch(is_thin, far, ps.log_ndtr(ps.switch(is_thin, 0.0, skewness * x)))
+    left = ps.switch(is_low, 0.0, -0.5 * square)
+    left_of_both = left - ps.switch(is_thin, 0.0, 0.5 * square * ps.sqr(skewness))
+    density = ps.exp(math.log(2) - _LOG_ROOT_TWO_PI + left + side - out)
+    by_skewness = -ps.exp(left_of_both - out) / (math.pi * spread)
+    return density + low * (1 + ps.sqr(skew)), by_skewness + ps.sqr(low) * skew
 
 
-log_skew_ndtr = _row(
-    "log_skew_ndtr",
-    _log_skew_ndtr,
+log_skew_rest = _row(
+    "log_skew_rest",
+    _log_skew_rest,
     _slopes_of_skew,
-    doc="Logarithm of the distribution function of the standard skew normal distribution.",
+    doc="Logarithm of the distribution function of the standard skew normal distribution, without"
+    " how it falls: slopes have digits where the logarithm has few.",
     parameters=("x", "skewness"),
     cost=400,
 )
@@ -169,7 +182,12 @@ def _log_mills(u: Any) -> Any:
     return ps.log(_mills(u))
 
 
-def _log_sum_cdf(z: Any, rate: Any) -> Any:
+def log_sum_fall(z: Any) -> Any:
+    """Return how the logarithm of the lower tail falls, for :data:`log_sum_rest`."""
+    return -0.5 * ps.sqr(ps.minimum(z, 0.0))
+
+
+def _log_sum_rest(z: Any, rate: Any) -> Any:
     is_low = ps.lt(z, 1.0)
     # Of z below 1, the density times a difference of Mills' ratios.
     away = ps.switch(is_low, -z, 0.0)
@@ -177,7 +195,7 @@ def _log_sum_cdf(z: Any, rate: Any) -> Any:
     slow, fast = ps.switch(is_slow, rate, 1.0), ps.switch(is_slow, 2.0 + away, rate)
     falling = _log_of_falling(ps.minimum(away, _MOST), lambda s: -ps.expm1(-slow * s))
     ratio = ps.switch(is_slow, falling, ps.log(_mills(away) - _mills(away + fast)))
-    low = _log_density(z) + ratio
+    low = _log_density(ps.maximum(z, 0.0)) + ratio
     # Of others, the probability, or what is left of 1.
     high = ps.switch(is_low, 1.0, z)
     above = ps.ndtr(-high) + ps.exp(log_waiting(high, rate))
@@ -191,17 +209,37 @@ def _log_sum_cdf(z: Any, rate: Any) -> Any:
     return ps.switch(is_low, low, inside)
 
 
+_SERIES_TERMS = 12
+_LARGE = 20.0
+
+
+def _one_less_mills(u: Any) -> Any:
+    """Return ``1 - u * _mills(u)``, for a large u by the asymptotic series (DLMF 7.12.1)."""
+    is_large = ps.gt(u, _LARGE)
+    q = 1 / ps.sqr(ps.switch(is_large, u, _LARGE))
+    series: Any = 1.0
+    for k in range(_SERIES_TERMS, 0, -1):
+        series = 1 - (2 * k + 1) * q * series
+    return ps.switch(is_large, q * series, 1 - u * _mills(ps.switch(is_large, 0.0, u)))
+
+
 def _slopes_of_sum(z: Any, rate: Any, out: Any) -> tuple[Any, Any]:
-    waiting = ps.exp(log_waiting(z, rate) - out)
-    return rate * waiting, ps.exp(_log_density(z) - out) - (rate - z) * waiting
+    low, is_low = ps.minimum(z, 0.0), ps.lt(z, 0.0)
+    # Over the probability, the density and what waits: without what falls in both.
+    density = ps.exp(_log_density(ps.maximum(z, 0.0)) - out)
+    ahead = ps.switch(is_low, rate - z, 0.0)
+    later = ps.exp(log_waiting(ps.switch(is_low, 0.0, z), rate) - out)
+    waiting = ps.switch(is_low, density * _mills(ahead), later)
+    by_rate = ps.switch(is_low, density * _one_less_mills(ahead), density - (rate - z) * later)
+    return rate * waiting + low, by_rate
 
 
-log_sum_cdf = _row(
-    "log_sum_cdf",
-    _log_sum_cdf,
+log_sum_rest = _row(
+    "log_sum_rest",
+    _log_sum_rest,
     _slopes_of_sum,
-    doc="log(ndtr(z) - exp(rate**2 / 2 - rate z) ndtr(z - rate)): of sums of a normal number and an"
-    " exponential one.",
+    doc="log(ndtr(z) - exp(rate**2 / 2 - rate z) ndtr(z - rate)), of sums of a normal number and an"
+    " exponential one, without how it falls: slopes have digits where the logarithm has few.",
     parameters=("z", "rate"),
     domain="rate > 0",
     cost=400,

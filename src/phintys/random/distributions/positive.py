@@ -10,7 +10,7 @@ import numpy as np
 from phintys.random.distributions.base import Distribution, reciprocal, same
 from phintys.random.distributions.checks import positive
 from phintys.random.distributions.location_scale import EULER, Normal
-from phintys.random.distributions.tails import log_beyond, log_of_hazard, log_quotient
+from phintys.random.distributions.tails import log_beyond, log_of_hazard, log_power, log_quotient
 from phintys.random.exact.functions import exact_exponential
 from phintys.tensor import math, special
 from phintys.tensor.creation import zeros_like
@@ -229,7 +229,8 @@ class Weibull(Positive, method="weibull"):
 
     def _logp(self, value: Any) -> Any:
         z = value / self.scale
-        return math.log(self.a / self.scale) + special.xlogy(self.a - 1, z) - math.power(z, self.a)
+        inside = log_power(self.a - 1, value, math.log(z))
+        return math.log(self.a / self.scale) + inside - math.power(z, self.a)
 
     def _cdf(self, value: Any) -> Any:
         return -math.expm1(self._logsf(value))

@@ -11,8 +11,10 @@ from phintys.random.distributions.base import Distribution, log_by_rest, same
 from phintys.random.distributions.checks import positive
 from phintys.random.distributions.location_scale import EULER, LocationScale
 from phintys.random.distributions.normal_integrals import (
-    log_skew_ndtr,
-    log_sum_cdf,
+    log_skew_fall,
+    log_skew_rest,
+    log_sum_fall,
+    log_sum_rest,
     log_waiting,
 )
 from phintys.random.distributions.positive import Positive
@@ -37,6 +39,11 @@ def _scaled_exp1(x: Any) -> Any:
     for k in range(12, 0, -1):
         fraction = far + k / (1 + k / fraction)
     return math.switch(is_large, 1 / fraction, math.exp(near) * special.exp1(near))
+
+
+def _log_sum_cdf(z: Any, rate: Any) -> Any:
+    """Return the log-probability up to z of a normal number plus an exponential one."""
+    return elemwise(log_sum_rest)(z, rate) + log_sum_fall(z)
 
 
 class Wald(Positive, method="wald"):
@@ -81,7 +88,8 @@ class Wald(Positive, method="wald"):
         is_near = abs(value - self._mu) < 0.5 * self._mu
         near = math.switch(is_near, value - self._mu, 0) / self._mu
         relative = math.switch(is_near, near, value / self._mu - 1)
-        away = math.sqr(relative) * self.scale / (2 * value)
+        # A square, so that no factor of a derivative by the mean is a square of it.
+        away = 0.5 * math.sqr(math.sqrt(self.scale / value) * relative)
         logp = 0.5 * math.log(self.scale) - 1.5 * math.log(value) - LOG_ROOT_TWO_PI - away
         return math.switch(math.le(value, 0), -np.inf, logp)
 
@@ -97,7 +105,7 @@ class Wald(Positive, method="wald"):
     def _logsf(self, value: Any) -> Any:
         # With z = -low and the rate high - low, exp(2 * ratio) is that of the sum.
         low, _, _ = self._ends(value)
-        return elemwise(log_sum_cdf)(-low, 2 * math.sqrt(self.scale / value))
+        return _log_sum_cdf(-low, 2 * math.sqrt(self.scale / value))
 
     def _cdf(self, value: Any) -> Any:
         return math.exp(self._logcdf(value))
@@ -155,10 +163,13 @@ class SkewNormal(LocationScale, method="skewnormal"):
         return numbers.log(2) + normal + special.log_ndtr(self.alpha * z)
 
     def _standard_logcdf(self, z: Any) -> Any:
-        return elemwise(log_skew_ndtr)(z, self.alpha)
+        return self._lower_tail(z, self.alpha)
+
+    def _lower_tail(self, z: Any, alpha: Any) -> Any:
+        return elemwise(log_skew_rest)(z, alpha) + log_skew_fall(z, alpha)
 
     def _standard_logsf(self, z: Any) -> Any:
-        return elemwise(log_skew_ndtr)(-z, -self.alpha)
+        return self._lower_tail(-z, -self.alpha)
 
     def _standard_cdf(self, z: Any) -> Any:
         return math.exp(self._standard_logcdf(z))
@@ -221,7 +232,7 @@ class ExGaussian(Distribution, method="exgaussian"):
         return math.exp(self._logsf(value))
 
     def _logcdf(self, value: Any) -> Any:
-        return elemwise(log_sum_cdf)(*self._parts(value))
+        return _log_sum_cdf(*self._parts(value))
 
     def _logsf(self, value: Any) -> Any:
         z, _ = self._parts(value)

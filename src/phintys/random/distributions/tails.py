@@ -77,7 +77,9 @@ def log_of_hazard(log_sf: Any, log_hazard: Any) -> Any:
         The logarithm of h, for an h that has underflowed.
     """
     is_tiny = -log_sf < _smallest(log_sf)
-    return math.switch(is_tiny, log_hazard, special.log1mexp(math.switch(is_tiny, -1, log_sf)))
+    is_certain = math.eq(log_sf, -np.inf)
+    usual = special.log1mexp(math.switch(math.or_(is_tiny, is_certain), -1, log_sf))
+    return math.switch(is_certain, 0, math.switch(is_tiny, log_hazard, usual))
 
 
 def log_beyond(z: Any) -> Any:
@@ -91,9 +93,16 @@ def log_quotient(x: Any, y: Any) -> Any:
     """Return ``log(x / y)`` of positive numbers, whose quotient may overflow or underflow."""
     ratio = x / y
     is_usual = math.and_(ratio > _smallest(ratio), ratio < np.inf)
-    return math.switch(
-        is_usual, math.log(math.switch(is_usual, ratio, 1)), math.log(x) - math.log(y)
-    )
+    return math.switch(is_usual, math.log(ratio), math.log(x) - math.log(y))
+
+
+def log_power(exponent: Any, x: Any, logarithm: Any) -> Any:
+    """Return ``exponent * logarithm``, of a multiple of x, and 0 where it is that of ``0**0``.
+
+    Slopes in x and in what divides it do not depend on each other, which those of ``xlogy`` do.
+    """
+    is_one = math.and_(math.eq(exponent, 0), math.eq(x, 0))
+    return math.switch(is_one, 0, exponent * logarithm)
 
 
 def log_increase(x: Any, y: Any) -> Any:
