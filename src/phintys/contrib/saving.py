@@ -117,6 +117,8 @@ def load(path: str | os.PathLike[str], tree: Any = None) -> Any:
 
 def _read(path: str | os.PathLike[str]) -> dict[str, np.ndarray[Any, Any]]:
     """Return the arrays of a file, by name."""
+    # A file that is not there, or must not be read, is an error of the system. Once it is open,
+    # such an error comes from a place that is not in the file, which a damaged one leads to.
     with Path(path).open("rb") as opened:
         try:
             found = np.load(opened, allow_pickle=False)
@@ -124,7 +126,7 @@ def _read(path: str | os.PathLike[str]) -> dict[str, np.ndarray[Any, Any]]:
                 reason = "it is a single array"
             else:
                 return {name: found[name] for name in found.files}
-        except (OSError, MemoryError):
+        except MemoryError:
             raise
         except Exception as error:  # noqa: BLE001 - zipfile and NumPy raise any kind for such files
             reason = f"{type(error).__name__}: {error}"

@@ -130,12 +130,12 @@ def _partials_of_arctan2(y: Any, x: Any, out: Any) -> tuple[Any, Any]:
 
 
 def _pull_arctan2(y: Any, x: Any, out: Any, g: Any) -> tuple[Any, Any]:
-    """x / distance * g / distance, -y / distance * g / distance
+    """x / distance * g / distance, -(y / distance * g / distance)
 
     A partial underflows where the logarithm of a small angle makes up for it by a large g.
     """
     distance = hypot(x, y)
-    return x / distance * g / distance, -y / distance * g / distance
+    return x / distance * g / distance, -(y / distance * g / distance)
 
 
 arctan2 = UfuncRow(
