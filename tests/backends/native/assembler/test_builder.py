@@ -55,6 +55,18 @@ def test_operators_write_instructions_by_type():
     ]
 
 
+def test_lanes_of_numbers_and_single_lanes_are_chosen_without_vectors_of_one_lane():
+    b, x, y, v = begin(parameters=[FLOAT64, FLOAT64, FOUR])
+    assert b.shuffle(x, y, [1]) is y
+    assert b.shuffle(v, v, [6]).type is FLOAT64
+    assert b.shuffle(x, y, [1, 0]).type is FLOAT64.of(2)
+    assert lines(b) == [
+        "%v1 = extractelement <4 x double> %a2, i32 2",
+        "%v2 = insertelement <2 x double> poison, double %a1, i32 0",
+        "%v3 = insertelement <2 x double> %v2, double %a0, i32 1",
+    ]
+
+
 @pytest.mark.parametrize(
     ("type", "number", "text"),
     [

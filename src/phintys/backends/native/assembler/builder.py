@@ -350,8 +350,15 @@ class Builder:
         return self.write(x.type, f"insertelement {x.typed}, {element.typed}, {index.typed}")
 
     def shuffle(self, x: Value, y: Value, lanes: Sequence[int]) -> Value:
-        """Return lanes chosen from those of x followed by those of y; x and y are vectors."""
+        """Return lanes chosen from those of x followed by those of y."""
         x, y = self._pair(x, y)
+        width = x.type.lanes
+        if width == 1 or len(lanes) == 1:  # here, a number is no vector of one lane
+            elements = [self.extract((x, y)[lane // width], lane % width) for lane in lanes]
+            vector = self.undefined(x.type.of(len(lanes)))
+            for lane, element in enumerate(elements):
+                vector = self.insert(vector, element, lane)
+            return vector
         if all(lane == 0 for lane in lanes):
             mask = "zeroinitializer"
         else:

@@ -290,7 +290,7 @@ class _Rows:
             lower = [start + at for start in range(0, lanes, width) for at in range(half)]
             upper = [at + half for at in lower]
             pairs = zip(vectors[::2], vectors[1::2] or vectors, strict=True)
-            vectors = [b.add(_taken(b, *pair, lower), _taken(b, *pair, upper)) for pair in pairs]
+            vectors = [b.add(b.shuffle(*pair, lower), b.shuffle(*pair, upper)) for pair in pairs]
             width = half
         return vectors[0]
 
@@ -309,10 +309,6 @@ class _Rows:
 
     def _mask(self, count: Value) -> Value | None:
         return None if self.lanes == 1 else lane_mask(self.b, count, self.lanes)
-
-
-def _taken(b: Builder, x: Value, y: Value, lanes: Sequence[int]) -> Value:
-    return b.shuffle(x, y, lanes) if lanes[1:] else b.extract(x, lanes[0])
 
 
 def plus(b: Builder, type: MachineType, total: Number, x: Number, y: Number) -> Number:
