@@ -396,6 +396,25 @@ def test_a_program_without_jax_says_what_to_install():
     assert "pip install 'phintys[jax]'" in done.stdout
 
 
+def test_parts_without_elements_are_not_computed():
+    # XLA ends the process when it compiles the second result.
+    code = """
+    import numpy as np, phintys, phintys.tensor as pt
+    x, n = pt.dvector("x"), pt.lscalar("n")
+    joined = pt.join(0, x[None], pt.zeros((n, 3)))
+    f = phintys.function([x, n], [joined[0], joined[1:]], mode="jax")
+    print([result.shape for result in f([1.0, 2.0, 3.0], 0)])
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    assert done.stdout.split("\n")[-2] == "[(3,), (0, 3)]"
+
+
 def test_a_failing_call_leaves_shared_values_as_they_were():
     total = phintys.shared(np.zeros(2), "total")
     f = phintys.function([n], v_of(total, n), updates={total: total + 1}, mode="jax")

@@ -173,5 +173,6 @@ def test_native_code_and_the_reference_agree(part, repeats):
 
 def test_mode_jax_and_the_reference_agree(repeats):
     pytest.importorskip("jax", reason="needs jax")
-    for number in range(1, repeats(3, 200)):
+    # In the last one, a check belongs to a loop that turns out to have no steps.
+    for number in (*range(1, repeats(3, 200)), 157):
         _agree_on(number, "jax")

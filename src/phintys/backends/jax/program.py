@@ -364,7 +364,7 @@ class JaxProgram:
         if session.hosted:
             jax.block_until_ready(results)
             jax.effects_barrier()
-        is_wrong = bool(session.failures) and int(code) != 0
+        is_wrong = code is not None and int(code) != 0
         return is_wrong or bool(session.take_host_errors())
 
     def _repeated(
@@ -490,7 +490,7 @@ class JaxProgram:
         late, self._late = self._late, []
         for code, program in late:
             session = program.session
-            if session.failures and int(code):
+            if code is not None and int(code):
                 node, make = session.failure(int(code))
                 error = make()
                 add_note(

@@ -319,7 +319,8 @@ class Trace:
                     results = self._choose(node, node.op)
                 else:
                     results = self.run(node, [value_of(v, self.env) for v in node.inputs])
-            self.env.update(zip(node.outputs, results, strict=True))
+            made = map(_without_computing, results)
+            self.env.update(zip(node.outputs, made, strict=True))
 
     def run(self, node: Apply, inputs: Sequence[Any]) -> list[Any]:
         """Return the results of one node."""
@@ -390,6 +391,17 @@ class Trace:
 def is_known(value: Any) -> bool:
     """Return whether a value is a NumPy array or number, not one of JAX."""
     return isinstance(value, (np.ndarray, np.generic, bool))
+
+
+def _without_computing(value: Any) -> Any:
+    """Return a value; zeros in place of one without elements, which need not be computed.
+
+    XLA (jaxlib 0.10) ends the process when it compiles some programs that do, such as an empty part
+    of a join with an empty array.
+    """
+    if isinstance(value, jax.Array) and not value.size:
+        return jnp.zeros(value.shape, value.dtype)
+    return value
 
 
 def value_of(variable: Variable, env: Env) -> Any:
