@@ -136,7 +136,6 @@ def test_bundled_functions_need_no_library(name, tmp_path, repeats):
     f = phintys.function(inputs, outputs, name=f"f_{name}")
     module = loaded(f, tmp_path, blas="bundled")
     assert set(module.DESCRIPTION["needs"]) <= ALLOWED
-    assert (tmp_path / f"{f.name}.o").stat().st_size < 30_000
     for found, expected in zip(getattr(module, f.name)(*values), f(*values), strict=True):
         tolerance = 1e-5 if expected.dtype == "float32" else 1e-12
         np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance)
@@ -146,6 +145,7 @@ def test_bundled_functions_need_no_library(name, tmp_path, repeats):
 @pytest.mark.parametrize("target", ["x86-64", "x86-64-v3", "x86-64-v4", "aarch64"])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_objects_are_small_on_every_cpu(name, target, tmp_path):
+    # For the CPU of the host, LLVM unrolls loops as it sees fit: that adds up to 6 %.
     inputs, outputs, _, needs_blas = PROGRAMS[name]
     f = phintys.function(inputs, outputs, name="f")
     blas = "bundled" if needs_blas else "link"
