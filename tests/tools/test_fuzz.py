@@ -278,6 +278,15 @@ def test_integers_are_rounded_where_they_are_added_as_floats():
     assert not noise.allows(0, base + 1, base)
 
 
+def test_powers_of_complex_numbers_are_off_by_the_size_of_their_logarithm():
+    z = pt.zvector("z")
+    values = np.array([3.0 + 2.0j, -2.5 + 4.0j])
+    noise = Noise.of([z**z], {z: values}, strict=True, seed=0)
+    base = np.asarray(noise.base[0])
+    assert noise.allows(0, base * (1 + 4e-15), base)
+    assert not noise.allows(0, base * (1 + 1e-11), base)
+
+
 def test_floats_are_rounded_where_they_are_added_in_fewer_digits():
     x = pt.dvector("x")
     values = np.array([16.002, 4.001, -4.999, 0.001])
