@@ -221,7 +221,9 @@ class _Mover:
             inputs = [value_of(variable, known) for variable in node.inputs]
             inner, outer = (0.0, 0.0) if self.direction is None else _errors(node, self.strict)
             # Of the terms themselves: moved, the largest would be infinite, and no longer overflow.
-            is_open = bool(self.direction) and _depends_on_order(node, inputs)
+            is_open = bool(self.direction) and (
+                _depends_on_order(node, inputs) or _is_left_to_libraries(node, inputs)
+            )
             if inner:
                 terms = max([np.size(value) for value in inputs], default=1)
                 inner += float(np.sqrt(terms))
@@ -321,6 +323,13 @@ def _depends_on_order(node: Apply, inputs: Sequence[Any]) -> bool:
             if any(_overflows_on_the_way(part, node) for part in parts):
                 return True
     return False
+
+
+def _is_left_to_libraries(node: Apply, inputs: Sequence[Any]) -> bool:
+    """Return whether a complex power has infinite operands or NaN: C says nothing about them."""
+    if not isinstance(node.op, Elemwise) or node.op.scalar_op.name not in _COARSE_FOR_COMPLEX:
+        return False
+    return any(np.asarray(x).dtype.kind == "c" for x in inputs) and not _all_finite(inputs)
 
 
 def _overflows_on_the_way(values: Array, node: Apply) -> bool:
