@@ -281,6 +281,23 @@ def test_what_is_accepted_computes_as_if_nothing_were_overwritten(toys, ops, dat
     assert run(toys, fgraph, fgraph.toposort(), values) == pure(toys, fgraph, values)
 
 
+@budget(200)
+@given(st.data())
+def test_the_order_does_not_depend_on_how_a_graph_came_to_be(toys, ops, data):
+    x = toys.number("x")
+    readers = [toys.Named(name)(x) for name in data.draw(st.permutations("abcd"))]
+    outputs = [ops["inplace"](x), ops["read"](ops["view"](x)), *readers]
+    fgraph = graph([x], *data.draw(st.permutations(outputs)))
+    for _ in range(data.draw(st.integers(1, 3))):
+        node = data.draw(st.sampled_from(list(fgraph.apply_nodes)))
+        fgraph.replace_all(zip(node.outputs, node.clone().outputs, strict=True))
+    twin, equiv = fgraph.clone_get_equiv(attach_features=False)
+    for one in (fgraph, twin):
+        one.attach_feature(DestroyHandler(one.inputs))
+    assert twin.toposort() == [equiv[node] for node in fgraph.toposort()]
+    assert twin.inputs_first() == [equiv[node] for node in fgraph.inputs_first()]
+
+
 def test_a_long_chain_of_overwriting_nodes(toys, ops, deep):
     x = toys.number("x")
     fgraph = graph([x], toys.chain(deep, x, ops["inplace"]))

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from phintys._base.errors import BadDestroyMap, BadViewMap
 from phintys.graph.inner import HasInnerGraph
-from phintys.graph.order import nodes_below
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -177,7 +176,7 @@ class AliasMap(Generic[V]):
         if not any(map(_aliases, fgraph.apply_nodes)):
             return AliasMap()
         # Orderings do not matter here, and computing them may itself require the roots.
-        return AliasMap.of_nodes(nodes_below(fgraph.apply_nodes))
+        return AliasMap.of_nodes(fgraph.inputs_first())
 
     def roots(self, value: V) -> tuple[V, ...]:
         """Return the roots of a value; ``(value,)`` if it has memory of its own."""

@@ -122,7 +122,8 @@ def _orderings(
     destroyed = {node: _destroyed_roots(node, aliases.roots) for node in destroying}
     readers: dict[Variable, dict[Apply, None]]
     readers = {root: {} for found in destroyed.values() for root in found}
-    for node in fgraph.apply_nodes:
+    # In an order that the graph alone determines, since the execution order follows it.
+    for node in fgraph.inputs_first():
         for variable in node.inputs:
             for root in aliases.roots(variable):
                 if root in readers:

@@ -127,6 +127,19 @@ class FunctionGraph(Ends):
         orderings = self.orderings() if self._orders else None
         if orderings:  # orderings can change between calls
             return self._sort(orderings)
+        return self.inputs_first()
+
+    def inputs_first(self) -> list[Apply]:
+        """Return the nodes in topological order, without the features' ``orderings``.
+
+        The order is determined by the graph alone: not by how it came to be, as that of
+        ``apply_nodes``.
+
+        Raises
+        ------
+        CycleError
+            The graph has a cycle; the message names its nodes.
+        """
         if self._order is None:
             self._order = self._sort({})
         return list(self._order)

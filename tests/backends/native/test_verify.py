@@ -23,7 +23,8 @@ from phintys.backends.native.lower.graph import lower_program
 from phintys.backends.native.steps.branch import Branch
 from phintys.backends.native.steps.kernel import Kernel
 from phintys.backends.native.values import Array, LoopVariable, Place
-from phintys.backends.native.verify import verify_program
+from phintys.backends.native.verify import Verifier, verify_program
+from phintys.control import scan
 from phintys.graph.fgraph import FunctionGraph
 
 FLOAT64 = np.dtype("float64")
@@ -156,6 +157,33 @@ def test_parts_of_arrays_whose_lengths_are_values(step):
     n = pt.lvector("n")
     part = (pt.zeros((n[0], n[1])) + 1)[::step]
     verify_program(lower_program(FunctionGraph([n], [part])))
+
+
+@pytest.mark.parametrize("taps", [1, 2, 3])
+@pytest.mark.parametrize(
+    "steps",
+    [lambda n, m: n - 3, lambda n, m: n - m - 1, lambda n, m: n + m - 3, lambda n, m: 2 - n],
+)
+def test_rows_of_loops_with_as_many_steps_as_a_difference(steps, taps):
+    n, m, first = pt.lscalar("n"), pt.lscalar("m"), pt.dvector("first")
+    initial = {"initial": first, "taps": [-taps]}
+    rows, _ = scan(lambda h: h * 0.5, None, [initial], n_steps=steps(n, m))
+    verify_program(lower_program(FunctionGraph([n, m, first], [rows, rows[-1]])))
+
+
+@pytest.mark.parametrize("number", [-3, 0, 3])
+@pytest.mark.parametrize("by_maximum", [False, True])
+def test_what_a_check_of_a_length_tells_of_others(program, number, by_maximum):
+    sizes, verifier = program.sizes, Verifier(program)
+    n = sizes.element(Array(Place.ARGUMENT, np.dtype("int64"), (), "n"))
+    checked = sizes.add(n, sizes.fixed(number))
+    if by_maximum:
+        verifier.checked(sizes.at_least_zero(checked), checked)
+    else:
+        verifier.checked(sizes.arithmetic("lt", sizes.fixed(-1), checked), sizes.fixed(1))
+    others = range(-5, 6)
+    found = [other for other in others if verifier.is_length(sizes.add(n, sizes.fixed(other)))]
+    assert found == list(range(number, 6))
 
 
 def test_sums_of_blocks_of_sparse_matrices():

@@ -85,7 +85,7 @@ class Verifier:
         self.written: set[Array | Handle] = set(program.arguments)
         self.outer: list[LoopVariable] = []
         self.local: set[Array] = set()
-        self.lengths: set[Size] = set()
+        self.least: dict[Size, int] = {}  # size -> least number, if its sum with it was checked
         self.seen: set[Value] = set()
         self.kept: set[Value] = set()
         self.where = "the program"
@@ -151,7 +151,8 @@ class Verifier:
     def is_length(self, size: Size) -> bool:
         """Return whether a size is never negative, or has been checked not to be."""
         size = self.program.sizes.canonical(size)
-        if size.is_length or size in self.lengths:
+        rest, number = self.apart(size)
+        if size.is_length or self.least.get(rest, number + 1) <= number:
             return True
         if not isinstance(size, Arithmetic):
             return False
@@ -166,9 +167,22 @@ class Verifier:
             return
         first, second = map(self.program.sizes.canonical, left.arguments)
         if left.operation == "lt" and first.known == -1 and right.known == 1:
-            self.lengths.add(second)
+            self.note_length(second)
         elif left.operation == "max" and second.known == 0:
-            self.lengths.add(first)
+            self.note_length(first)
+
+    def note_length(self, size: Size) -> None:
+        """Note that a size is not negative, nor is a greater one: ``n - 2`` after ``n - 3``."""
+        rest, number = self.apart(size)
+        self.least[rest] = min(number, self.least.get(rest, number))
+
+    def apart(self, size: Size) -> tuple[Size, int]:
+        """Return a size without the number that is added to it, and the number."""
+        if isinstance(size, Arithmetic) and size.operation == "add":
+            first, second = map(self.program.sizes.canonical, size.arguments)
+            if second.known is not None:
+                return first, second.known
+        return size, 0
 
     def commit(self, steps: Sequence[Step]) -> None:
         """Check the commit, in which shared values are overwritten: nothing in it can fail."""
