@@ -256,7 +256,7 @@ def _are_above(tree: _Tree, is_above: bool = True) -> list[bool]:
 
 
 def _rebuilt(tree: _Tree, written: Iterator[Any]) -> Any:
-    """Return what a tree is with other factors, of which ``None`` is 1.
+    """Return the expression of a tree with other factors, of which ``None`` is 1.
 
     Products and quotients stay as they are: the quotient of two products of all the factors could
     overflow.

@@ -353,7 +353,7 @@ class Builder:
         """Return lanes chosen from those of x followed by those of y."""
         x, y = self._pair(x, y)
         width = x.type.lanes
-        if width == 1 or len(lanes) == 1:  # here, a number is no vector of one lane
+        if width == 1 or len(lanes) == 1:  # a number is not a vector of one lane here
             elements = [self.extract((x, y)[lane // width], lane % width) for lane in lanes]
             vector = self.undefined(x.type.of(len(lanes)))
             for lane, element in enumerate(elements):
