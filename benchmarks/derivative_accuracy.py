@@ -114,7 +114,10 @@ has a zero where they cancel, near which an error that is small beside them is l
 
 Some errors count in ulp of a larger magnitude than the result:
 those of `tanh` in ulp of 1, because 1 - tanh(x)**2 is a difference, and another exponential would
-make it slower; the second of `sigmoid` in ulp of the first; those of `gamma` and `factorial` in ulp
+make it slower; those of `xlogx`, `entr` and `rel_entr` by x in ulp of 1, because log(x) + 1 is 0 at
+1 / e, and another logarithm, of the distance to it, would make them slower; the second of `expi`
+and `cosine_integral` in ulp of their terms, exp(x) / x and 1 / x, which cancel; the second of
+`sigmoid` in ulp of the first; those of `gamma` and `factorial` in ulp
 of the function, those of `gammaln` as its own; those of Bessel functions and `sinc` in ulp of their
 amplitude 1 / sqrt(x); of `i0e` and `i1e` in ulp of 0.5 / (1 + x)**(3/2); of Fresnel integrals in
 ulp of 1, and of `dawsn` below 2, where its derivative has a zero, too; those of `ive` in ulp of the

@@ -305,10 +305,10 @@ _ARCTAN2 = (
     (lambda y, x: -y / (x * x + y * y), lambda y, x: 2 * x * y / (x * x + y * y) ** 2),
 )
 _DIVERGENCES = (
-    ("rel_entr", 0, (lambda x, y: mp.log(x / y) + 1, lambda x, y: 1 / x)),
-    ("rel_entr", 1, (lambda x, y: -x / y, lambda x, y: x / y**2)),
-    ("kl_div", 0, (lambda x, y: mp.log(x / y), lambda x, y: 1 / x)),
-    ("kl_div", 1, (lambda x, y: 1 - x / y, lambda x, y: x / y**2)),
+    ("rel_entr", 0, one, (lambda x, y: mp.log(x / y) + 1, lambda x, y: 1 / x)),
+    ("rel_entr", 1, None, (lambda x, y: -x / y, lambda x, y: x / y**2)),
+    ("kl_div", 0, None, (lambda x, y: mp.log(x / y), lambda x, y: 1 / x)),
+    ("kl_div", 1, None, (lambda x, y: 1 - x / y, lambda x, y: x / y**2)),
 )
 _UNLIMITED = (1e300, 1e300)
 
@@ -430,9 +430,13 @@ ELEMENTARY = [
         (lambda x: 1 / (x * (1 - x)), lambda x: (2 * x - 1) / (x * (1 - x)) ** 2),
         scales=(None, one),
     ),
-    Slope("xlogx", POSITIVE, (lambda x: mp.log(x) + 1, lambda x: 1 / x)),
-    Slope("entr", POSITIVE, (lambda x: -mp.log(x) - 1, lambda x: -1 / x)),
-    *(Slope(name, POSITIVE_PAIRS, exact, by) for name, by, exact in _DIVERGENCES),
+    # Terms that cancel at 1 / e: another logarithm, of the distance to it, would make them slower.
+    Slope("xlogx", POSITIVE, (lambda x: mp.log(x) + 1, lambda x: 1 / x), scales=(one, None)),
+    Slope("entr", POSITIVE, (lambda x: -mp.log(x) - 1, lambda x: -1 / x), scales=(one, None)),
+    *(
+        Slope(name, POSITIVE_PAIRS, exact, by, scales=(scale, None))
+        for name, by, scale, exact in _DIVERGENCES
+    ),
     Slope(
         "boxcox",
         same((0.01, 10), (-3, 3)),
@@ -604,7 +608,12 @@ SPECIAL = [
         )
     ),
     Slope("exp1", INTEGRAL, (lambda x: -mp.exp(-x) / x, lambda x: mp.exp(-x) / x * (1 + 1 / x))),
-    Slope("expi", INTEGRAL, (lambda x: mp.exp(x) / x, lambda x: mp.exp(x) / x * (1 - 1 / x))),
+    Slope(
+        "expi",
+        INTEGRAL,
+        (lambda x: mp.exp(x) / x, lambda x: mp.exp(x) / x * (1 - 1 / x)),
+        scales=(None, lambda x: mp.exp(x) / x),  # of the terms, which cancel at 1
+    ),
     Slope(
         "expn",
         orders(0, 5, (0.1, 20)),
@@ -618,7 +627,12 @@ SPECIAL = [
         (lambda x: mp.sin(x) / x, lambda x: mp.cos(x) / x - mp.sin(x) / x**2),
         scales=(amplitude, amplitude),
     ),
-    Slope("cosine_integral", INTEGRAL, (lambda x: mp.cos(x) / x,)),
+    Slope(
+        "cosine_integral",
+        INTEGRAL,
+        (lambda x: mp.cos(x) / x, lambda x: -mp.sin(x) / x - mp.cos(x) / x**2),
+        scales=(None, lambda x: 1 / x),
+    ),
     Slope(
         "fresnel_sine",
         {**same((-9, 9)), **TINY, "large": lambda t: magnitudes(9, 1e3)},

@@ -16,6 +16,7 @@ from phintys._base.uninterrupted import import_whole
 from phintys.scalar.arithmetic import abs, fmod, sqr
 from phintys.scalar.cancelling import cancelled_product, product
 from phintys.scalar.comparison import eq, gt, lt
+from phintys.scalar.doubled import exact_sum
 from phintys.scalar.exponential import exp, expm1, log
 from phintys.scalar.rounding import rint
 from phintys.scalar.row_kinds import FloatRow
@@ -272,6 +273,16 @@ binom = FloatRow(
     ),
 )
 
+_DIGAMMA_ROOT, _TRIGAMMA_AT_ROOT = 1.4616321449683623, 0.9676722454476212
+
+
+def _digamma_of_sum(z: Any, m: Any) -> Any:
+    """Return ``digamma(z + m)``, next to its root with the rounding error of the sum."""
+    total, error = exact_sum(z, m)
+    is_near = lt(abs(total - _DIGAMMA_ROOT), 0.5)
+    return digamma(total) + switch(is_near, _TRIGAMMA_AT_ROOT * error, 0)
+
+
 poch = FloatRow(
     "poch",
     "phintys.scalar.gamma_quotients:poch",
@@ -282,7 +293,7 @@ poch = FloatRow(
     intervals=((0.5, 5.0), (0.2, 3.0)),
     derivative=lambda z, m, out: (
         out * digamma_difference(z, m),
-        out * digamma(z + m),
+        out * _digamma_of_sum(z, m),
     ),
 )
 
