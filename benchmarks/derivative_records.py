@@ -585,7 +585,7 @@ SPECIAL = [
                 lambda x: 0.5 / (1 + abs(x)) ** mp.mpf(1.5),
                 lambda x: 0.5 / (1 + abs(x)) ** 2.5,
             ),
-            limits=(8, 32),
+            limits=(GOAL, 16),
         )
         for v, name in enumerate(("i0e", "i1e"))
     ),

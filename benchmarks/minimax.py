@@ -296,11 +296,11 @@ FITS_OF_SLOPES = [
     ),
     Fit(
         "BESSEL_NEAR",
-        "exp(-x) (I0(x) - I1(x)) for x in [0, 3/2]",
-        bessel_difference,
-        (0, "3/2"),
+        "exp(-x) (I0(x) - I1(x)) of x - 3/4, for x in [0, 3/2]",
+        lambda u: bessel_difference(u + mp.mpf(3) / 4),
+        ("-3/4", "3/4"),
         {"float64": 19, "float32": 11},
-        lambda x: 1 / bessel_difference(x),
+        lambda u: 1 / bessel_difference(u + mp.mpf(3) / 4),
     ),
     Fit(
         "BESSEL",
