@@ -652,7 +652,7 @@ SPECIAL = [
         same((1.1, 10), (0.1, 10)),
         (lambda x, q: -x * mp.zeta(x + 1, q), lambda x, q: x * (x + 1) * mp.zeta(x + 2, q)),
         by=1,
-        limits=(8, 32),
+        limits=(GOAL, 16),
     ),
     Slope(
         "dawsn",

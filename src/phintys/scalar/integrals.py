@@ -18,6 +18,7 @@ from phintys.scalar.cancelling import cancelled_product, product
 from phintys.scalar.comparison import eq, gt, lt
 from phintys.scalar.doubled import exact_sum
 from phintys.scalar.exponential import exp, expm1, log
+from phintys.scalar.logic import and_
 from phintys.scalar.rounding import rint
 from phintys.scalar.row_kinds import FloatRow
 from phintys.scalar.selection import maximum, minimum, switch
@@ -175,6 +176,18 @@ fresnel_cosine = FloatRow(
     slope_at_zero=1,
 )
 
+
+def _zeta_of_one_more(x: Any, q: Any) -> Any:
+    """Return ``zeta(x + 1, q)``, with the rounding error of the exponent, that of nearly q.
+
+    Some digits of the logarithm of q are enough. It is rounded for its derivative to be 0: that of
+    the correction is as small as what it corrects, and a second value of zeta would be computed.
+    """
+    power, error = exact_sum(x, 1)
+    is_usual = and_(gt(q, 0), lt(q, math.inf))  # others have whole exponents, or no value
+    return zeta(power, q) * (1 - error * rint(16 * log(switch(is_usual, q, 1))) / 16)
+
+
 zeta = FloatRow(
     "zeta",
     "scipy.special:zeta",
@@ -184,7 +197,7 @@ zeta = FloatRow(
     domain="x > 1",
     example="[2.0, 3.0], 1.0",
     nin=2,
-    derivative=lambda x, q, out: (None, -x * zeta(x + 1, q)),
+    derivative=lambda x, q, out: (None, -x * _zeta_of_one_more(x, q)),
     undefined=_PARAMETER,
 )
 
