@@ -101,7 +101,7 @@ entr = FloatRow(
 def _log_quotient(x: Any, y: Any) -> Any:
     """Return ``log(x / y)`` of positive numbers, accurate where they are close or far apart.
 
-    A difference of logarithms cancels; it is taken only where the quotient is no normal float.
+    A difference of logarithms cancels; it is taken only where the quotient is not a normal float.
     """
     ratio = x / y
     is_close = lt(abs(ratio - 1), 0.5)
