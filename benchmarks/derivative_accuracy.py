@@ -112,24 +112,29 @@ drawn in each range, and the medians of those of the first derivative. They are 
 which it is not met are marked as *missed*. Second derivatives have no goal: that of a sum of terms
 has a zero where they cancel, near which an error that is small beside them is large in ulp.
 
-Some errors count in ulp of a larger magnitude than the result:
-those of `tanh` in ulp of 1, because 1 - tanh(x)**2 is a difference, and another exponential would
-make it slower; the second of `sigmoid` in ulp of the first; those of `gamma` and `factorial` in ulp
-of the function, those of `gammaln` as its own; those of Bessel functions and `sinc` in ulp of their
-amplitude 1 / sqrt(x); of `i0e` and `i1e` in ulp of 0.5 / (1 + x)**(3/2); of Fresnel integrals in
-ulp of 1, and of `dawsn` below 2, where its derivative has a zero, too; those of `ive` in ulp of the
-larger of the terms whose difference it is, (v + 1/2) ive(v, x) / x, for it is 0 near x = v**2.
+Some errors count in ulp of a larger magnitude than the result: those of `tanh` in ulp of 1, because
+1 - tanh(x)**2 is a difference, and another exponential would make it slower; those of `xlogx`,
+`entr` and `rel_entr` by x in ulp of 1, because log(x) + 1 is 0 at 1 / e, and another logarithm, of
+the distance to it, would make them slower; the second of `expi` and `cosine_integral` in ulp of
+their terms, exp(x) / x and 1 / x, which cancel; the second of `sigmoid` in ulp of the first; those
+of `gamma` and `factorial` in ulp of the function, those of `gammaln` as its own; those of Bessel
+functions and `sinc` in ulp of their amplitude 1 / sqrt(x); of `i0e` and `i1e` in ulp of 0.5 / (1 +
+x)**(3/2); of Fresnel integrals in ulp of 1, and of `dawsn` below 2, where its derivative has a
+zero, too; those of `ive` in ulp of the larger of the terms whose difference it is, (v + 1/2) ive(v,
+x) / x, for it is 0 near x = v**2.
 
 What is missed, and why: the square of x is rounded in the exponent of `erf`, where the exact one
 would make a common gradient slower, and that of a h in `owens_t`; an error of the argument is
 multiplied by the exponent there, which is the condition number of the function: measured by that,
 these derivatives have all digits that their arguments determine. That of `gammainc` in a is a
 product with `log_gamma_slope`. The derivatives of hypergeometric functions are multiples of values,
-those of `hyp2f1` SciPy's. That of `arctan2` is missed where the distance from 0
-is subnormal; it overflows from a quarter of the smallest normal distance on. Where a second
-derivative overflows, it may be infinite early, or NaN. Those of `hypot` and `arctan2` lose digits
-where one argument is far larger than the other, or where squares of the arguments overflow or
-underflow.
+those of `hyp2f1` SciPy's. That of `arctan2` is missed where the distance from 0 is subnormal; it
+overflows from a quarter of the smallest normal distance on. Where a second derivative overflows, it
+may be infinite early, or NaN: that of `pow` by x is where x**(y - 2) overflows, whatever it is
+multiplied by. That of `hypot` loses digits where one argument is far larger than the other, and
+those of `hypot` and `arctan2` where squares of the arguments overflow or underflow: there that of
+`arctan2`, a product of x, y and the inverse of the fourth power of the distance, is infinite if a
+part of it is.
 
 This chapter is written by `benchmarks/derivative_accuracy.py`.
 

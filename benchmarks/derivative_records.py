@@ -1,5 +1,6 @@
 """The derivatives that benchmarks/derivative_accuracy.py and the tests measure, by mpmath."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -77,6 +78,11 @@ def differences(function, by, order):
 # Ranges
 
 
+def chosen(ranges, *labels):
+    """Return some of the ranges, for what holds in them alone."""
+    return {label: ranges[label] for label in labels}
+
+
 def near_below(limit):
     """Numbers below one number, at all distances."""
 
@@ -126,10 +132,7 @@ POSITIVE_PAIRS = {
     "all": lambda t: (magnitudes(t.tiny, t.max), magnitudes(t.tiny, t.max)),
 }
 GAMMA = {label: r for label, r in accuracy.GAMMA.items() if label != "near -3"}
-POWERS = {
-    label: accuracy.POWERS[label]
-    for label in ("[0, 10] ** [-10, 10]", "near 1 ** large", "all ** [-1, 1]")
-}
+POWERS = chosen(accuracy.POWERS, "[0, 10] ** [-10, 10]", "near 1 ** large", "all ** [-1, 1]")
 
 
 def ranges_of(name):
@@ -305,10 +308,10 @@ _ARCTAN2 = (
     (lambda y, x: -y / (x * x + y * y), lambda y, x: 2 * x * y / (x * x + y * y) ** 2),
 )
 _DIVERGENCES = (
-    ("rel_entr", 0, (lambda x, y: mp.log(x / y) + 1, lambda x, y: 1 / x)),
-    ("rel_entr", 1, (lambda x, y: -x / y, lambda x, y: x / y**2)),
-    ("kl_div", 0, (lambda x, y: mp.log(x / y), lambda x, y: 1 / x)),
-    ("kl_div", 1, (lambda x, y: 1 - x / y, lambda x, y: x / y**2)),
+    ("rel_entr", 0, one, (lambda x, y: mp.log(x / y) + 1, lambda x, y: 1 / x)),
+    ("rel_entr", 1, None, (lambda x, y: -x / y, lambda x, y: x / y**2)),
+    ("kl_div", 0, None, (lambda x, y: mp.log(x / y), lambda x, y: 1 / x)),
+    ("kl_div", 1, None, (lambda x, y: 1 - x / y, lambda x, y: x / y**2)),
 )
 _UNLIMITED = (1e300, 1e300)
 
@@ -375,7 +378,13 @@ ELEMENTARY = [
     ),
     Slope("arctan", REAL, (lambda x: 1 / (1 + x * x), lambda x: -2 * x / (1 + x * x) ** 2)),
     *(
-        Slope("arctan2", accuracy.PLANE, exact, by, limits=(100, 1e300))
+        Slope("arctan2", chosen(accuracy.PLANE, *labels), exact, by, limits=limits)
+        for labels, limits in (
+            (("[-1, 1]",), (GOAL, 16)),
+            # Parts of the second derivative overflow where it does not.
+            (("all",), (GOAL, math.inf)),
+            (("subnormal",), (100, math.inf)),
+        )
         for by, exact in enumerate(_ARCTAN2)
     ),
     Slope("sinh", EXPONENTIAL, (mp.cosh, mp.sinh)),
@@ -410,10 +419,10 @@ ELEMENTARY = [
         (lambda x, y: -x / y**2, lambda x, y: 2 * x / y**3),
         by=1,
     ),
-    *(
-        Slope("pow", POWERS, exact, by, limits=((GOAL, 5e3), (GOAL, 16))[by])
-        for by, exact in enumerate(_POWER)
-    ),
+    Slope("pow", chosen(POWERS, "[0, 10] ** [-10, 10]", "near 1 ** large"), _POWER[0]),
+    # The power x**(y - 2) overflows where its product with y (y - 1) does not.
+    Slope("pow", chosen(POWERS, "all ** [-1, 1]"), _POWER[0], limits=(GOAL, math.inf)),
+    Slope("pow", POWERS, _POWER[1], 1),
     Slope("xlogy", ranges_of("xlogy"), (lambda x, y: mp.log(y), zero)),
     Slope("xlogy", ranges_of("xlogy"), (lambda x, y: x / y, lambda x, y: -x / y**2), 1),
     Slope("xlog1py", ranges_of("xlog1py"), (lambda x, y: mp.log1p(y), zero)),
@@ -430,9 +439,13 @@ ELEMENTARY = [
         (lambda x: 1 / (x * (1 - x)), lambda x: (2 * x - 1) / (x * (1 - x)) ** 2),
         scales=(None, one),
     ),
-    Slope("xlogx", POSITIVE, (lambda x: mp.log(x) + 1, lambda x: 1 / x)),
-    Slope("entr", POSITIVE, (lambda x: -mp.log(x) - 1, lambda x: -1 / x)),
-    *(Slope(name, POSITIVE_PAIRS, exact, by) for name, by, exact in _DIVERGENCES),
+    # Terms that cancel at 1 / e: another logarithm, of the distance to it, would make them slower.
+    Slope("xlogx", POSITIVE, (lambda x: mp.log(x) + 1, lambda x: 1 / x), scales=(one, None)),
+    Slope("entr", POSITIVE, (lambda x: -mp.log(x) - 1, lambda x: -1 / x), scales=(one, None)),
+    *(
+        Slope(name, POSITIVE_PAIRS, exact, by, scales=(scale, None))
+        for name, by, scale, exact in _DIVERGENCES
+    ),
     Slope(
         "boxcox",
         same((0.01, 10), (-3, 3)),
@@ -581,7 +594,7 @@ SPECIAL = [
                 lambda x: 0.5 / (1 + abs(x)) ** mp.mpf(1.5),
                 lambda x: 0.5 / (1 + abs(x)) ** 2.5,
             ),
-            limits=(8, 32),
+            limits=(GOAL, 16),
         )
         for v, name in enumerate(("i0e", "i1e"))
     ),
@@ -604,7 +617,12 @@ SPECIAL = [
         )
     ),
     Slope("exp1", INTEGRAL, (lambda x: -mp.exp(-x) / x, lambda x: mp.exp(-x) / x * (1 + 1 / x))),
-    Slope("expi", INTEGRAL, (lambda x: mp.exp(x) / x, lambda x: mp.exp(x) / x * (1 - 1 / x))),
+    Slope(
+        "expi",
+        INTEGRAL,
+        (lambda x: mp.exp(x) / x, lambda x: mp.exp(x) / x * (1 - 1 / x)),
+        scales=(None, lambda x: mp.exp(x) / x),  # of the terms, which cancel at 1
+    ),
     Slope(
         "expn",
         orders(0, 5, (0.1, 20)),
@@ -618,7 +636,12 @@ SPECIAL = [
         (lambda x: mp.sin(x) / x, lambda x: mp.cos(x) / x - mp.sin(x) / x**2),
         scales=(amplitude, amplitude),
     ),
-    Slope("cosine_integral", INTEGRAL, (lambda x: mp.cos(x) / x,)),
+    Slope(
+        "cosine_integral",
+        INTEGRAL,
+        (lambda x: mp.cos(x) / x, lambda x: -mp.sin(x) / x - mp.cos(x) / x**2),
+        scales=(None, lambda x: 1 / x),
+    ),
     Slope(
         "fresnel_sine",
         {**same((-9, 9)), **TINY, "large": lambda t: magnitudes(9, 1e3)},
@@ -638,7 +661,7 @@ SPECIAL = [
         same((1.1, 10), (0.1, 10)),
         (lambda x, q: -x * mp.zeta(x + 1, q), lambda x, q: x * (x + 1) * mp.zeta(x + 2, q)),
         by=1,
-        limits=(8, 32),
+        limits=(GOAL, 16),
     ),
     Slope(
         "dawsn",

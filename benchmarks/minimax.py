@@ -277,6 +277,15 @@ def of_ratio(function, middle):
     return lambda u: function(middle * (1 + u) / (1 - u))
 
 
+@cache
+def hankel(order, x):
+    """P and Q of Hankel's form of the Bessel functions J and Y (DLMF 10.17.3, 10.17.4)."""
+    phase = x - (mp.mpf(order) / 2 + mp.mpf(1) / 4) * mp.pi
+    cosine, sine, scale = mp.cos(phase), mp.sin(phase), mp.sqrt(mp.pi * x / 2)
+    first, second = scale * mp.besselj(order, x), scale * mp.bessely(order, x)
+    return first * cosine + second * sine, second * cosine - first * sine
+
+
 def i1e_slope(x):
     first, second = mp.besseli(0, x), mp.besseli(1, x)
     return mp.exp(-x) * (first - second - (second / x if x else mp.mpf(1) / 2))
@@ -296,11 +305,11 @@ FITS_OF_SLOPES = [
     ),
     Fit(
         "BESSEL_NEAR",
-        "exp(-x) (I0(x) - I1(x)) for x in [0, 3/2]",
-        bessel_difference,
-        (0, "3/2"),
+        "exp(-x) (I0(x) - I1(x)) of x - 3/4, for x in [0, 3/2]",
+        lambda u: bessel_difference(u + mp.mpf(3) / 4),
+        ("-3/4", "3/4"),
         {"float64": 19, "float32": 11},
-        lambda x: 1 / bessel_difference(x),
+        lambda u: 1 / bessel_difference(u + mp.mpf(3) / 4),
     ),
     Fit(
         "BESSEL",
@@ -348,6 +357,20 @@ FITS_OF_SLOPES = [
         (-1, 1),
         {"float64": 31, "float32": 12},
         lambda u: mp.mpf(2),
+    ),
+    *(
+        Fit(
+            f"HANKEL_{part}_{order}",
+            f"{part} of Hankel's form of J{order}(x){times} of 1 / x**2, for x in [5, 25]",
+            lambda u, order=order, power=power: (
+                hankel(order, 1 / mp.sqrt(u))[power] * mp.sqrt(u) ** -power
+            ),
+            ("1/625", "1/25"),
+            {"float64": count},
+            lambda u, power=power: mp.sqrt(u) ** power,
+        )
+        for order in (0, 1)
+        for power, (part, times, count) in enumerate((("P", "", 19), ("Q", " times x", 19)))
     ),
 ]
 

@@ -17,7 +17,7 @@ PLACES = [0.26, 0.49, 0.6, 1.9, 11.4, 19.0, 40.0, 63.0, 65.0, 590.0, 610.0, 1e5]
 @pytest.mark.parametrize("mode", ["native", "reference"])
 def test_errors_are_small_beside_the_amplitude(mode):
     rng = np.random.default_rng(2)
-    x = np.concatenate([25 + rng.exponential(10, 20), 10 ** rng.uniform(2, 15, 40)])
+    x = np.concatenate([rng.uniform(5, 50, 40), 10 ** rng.uniform(2, 15, 40)])
     x *= rng.choice([-1, 1], len(x))
     v = pt.dvector("v")
     found = phintys.function([v], [pt.special.j0(v), pt.special.j1(v)], mode=mode)(x)
@@ -31,7 +31,7 @@ def test_errors_are_small_beside_the_amplitude(mode):
 
 @pytest.mark.parametrize("mode", ["native", "reference"])
 def test_other_numbers_are_as_in_scipy(mode):
-    x = np.array([0.0, -0.0, 5e-324, 3.5, -24.9, np.inf, -np.inf, np.nan])
+    x = np.array([0.0, -0.0, 5e-324, 3.5, -4.9, np.inf, -np.inf, np.nan])
     v = pt.dvector("v")
     found = phintys.function([v], [pt.special.j0(v), pt.special.j1(v)], mode=mode)(x)
     np.testing.assert_array_equal(found, [scipy.special.j0(x), scipy.special.j1(x)])

@@ -1,6 +1,6 @@
 """Bessel functions in NumPy, where SciPy's lose digits.
 
-Those of the first kind, of orders 0 and 1, by Hankel's expansion far out: SciPy's lose the digits
+Those of the first kind, of orders 0 and 1, by Hankel's form from 5 on: SciPy's lose the digits
 of the phase there, which is a rounded difference. By the sine and the cosine of the argument itself
 they are kept (H. Hankel, 1869; DLMF 10.17.3). The modified functions where the routines of D. E.
 Amos lose up to three digits, overflow or underflow too early: by the uniform expansions of P. Debye
@@ -23,9 +23,13 @@ from phintys.scalar.bessel_slopes import (
     sum_of_powers,
 )
 from phintys.scalar.doubled import exact_sum
+from phintys.scalar.slope_coefficients import HANKEL_P_0, HANKEL_P_1, HANKEL_Q_0, HANKEL_Q_1
 
 FAR = 25.0
 """Where the expansion is used from."""
+
+MIDDLE = 5.0
+"""From here to there, polynomials take the place of its series."""
 
 TINY = 1e-150
 """Smaller numbers are twice the function of order 1; of subnormal ones SciPy's loses digits."""
@@ -44,6 +48,12 @@ def _coefficients(order: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
 
 HANKEL = tuple(_coefficients(order) for order in (0, 1))
 """For both orders, the coefficients of P and Q."""
+
+HANKEL_MIDDLE = tuple(
+    tuple(numbers["float64"] for numbers in pair)
+    for pair in ((HANKEL_P_0, HANKEL_Q_0), (HANKEL_P_1, HANKEL_Q_1))
+)
+"""Those of the polynomials."""
 
 
 def j0(x: Any) -> Any:
@@ -74,7 +84,7 @@ def _bessel(order: int, x: Any) -> Any:
     x = np.asarray(x)
     wide = x.astype(np.float64)
     near = getattr(import_whole("scipy.special"), f"j{order}")(wide)
-    is_far = (np.abs(wide) >= FAR) & np.isfinite(wide)
+    is_far = (np.abs(wide) >= MIDDLE) & np.isfinite(wide)
     if is_far.any():
         far = _far(order, np.where(is_far, np.abs(wide), FAR))
         near = np.where(is_far, far if order == 0 else np.sign(wide) * far, near)
@@ -85,7 +95,10 @@ def _bessel(order: int, x: Any) -> Any:
 def _far(order: int, x: Any) -> Any:
     inverse = 1 / x
     square = inverse * inverse
-    even, odd = (sum_of_powers(square, numbers) for numbers in HANKEL[order])
+    even, odd = (
+        np.where(x < FAR, sum_of_powers(square, near), sum_of_powers(square, numbers))
+        for near, numbers in zip(HANKEL_MIDDLE[order], HANKEL[order], strict=True)
+    )
     odd = odd * inverse
     cosine, sine = np.cos(x), np.sin(x)
     first, second = (cosine, sine) if order == 0 else (sine, -cosine)

@@ -16,7 +16,9 @@ from phintys._base.uninterrupted import import_whole
 from phintys.scalar.arithmetic import abs, fmod, sqr
 from phintys.scalar.cancelling import cancelled_product, product
 from phintys.scalar.comparison import eq, gt, lt
+from phintys.scalar.doubled import exact_sum
 from phintys.scalar.exponential import exp, expm1, log
+from phintys.scalar.logic import and_
 from phintys.scalar.rounding import rint
 from phintys.scalar.row_kinds import FloatRow
 from phintys.scalar.selection import maximum, minimum, switch
@@ -174,6 +176,18 @@ fresnel_cosine = FloatRow(
     slope_at_zero=1,
 )
 
+
+def _zeta_of_one_more(x: Any, q: Any) -> Any:
+    """Return ``zeta(x + 1, q)``, with the rounding error of the exponent, that of nearly q.
+
+    Some digits of the logarithm of q are enough. It is rounded for its derivative to be 0: that of
+    the correction is as small as what it corrects, and a second value of zeta would be computed.
+    """
+    power, error = exact_sum(x, 1)
+    is_usual = and_(gt(q, 0), lt(q, math.inf))  # others have whole exponents, or no value
+    return zeta(power, q) * (1 - error * rint(16 * log(switch(is_usual, q, 1))) / 16)
+
+
 zeta = FloatRow(
     "zeta",
     "scipy.special:zeta",
@@ -183,7 +197,7 @@ zeta = FloatRow(
     domain="x > 1",
     example="[2.0, 3.0], 1.0",
     nin=2,
-    derivative=lambda x, q, out: (None, -x * zeta(x + 1, q)),
+    derivative=lambda x, q, out: (None, -x * _zeta_of_one_more(x, q)),
     undefined=_PARAMETER,
 )
 
@@ -272,6 +286,16 @@ binom = FloatRow(
     ),
 )
 
+_DIGAMMA_ROOT, _TRIGAMMA_AT_ROOT = 1.4616321449683623, 0.9676722454476212
+
+
+def _digamma_of_sum(z: Any, m: Any) -> Any:
+    """Return ``digamma(z + m)``, next to its root with the rounding error of the sum."""
+    total, error = exact_sum(z, m)
+    is_near = lt(abs(total - _DIGAMMA_ROOT), 0.5)
+    return digamma(total) + switch(is_near, _TRIGAMMA_AT_ROOT * error, 0)
+
+
 poch = FloatRow(
     "poch",
     "phintys.scalar.gamma_quotients:poch",
@@ -282,7 +306,7 @@ poch = FloatRow(
     intervals=((0.5, 5.0), (0.2, 3.0)),
     derivative=lambda z, m, out: (
         out * digamma_difference(z, m),
-        out * digamma(z + m),
+        out * _digamma_of_sum(z, m),
     ),
 )
 

@@ -130,7 +130,7 @@ def i0e_less_i1e(x: Any) -> Any:
 
 
 def _difference_near(dtype: np.dtype[Any], x: Any) -> Any:
-    return _polynomial(BESSEL_NEAR, dtype, x)
+    return _polynomial(BESSEL_NEAR, dtype, x - _NEAR / 2)
 
 
 def _difference(dtype: np.dtype[Any], x: Any, root: Any) -> Any:

@@ -21,6 +21,7 @@ from phintys.scalar.cancelling import cancelled_product, product
 from phintys.scalar.comparison import eq, ge, gt, isnan, lt
 from phintys.scalar.exponential import exp, expm1, log, log1p
 from phintys.scalar.logic import and_, or_
+from phintys.scalar.row import dtype_of
 from phintys.scalar.row_kinds import FloatRow
 from phintys.scalar.selection import switch
 
@@ -96,16 +97,17 @@ entr = FloatRow(
     vanishes=True,
 )
 
-_FAR = 1e30
-
 
 def _log_quotient(x: Any, y: Any) -> Any:
-    """Return ``log(x / y)`` of positive numbers, accurate where they are close or far apart."""
+    """Return ``log(x / y)`` of positive numbers, accurate where they are close or far apart.
+
+    A difference of logarithms cancels; it is taken only where the quotient is not a normal float.
+    """
     ratio = x / y
     is_close = lt(abs(ratio - 1), 0.5)
-    is_moderate = and_(gt(ratio, 1 / _FAR), lt(ratio, _FAR))
     near = log1p(switch(is_close, (x - y) / y, 0))
-    return switch(is_close, near, switch(is_moderate, log(ratio), log(x) - log(y)))
+    is_normal = and_(ge(ratio, float(np.finfo(dtype_of(ratio)).tiny)), lt(ratio, math.inf))
+    return switch(is_close, near, switch(is_normal, log(ratio), log(x) - log(y)))
 
 
 def _divergence(x: Any, y: Any, inside: Any, at_zero: Any) -> Any:
@@ -120,9 +122,9 @@ def _log_quotient_values(x: Any, y: Any) -> Any:
     """Compute :func:`_log_quotient` for arrays."""
     ratio = x / y
     is_close = np.abs(ratio - 1) < 0.5
-    is_moderate = (ratio > 1 / _FAR) & (ratio < _FAR)
+    is_normal = (ratio >= np.finfo(ratio.dtype).tiny) & (ratio < math.inf)
     near = np.log1p(np.where(is_close, (x - y) / y, 0))
-    far = np.where(is_moderate, np.log(ratio), np.log(x) - np.log(y))
+    far = np.where(is_normal, np.log(ratio), np.log(x) - np.log(y))
     return np.where(is_close, near, far)
 
 
@@ -256,7 +258,7 @@ boxcox = FloatRow(
     intervals=((0.1, 5.0), (-2.0, 2.0)),
     expansion=lambda x, lmbda: _power_transform(log(x), lmbda),
     derivative=lambda x, lmbda, out: (
-        pow(x, lmbda - 1),
+        pow_less_one(x, lmbda),
         _slope_by_power(log(x), lmbda, pow(x, lmbda)),
     ),
 )

@@ -7,9 +7,10 @@ functions are called for all other lanes.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from phintys.backends.native.assembler.builder import Builder
-from phintys.backends.native.assembler.control import frozen, iterate
+from phintys.backends.native.assembler.control import computed_if, frozen, iterate
 from phintys.backends.native.assembler.math.bessel_recurrence import (
     modified_near_0,
     modified_series,
@@ -37,9 +38,11 @@ from phintys.backends.native.assembler.values import Value
 from phintys.scalar.bessel import (
     FAR,
     HANKEL,
+    HANKEL_MIDDLE,
     LARGEST_ORDER,
     LARGEST_POWER,
     LIFT,
+    MIDDLE,
     MOST_PLACES,
     ORDERS_BELOW,
     OVERFLOWING,
@@ -72,7 +75,7 @@ def _bessel(b: Builder, order: int, x: Value) -> Value:
     if x.type.name == "float32":
         return b.convert(_bessel(b, order, b.convert(x, x.type.like("float64"))), x.type)
     size = fabs(b, x)
-    is_far = b.le(FAR, size) & (size < math.inf)
+    is_far = b.le(MIDDLE, size) & (size < math.inf)
     found = computed_where(b, is_far, lambda: _far(b, order, b.select(is_far, size, FAR)))
     found = found if order == 0 else b.select(x < 0.0, -found, found)
     found = redo_lanes(b, found, ~is_far, f"phintys_scipy_j{order}_float64", [x])
@@ -82,7 +85,15 @@ def _bessel(b: Builder, order: int, x: Value) -> Value:
 def _far(b: Builder, order: int, x: Value) -> Value:
     inverse = b.div(1.0, x)
     square = inverse * inverse
-    even, odd = (polynomial(b, square, numbers) for numbers in HANKEL[order])
+    is_middle = x < FAR
+
+    def parts(coefficients: Sequence[Sequence[float]]) -> list[Value]:
+        return [polynomial(b, square, numbers) for numbers in coefficients]
+
+    is_any = b.any(is_middle) if is_middle.type.lanes > 1 else is_middle
+    middle = computed_if(b, is_any, lambda: parts(HANKEL_MIDDLE[order]), [0.0, 0.0])
+    far = parts(HANKEL[order])
+    even, odd = (b.select(is_middle, near, other) for near, other in zip(middle, far, strict=True))
     odd = odd * inverse
     cosine, sine = float_math(b, "cos", x), float_math(b, "sin", x)
     first, second = (cosine, sine) if order == 0 else (sine, -cosine)

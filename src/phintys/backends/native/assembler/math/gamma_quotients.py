@@ -24,6 +24,7 @@ from phintys.backends.native.assembler.math.exact import (
     fast_two_sum,
     pair_add,
     pair_div,
+    residual,
     two_prod,
     two_sum,
 )
@@ -268,8 +269,20 @@ def _binom(b: Builder, is_usual: Value, n: Value, k: Value, rest: Pair) -> Value
         _pair(b, (top[1] - first[1]) - second[1]),
         _pair(b, b.constant(n.type, 1.0)),
     )
-    scale = _root(b, one.inverse_square * other.inverse_square / whole.inverse_square)
-    return _exp(b, exponent) * scale / whole.base
+    quotient, lost = _scale(b, whole, one, other)
+    return _exp(b, (exponent[0], exponent[1] + lost)) * quotient
+
+
+def _scale(b: Builder, whole: _Gamma, one: _Gamma, other: _Gamma) -> Pair:
+    """Return the scale of a binomial coefficient by its base, and its relative rounding error."""
+    above, error = two_prod(b, one.inverse_square, other.inverse_square)
+    square = above / whole.inverse_square
+    scale = _root(b, square)
+    quotient = scale / whole.base
+    error = error + residual(b, above, square, whole.inverse_square)
+    rest = residual(b, square, scale, scale)
+    rest = b.madd(scale, residual(b, scale, quotient, whole.base) * 2.0, rest)
+    return quotient, b.madd(whole.inverse_square, rest, error) / above * 0.5
 
 
 @float_function("poch", 2)
