@@ -74,6 +74,19 @@ ELEMENTWISE = {
     "multiple of an entropy": (lambda x: x * ps.entr(x), [0, 1], [0, -1]),
     "multiple of a dilogarithm": (lambda x: x * ps.spence(x), [0, 1], [np.pi**2 / 6, -1]),
     "multiple of a cube root": (lambda x: x * ps.cbrt(x), [0, -8, 8], [0, -8 / 3, 8 / 3]),
+    "entropy of a square": (lambda x: ps.entr(x**2), [0, 1], [0, -2]),
+    "logarithm with a fourth power": (lambda x: ps.xlogx(x**4), [0, 1], [0, 4]),
+    "sine by a cube root": (lambda x: ps.sin(x) * ps.cbrt(x), [0], [0]),
+    "sine by the cube root of a multiple": (lambda x: ps.sin(x * 2) * ps.cbrt(x * 2), [0], [0]),
+    "cosine of the cube root of a square": (lambda x: ps.cos(ps.cbrt(x**2)), [0], [0]),
+    "cube root of a fourth power": (lambda x: ps.cbrt(x**4), [0, -8, 8], [0, -8 / 3, 8 / 3]),
+    "logarithm of a cube root": (lambda x: x * ps.log(ps.cbrt(x) ** 2), [1, -1], [2 / 3, 2 / 3]),
+    "square of a cube root of a square": (lambda x: ps.cbrt(x**2) ** 2, [0, 8], [0, 8 / 3]),
+    "square of the hyperbolic angle of a product": (
+        lambda x: ps.arccosh(1 + (x * (x + 2)) ** 2) ** 2,
+        [0],
+        [0],
+    ),
     "square of an angle": (lambda x: ps.arccos(x) ** 2, [1, 0.5], [-2, -4 * np.pi / 27**0.5]),
     "square of a hyperbolic angle": (lambda x: ps.arccosh(x) ** 2, [1], [2]),
     "multiple of sinc": (lambda x: x * ps.sinc(x), [0, 1], [1, -1]),
@@ -109,12 +122,40 @@ ELEMENTWISE = {
     "log of a sum of nothing": (lambda x: ps.logaddexp(x, x), [-INF, 0], [0, 1]),
     "binary log of nothing": (lambda x: ps.logaddexp2(x, x - 1), [-INF, 0], [0, 1]),
 }
+# What is 0 at 0, with its value and its derivative at 1; and the roots that it is multiplied with.
+OF_ROOTS = {
+    "a number": (lambda x: x, 1, 1),
+    "a multiple": (lambda x: 2 * x, 2, 2),
+    "a quotient": (lambda x: x / 4, 0.25, 0.25),
+    "a product": (lambda x: x * (x + 2), 3, 4),
+    "a square": (lambda x: x**2, 1, 2),
+    "a negative twice": (lambda x: ps.neg(-x), 1, 1),
+}
+ROOTS = {
+    "the root": (ps.sqrt, 1 / 2),
+    "the cube root": (ps.cbrt, 1 / 3),
+    "the square of the cube root": (lambda v: ps.cbrt(v) ** 2, 2 / 3),
+    "the fourth root": (lambda v: v**0.25, 1 / 4),
+    "the root of the cube root": (lambda v: ps.sqrt(ps.cbrt(v)), 1 / 6),
+    "the cube root of the root": (lambda v: ps.cbrt(ps.sqrt(v)), 1 / 6),
+    "the cube root of the square": (lambda v: ps.cbrt(v**2), 2 / 3),
+}
+ELEMENTWISE |= {
+    f"{what} by {how}": (
+        lambda x, of=of, root=root: of(x) * root(of(x)),
+        [0, 1],
+        [0, (1 + power) * value**power * slope],
+    )
+    for what, (of, value, slope) in OF_ROOTS.items()
+    for how, (root, power) in ROOTS.items()
+}
 # In forward mode, the choice between the formulas of sinc is multiplied before the root is.
 IN_REVERSE = {
     "sinc of a root": (lambda x: ps.sinc(ps.sqrt(x)), [0, 1], [-(np.pi**2) / 6, -0.5]),
 }
 # Not as one op, whose derivatives know the value of an output only.
-POWERS_BY_LOGARITHMS = {
+NOT_AS_ONE_OP = {
+    "cube root of a cube": (lambda x: ps.cbrt(x**3), [0, -2, 2], [1, 1, 1]),
     "power by its logarithm": (lambda x: ps.exp(2 * ps.log(x)), [0, 3], [0, 6]),
     "number by its logarithm": (lambda x: ps.exp(ps.log(x)), [0, 3], [1, 1]),
     "power of one more": (lambda x: ps.exp(3 * ps.log1p(x - 1)), [0, 2], [0, 12]),
@@ -182,7 +223,7 @@ TENSORS |= {
     for name, bound in INFINITE.items()
 }
 
-EXPRESSIONS = ELEMENTWISE | POWERS_BY_LOGARITHMS | TENSORS
+EXPRESSIONS = ELEMENTWISE | NOT_AS_ONE_OP | TENSORS
 
 
 def _check(f, values, expected):

@@ -10,8 +10,9 @@ result is the same wherever both are finite, and the limit elsewhere.
 Factors are powers of a base with a known exponent: ``sqrt(x)`` and ``x**2`` have the base x, and
 ``exp(2 * log(x) + y)`` is ``x**2 * exp(y)`` where the other operand divides by x. Only what one
 operand divides by and the other multiplies with is taken apart; a program's own products stay as
-they are. Odd functions are divided by what they are functions of: the gradient of ``cos(sqrt(x))``
-is half of ``-sin(sqrt(x)) / sqrt(x)``, which is -1 where x is 0.
+they are, also where one is divided by: ``x * y`` is a factor beside the root of ``x * y``. Odd
+functions are divided by what they are functions of: the gradient of ``cos(sqrt(x))`` is half of
+``-sin(sqrt(x)) / sqrt(x)``, which is -1 where x is 0.
 
 A logarithm of 0 is cancelled by a factor that is 0 there: ``log(x) * x`` is ``xlogy(x, x)``.
 """
@@ -51,11 +52,12 @@ def cancelled_product(partial: Any, g: Any) -> Any:
         return None
     if not (_is_steep(partial) or _is_steep(g, in_parts=True)) or not _are_real(partial, g):
         return None
-    for rule in (_of_monomials, _of_logarithm, _of_parts):
-        found = rule(partial, g)
+    trees = _tree(partial), _tree(g)
+    for rule in (_of_monomials, _of_logarithm):
+        found = rule(*trees)
         if found is not None:
             return found
-    return None
+    return _of_parts(partial, g)
 
 
 def without_root(g: Any, x: Any, or_divisors: bool = False) -> tuple[Any, Any] | None:
@@ -113,7 +115,7 @@ def _is_steep(x: Any, in_parts: bool = False) -> bool:
     for _ in range(_MOST_FACTORS):
         if not waiting:
             return False
-        op, inputs = _seen_through(waiting.pop())
+        op, inputs = _seen_through(waiting.pop(0))  # those of sums, which can be many, come later
         if op is OPERATORS.true_div or op is OPERATORS.log:
             return True
         if op is OPERATORS.mul or (in_parts and (op is OPERATORS.add or hasattr(op, "pieces"))):
@@ -223,19 +225,37 @@ class _Tree(NamedTuple):
     factor: _Factor | None = None
 
 
-def _tree(x: Any) -> _Tree:
-    """Return a variable as products and quotients of its factors."""
-    return _grown(x, 1, iter(range(_MOST_FACTORS)))
+def _tree(x: Any, wholes: Sequence[Any] = ()) -> _Tree:
+    """Return a variable as products and quotients of its factors; wholes are not taken apart."""
+    return _grown(x, 1, iter(range(_MOST_FACTORS)), wholes)
 
 
-def _grown(x: Any, sign: int, room: Iterator[int]) -> _Tree:
+def _grown(x: Any, sign: int, room: Iterator[int], wholes: Sequence[Any]) -> _Tree:
     op, inputs = _seen_through(x)
     is_product = op is OPERATORS.mul or op is OPERATORS.true_div or op is OPERATORS.neg
-    if not (is_product and _keeps_dtype(x, inputs)) or next(room, None) is None:
-        return _Tree(x, None, (), _factor(x, op, sign))
+    is_product = is_product and _keeps_dtype(x, inputs) and not (wholes and _is_among(x, wholes))
+    if not is_product or next(room, None) is None:
+        return _Tree(x, None, (), _factor(x, op, sign, wholes))
     signs = (sign, -sign) if op is OPERATORS.true_div else (sign,) * len(inputs)
-    parts = (_grown(one, its, room) for one, its in zip(inputs, signs, strict=True))
+    parts = (_grown(one, its, room, wholes) for one, its in zip(inputs, signs, strict=True))
     return _Tree(x, op, tuple(parts))
+
+
+def _is_among(x: Any, wholes: Sequence[Any]) -> bool:
+    return any(is_same(x, one) for one in wholes)
+
+
+def _wholes(factors: Iterable[_Factor]) -> list[Any]:
+    """Return the products and powers among divisors, and those of which one is a root."""
+    bases = [one.base for one in factors if one.exponent < 0]
+    bases += [_under_cube_root(base) for base in bases]
+    return [base for base in bases if base is not None and _is_of_factors(_seen_through(base)[0])]
+
+
+def _under_cube_root(x: Any) -> Any:
+    """Return y where ``x`` is ``cbrt(y)``; ``None`` for others."""
+    op, inputs = applied(x)
+    return inputs[0] if op is OPERATORS.cbrt else None
 
 
 def _factors(tree: _Tree) -> list[_Factor]:
@@ -294,13 +314,13 @@ def _divided(over: Any, under: Any) -> Any:
     return over / under
 
 
-def _factor(x: Any, op: Any, sign: int) -> _Factor:
+def _factor(x: Any, op: Any, sign: int, wholes: Sequence[Any]) -> _Factor:
     """Return a factor that is not a product, or its inverse."""
     if op is OPERATORS.switch:
         x, written = unguarded(x), x
-        return _Factor(*_power(x, sign), written, sign)
-    if op in (OPERATORS.sqr, OPERATORS.sqrt, OPERATORS.pow, OPERATORS.pow_less_one):
-        return _Factor(*_power(x, sign), x, sign)
+        return _Factor(*_power(x, sign, wholes=wholes), written, sign)
+    if op in (OPERATORS.sqr, OPERATORS.sqrt, OPERATORS.cbrt, OPERATORS.pow, OPERATORS.pow_less_one):
+        return _Factor(*_power(x, sign, wholes=wholes), x, sign)
     return _Factor(x, sign, x, sign)
 
 
@@ -309,9 +329,11 @@ def _keeps_dtype(x: Any, inputs: Sequence[Any]) -> bool:
     return all(one.type.dtype == dtype for one in inputs)
 
 
-def _power(x: Any, sign: int = 1, most: int = _MOST_FACTORS) -> tuple[Any, float]:
+def _power(
+    x: Any, sign: int = 1, most: int = _MOST_FACTORS, wholes: Sequence[Any] = ()
+) -> tuple[Any, float]:
     """Return a base and the exponent to which it is raised, times a sign."""
-    if not most:
+    if not most or (wholes and _is_among(x, wholes)):
         return x, sign
     op, inputs = _seen_through(x)
     power = None
@@ -319,11 +341,15 @@ def _power(x: Any, sign: int = 1, most: int = _MOST_FACTORS) -> tuple[Any, float
         power = 2.0
     elif op is OPERATORS.sqrt:
         power = 0.5
+    elif op is OPERATORS.cbrt:
+        power = 1 / 3
     elif op is OPERATORS.pow or op is OPERATORS.pow_less_one:
         power = _exponent(op, inputs)
     if not power or not np.isfinite(power) or not _keeps_dtype(x, inputs):
         return x, sign
-    base, exponent = _power(inputs[0], most=most - 1)
+    base, exponent = _power(inputs[0], most=most - 1, wholes=wholes)
+    if op is OPERATORS.cbrt and float(exponent).is_integer():
+        return x, sign  # of a negative number too, unlike its power
     if exponent != 1 and float(exponent).is_integer() and not power.is_integer():
         return inputs[0], sign * power  # the root of a square is an absolute value
     return base, sign * exponent * power
@@ -347,6 +373,9 @@ def _vanishes_with(x: Any, base: Any, levels: int = _AS_DEEP) -> bool:
     if (op is OPERATORS.abs or op is OPERATORS.neg) and levels:
         return _vanishes_with(x, inputs[0], levels - 1)
     root, _ = _power(base)
+    under = _under_cube_root(root) if levels else None
+    if under is not None and _vanishes_with(x, under, levels - 1):
+        return True
     return _is_zero_at(x, root, levels)
 
 
@@ -423,9 +452,21 @@ def _split(x: Any, op: Any, inputs: Sequence[Any], base: Any) -> tuple[float, An
 
 
 def _split_cube(x: Any, base: Any) -> tuple[float, Any] | None:
-    """x -> 3, 1 for the base cbrt(x)"""
-    op, inputs = applied(base)
-    return (3.0, None) if op is OPERATORS.cbrt and is_same(inputs[0], x) else None
+    """x -> 3 / n, 1 for the base cbrt(x**n)"""
+    exponent = _exponent_of_root(x, base)
+    return (exponent, None) if exponent else None
+
+
+def _exponent_of_root(x: Any, base: Any) -> float:
+    """Return n where ``x`` is ``base**n`` for a cube root, of either sign; 0 for others."""
+    under = _under_cube_root(base)
+    if under is None:
+        return 0.0
+    if is_same(x, under):
+        return 3.0
+    root, exponent = _power(under)
+    power = 3 / exponent
+    return power if power > 0 and power.is_integer() and is_same(x, root) else 0.0
 
 
 def _split_odd(x: Any, argument: Any, base: Any, slope: float) -> tuple[float, Any] | None:
@@ -434,7 +475,8 @@ def _split_odd(x: Any, argument: Any, base: Any, slope: float) -> tuple[float, A
     The derivative of the quotient of an odd function and its argument is 0 at 0.
     """
     root, exponent = _power(argument)
-    if exponent <= 0 or not is_same(root, base):
+    exponent = exponent if is_same(root, base) else _exponent_of_root(argument, base)
+    if exponent <= 0:
         return None
     is_zero = OPERATORS.eq(argument, 0)
     quotient = OPERATORS.true_div(x, OPERATORS.switch(is_zero, 1, argument))
@@ -540,9 +582,20 @@ def _multiple_of(term: Any, of: Any) -> float:
 # ---- cancelling ----------------------------------------------------------------------------------
 
 
-def _of_monomials(partial: Any, g: Any) -> Any:
+def _of_monomials(first: _Tree, second: _Tree) -> Any:
     """Return the product of two products of powers if a power cancels; otherwise ``None``."""
-    first, second = _tree(partial), _tree(g)
+    wholes = _wholes([*_factors(first), *_factors(second)])
+    if wholes:
+        trees = _tree(first.whole, wholes), _tree(second.whole, wholes)
+        factors = (one for tree in trees for one in _factors(tree))
+        if any(one.exponent > 0 and _is_among(one.base, wholes) for one in factors):
+            found = _of_trees(*trees)
+            if found is not None:
+                return found
+    return _of_trees(first, second)
+
+
+def _of_trees(first: _Tree, second: _Tree) -> Any:
     first, second = _showing(first, _factors(second)), _showing(second, _factors(first))
     ours, others = _factors(first), _factors(second)
     bases = [
@@ -603,10 +656,9 @@ def _joined(trees: tuple[_Tree, _Tree], kept: tuple[list[Any], list[Any]]) -> An
     return _multiplied(_rebuilt(tree, iter(its)) for tree, its in zip(trees, kept, strict=True))
 
 
-def _of_logarithm(partial: Any, g: Any) -> Any:
+def _of_logarithm(first: _Tree, second: _Tree) -> Any:
     """log(b) * y -> xlogy(y, b) for a factor of one operand, where the other is 0 wherever b is"""
-    for one, other in ((partial, g), (g, partial)):
-        tree = _tree(one)
+    for tree, other in ((first, second.whole), (second, first.whole)):
         factors = _factors(tree)
         for factor in factors:
             op, inputs = _seen_through(factor.base)

@@ -54,13 +54,28 @@ sqrt = UfuncRow(
     vanishes=True,
 )
 
+
+def _slope_of_cbrt(x: Any, out: Any) -> Any:
+    return 1 / (3 * divisor(sqr(out), of=x))
+
+
+def _pull_cbrt(x: Any, out: Any, g: Any) -> tuple[Any]:
+    return (along_root(x, out, 1 / 3, _slope_of_cbrt(x, out), g),)
+
+
+def _push_cbrt(x: Any, out: Any, v: Any) -> Any:
+    return _pull_cbrt(x, out, v[0])[0]
+
+
 cbrt = UfuncRow(
     "cbrt",
     np.cbrt,
     doc="Cube root, real for negative numbers too.",
     source="E. Halley's and I. Newton's methods (W. Kahan, Computing a real cube root, 1991).",
     hint="A complex number has three cube roots: write x ** (1 / 3) for the principal one.",
-    derivative=lambda x, out: (1 / (3 * sqr(out)),),
+    derivative=lambda x, out: (_slope_of_cbrt(x, out),),
+    pullback=_pull_cbrt,
+    pushforward=_push_cbrt,
     cost=20,
     special=True,
     vanishes=True,

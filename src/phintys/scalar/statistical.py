@@ -17,7 +17,7 @@ from phintys.scalar.arithmetic import (
     xlog1py,
     xlogy,
 )
-from phintys.scalar.cancelling import cancelled_product, product
+from phintys.scalar.cancelling import product
 from phintys.scalar.comparison import eq, ge, gt, isnan, lt
 from phintys.scalar.exponential import exp, expm1, log, log1p
 from phintys.scalar.logic import and_, or_
@@ -51,23 +51,20 @@ def _xlogx_values(x: Any) -> Any:
     return import_whole("scipy.special").xlogy(x, x)
 
 
-def _pull_by_logarithm(sign: int) -> Any:
-    """sign * x * log(x): sign * (log(x) * g + g), where g is 0 wherever x is"""
+def _by_logarithm(sign: int) -> dict[str, Any]:
+    """Return both rules of ``sign * x * log(x)``.
 
-    def pull(x: Any, out: Any, g: Any) -> tuple[Any] | None:
-        found = cancelled_product(log(x), g)
-        return None if found is None else (sign * (found + g),)
+    The derivative is multiplied as a sum, ``sign * (log(x) * g + g)``: one term has a limit where a
+    factor of g, or a later one, is 0 wherever x is.
+    """
 
-    return pull
+    def along(x: Any, g: Any) -> Any:
+        return sign * product(log(x), g) + sign * g
 
-
-def _push_by_logarithm(sign: int) -> Any:
-    """sign * x * log(x): sign * (log(x) * v + v), a sum whose terms can be multiplied by a zero"""
-
-    def push(x: Any, out: Any, v: Any) -> Any:
-        return sign * product(log(x), v[0]) + sign * v[0]
-
-    return push
+    return {
+        "pullback": lambda x, out, g: (along(x, g),),
+        "pushforward": lambda x, out, v: along(x, v[0]),
+    }
 
 
 xlogx = FloatRow(
@@ -79,8 +76,7 @@ xlogx = FloatRow(
     intervals=((0.1, 5.0),),
     expansion=lambda x: xlogy(x, x),
     derivative=lambda x, out: (log(x) + 1,),
-    pullback=_pull_by_logarithm(1),
-    pushforward=_push_by_logarithm(1),
+    **_by_logarithm(1),
     vanishes=True,
 )
 
@@ -92,8 +88,7 @@ entr = FloatRow(
     intervals=((0.1, 5.0),),
     expansion=lambda x: switch(lt(x, 0), -math.inf, -xlogy(x, x)),
     derivative=lambda x, out: (-log(x) - 1,),
-    pullback=_pull_by_logarithm(-1),
-    pushforward=_push_by_logarithm(-1),
+    **_by_logarithm(-1),
     vanishes=True,
 )
 

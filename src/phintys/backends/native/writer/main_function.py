@@ -72,6 +72,8 @@ class MainFunction:
         Polynomials of sizes that are not known to be equal yet.
     kept_atoms
         Sizes that are in the frame at the point where code is being written.
+    merged_atoms
+        Sizes whose values there rely on checks that merged others, which may come later.
     loops
         The loops around that point, the outermost one first.
     has_copier
@@ -92,6 +94,7 @@ class MainFunction:
         self.shared_loops = plan.shared_loops
         self.layout = Layout(groups=len(memory.groups))
         self.kept_atoms: set[Atom] = set()
+        self.merged_atoms: set[Atom] = set()
         self.loops: list[Loop] = []
         self._arguments = set(program.arguments)
         self.commit_start = program.commit_start

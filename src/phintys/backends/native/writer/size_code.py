@@ -13,7 +13,7 @@ from phintys.backends.native.sizes import MOST, Arithmetic, Counter, Extent, Siz
 from phintys.backends.native.values import Array, LoopVariable
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Generator
+    from collections.abc import Collection, Generator, Sequence
 
     from phintys.backends.native.assembler.builder import Builder
     from phintys.backends.native.assembler.values import Value
@@ -155,29 +155,39 @@ class SizeCode:
     @contextmanager
     def aside(self) -> Generator[None]:
         """Emit code that may not run: sizes computed in it are not known afterwards."""
-        before = dict(self._known), dict(self._polynomials), set(self.main.kept_atoms)
+        main = self.main
+        before = dict(self._known), dict(self._polynomials)
+        before_in_frame = set(main.kept_atoms), set(main.merged_atoms)
         yield
-        self._known, self._polynomials, self.main.kept_atoms = before
+        self._known, self._polynomials = before
+        main.kept_atoms, main.merged_atoms = before_in_frame
 
     def _atom(self, atom: Atom, sizes: Sizes) -> Value:
         stack: list[Atom] = [atom]
         while stack:
             current = stack[-1]
-            if current in self._known:
+            is_usable = self._is_usable(current, sizes)
+            if is_usable and current in self._known:
                 stack.pop()
                 continue
-            if not isinstance(current, Arithmetic) or current in self.main.kept_atoms:
+            is_kept = is_usable and current in self.main.kept_atoms
+            if is_kept or not isinstance(current, Arithmetic):
                 with self.code.before(self.code.home([current]) if self.code.open_loops else None):
                     self._known[current] = self._from_frame(current)
                 continue
-            canonical = [sizes.canonical(size) for size in current.arguments]
-            missing = [s for s in canonical if s.known is None and s not in self._known]
+            operands = [sizes.canonical(size) for size in current.arguments]
+            missing = [
+                one
+                for one in operands
+                if one.known is None and not (one in self._known and self._is_usable(one, sizes))
+            ]
             if missing:
                 stack.extend(missing)
                 continue
+            self._note_merged(current, operands)
             left, right = (
                 self._known[s] if s.known is None else self.b.constant(INT64, s.known)
-                for s in canonical
+                for s in operands
             )
             if not self.code.open_loops:
                 self.keep(current, size_arithmetic(self.b, current.operation, left, right))
@@ -185,6 +195,22 @@ class SizeCode:
             with self.code.before(self.code.home([current])):
                 self._known[current] = size_arithmetic(self.b, current.operation, left, right)
         return self._known[atom]
+
+    def _is_usable(self, atom: Atom, sizes: Sizes) -> bool:
+        """Return whether the value of an atom, if it is known, is the one among some sizes.
+
+        A check compares sizes as given, and not with what a later check promises.
+        """
+        return sizes is not self.main.as_given.sizes or atom not in self.main.merged_atoms
+
+    def _note_merged(self, atom: Arithmetic, operands: Sequence[Size]) -> None:
+        """Record whether an atom is computed of merged sizes."""
+        merged = self.main.merged_atoms
+        pairs = zip(operands, atom.arguments, strict=True)
+        if any(one is not given or one in merged for one, given in pairs):
+            merged.add(atom)
+        else:
+            merged.discard(atom)
 
     def _from_frame(self, atom: Atom) -> Value:
         if isinstance(atom, Extent):
