@@ -331,9 +331,9 @@ class View {
       const next = this.selected === null ? node : go();
       if (next && next.nonempty()) this.focus(next.id());
     } else if (event.key === "Enter" && this.selected !== null) this.toggle(this.selected);
-    else if (event.key === "+") this.cy.stop().zoom(this.cy.zoom() * 1.25);
-    else if (event.key === "-") this.cy.stop().zoom(this.cy.zoom() / 1.25);
-    else if (event.key === "f") { this.cy.stop(); this.fit(); }
+    else if (event.key === "+") this.cy.stop(true).zoom(this.cy.zoom() * 1.25);
+    else if (event.key === "-") this.cy.stop(true).zoom(this.cy.zoom() / 1.25);
+    else if (event.key === "f") { this.cy.stop(true); this.fit(); }
     else return;
     event.preventDefault();
   }
