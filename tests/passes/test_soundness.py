@@ -187,7 +187,13 @@ def test_signs_of_zeros(evaluate, name):
 # one pass for both gradients of a sparse product have none, and come after them as well: a graph is
 # differentiated before the pass `specialize`.
 _WITHOUT_GRADIENTS = {
-    *("both_gradients", "drop_gradient_mark", "inverse_of_positive", "sylvester_by_schur_forms")
+    *(
+        "both_gradients",
+        "drop_gradient_mark",
+        "inverse_of_positive",
+        "product_with_its_pattern",
+        "sylvester_by_schur_forms",
+    )
 }
 if "L_op" not in vars(Scan):
     _WITHOUT_GRADIENTS |= {name for name, rule in RULES.items() if Scan in (rule.tracks or ())}

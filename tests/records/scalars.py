@@ -92,6 +92,7 @@ REFERENCES = {
     # SciPy's lose digits; tests/scalar/test_bessel.py compares these with mpmath.
     "j0": _reference(SCALAR_OPS["j0"], bessel.j0),
     "j1": _reference(SCALAR_OPS["j1"], bessel.j1),
+    "iv": _reference(SCALAR_OPS["iv"], bessel.iv),
     "ive": _reference(SCALAR_OPS["ive"], bessel.ive),
     "kv": _reference(SCALAR_OPS["kv"], bessel.kv),
     "kve": _reference(SCALAR_OPS["kve"], bessel.kve),

@@ -189,9 +189,10 @@ def both_gradients(fgraph: FunctionGraph, node: Apply) -> dict[Variable, Variabl
     [ProductAtEntries],
     examples=[
         (
-            "(lambda p, *q: phintys.sparse.products.ProductAtEntries()(x3, y3, *p, *p, *q, 3))("
-            "(pt.argsort(x3), [0, 1, 2, 3]), *phintys.sparse.patterns.ProductPattern()("
-            "*2 * [pt.argsort(x3), [0, 1, 2, 3]], 3, 3))"
+            "(lambda p, n: phintys.sparse.products.ProductAtEntries()("
+            "x3, y3, *p, *p, *phintys.sparse.patterns.ProductPattern()(*p, *p, n, n), n))("
+            "(pt.cast(pt.argsort(x3), 'int32'), pt.constant([0, 1, 2, 3], dtype='int32')), "
+            "pt.constant(3))"
         ),
     ],
 )

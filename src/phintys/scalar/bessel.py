@@ -123,8 +123,8 @@ RATIO_LENGTH, RATIO_LENGTH_AT_1 = 8.0, 7.0
 MOST_PLACES = 100
 """... and those of the second kind, from 2 on, with fewer than this."""
 
-LARGEST_ORDER = 2.0**1023
-"""For which an infinite order is taken."""
+LARGEST_ORDER = 2.0**990
+"""Larger orders are taken for it, with arguments that are smaller by as much."""
 
 LARGEST_POWER, LIFT = 600.0, 64.0
 """Exponents above the first are less than the second, so that a small factor is in time."""
@@ -336,7 +336,9 @@ def _uniform(v: Any, x: Any, side: float, growth: float) -> Any:
     exponential needs.
     """
     with np.errstate(all="ignore"):
-        v = np.minimum(np.abs(v), LARGEST_ORDER)
+        v = np.abs(v)
+        x = x * np.where(v > LARGEST_ORDER, LARGEST_ORDER / v, 1.0)
+        v = np.minimum(v, LARGEST_ORDER)
         distance = np.hypot(v, x)
         wide, place = v.astype(np.longdouble), np.asarray(x, np.longdouble)
         share = 0.5 * wide / (0.5 * np.hypot(wide, place) + 0.5 * place)

@@ -150,9 +150,10 @@ def _outside(is_outside: Any, n: Any, below: Any, lost: Any) -> Any:
     The smaller one of k and n - k is given with its rounding error.
     """
     order, number = _wide(is_outside, (n + 1, 2), (-below, 1.5))
-    whole = np.rint(below)
-    part = (below - whole) + lost
-    sine = np.where(np.mod(whole, 2) == 0, -1, 1) * np.sin(_pi() * part)
+    whole, others = np.rint(below), np.rint(lost)
+    part = (below - whole) + (lost - others)
+    is_even = np.mod(whole, 2) == np.mod(others, 2)
+    sine = np.where(is_even, -1, 1) * np.sin(_pi() * part)
     nearer = np.minimum(number, LARGEST)
     found = _beta(order, nearer) * (number / nearer) ** -order * sine / _pi()
     return np.where(part == 0, 0, found)

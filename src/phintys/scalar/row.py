@@ -315,7 +315,7 @@ class Row(ScalarOp):
         """Return the derivatives of ``out`` by the inputs; ``None`` where one is not known."""
         if self._derivative is None:
             return [None] * len(inputs)
-        partials = self._derivative(*(_as_continuous(x, out) for x in inputs), out=out)
+        partials = self._derivative(*(as_continuous(x, out) for x in inputs), out=out)
         return without_infinite_slopes(inputs, partials) if self.infinite_slope else partials
 
     def _fit_gradient(self, gradient: Any, x: Any, position: int) -> Any:
@@ -398,7 +398,7 @@ def _is_number(partial: Any, number: int) -> bool:
     return isinstance(partial, int | float | complex) and partial == number
 
 
-def _as_continuous(x: Any, out: Any) -> Any:
+def as_continuous(x: Any, out: Any) -> Any:
     """Return an input in the precision of the output, in which derivative rules compute.
 
     An integer becomes a float, which does not wrap around.

@@ -21,7 +21,7 @@ from phintys.scalar.cancelling import product
 from phintys.scalar.comparison import eq, ge, gt, isnan, lt
 from phintys.scalar.exponential import exp, expm1, log, log1p
 from phintys.scalar.logic import and_, or_
-from phintys.scalar.row import dtype_of
+from phintys.scalar.row import as_continuous, dtype_of
 from phintys.scalar.row_kinds import FloatRow
 from phintys.scalar.selection import switch
 
@@ -58,12 +58,12 @@ def _by_logarithm(sign: int) -> dict[str, Any]:
     factor of g, or a later one, is 0 wherever x is.
     """
 
-    def along(x: Any, g: Any) -> Any:
-        return sign * product(log(x), g) + sign * g
+    def along(x: Any, out: Any, g: Any) -> Any:
+        return sign * product(log(as_continuous(x, out)), g) + sign * g
 
     return {
-        "pullback": lambda x, out, g: (along(x, g),),
-        "pushforward": lambda x, out, v: along(x, v[0]),
+        "pullback": lambda x, out, g: (along(x, out, g),),
+        "pushforward": lambda x, out, v: along(x, out, v[0]),
     }
 
 

@@ -288,7 +288,9 @@ def _uniform(b: Builder, v: Value, x: Value, side: float, growth: float) -> Valu
 
     Its exponent has the digits that the exponential needs.
     """
-    v = b.minimum_number(fabs(b, v), LARGEST_ORDER)
+    v = fabs(b, v)
+    x = x * b.select(v > LARGEST_ORDER, b.div(LARGEST_ORDER, v), 1.0)
+    v = b.minimum_number(v, LARGEST_ORDER)
     distance = float_math(b, "hypot", v, x)
     place = b.minimum_number(x, LARGEST)
     exponent = _exponent(b, v, place)

@@ -242,10 +242,9 @@ def _outside(b: Builder, is_outside: Value, n: Value, below: Pair) -> Value:
     """
     n, number = _safe(b, is_outside, (n, 1.0), (below[0], -1.5))
     lost = b.select(is_outside, below[1], 0.0)
-    whole = b.intrinsic("rint", number)
-    rest = (number - whole) + lost
-    half = whole * 0.5
-    is_even = b.eq(b.intrinsic("floor", half), half)
+    whole, others = (b.intrinsic("rint", part) for part in (number, lost))
+    rest = (number - whole) + (lost - others)
+    is_even = b.eq(*(b.eq(b.intrinsic("floor", x * 0.5), x * 0.5) for x in (whole, others)))
     sine = float_math(b, "sin", rest * math.pi) * (1 / math.pi)
     nearer = b.minimum_number(-number, LARGEST)
     found = _beta(b, n + 1.0, nearer) * float_math(b, "pow", nearer / -number, n + 1.0) * sine
