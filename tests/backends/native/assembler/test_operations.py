@@ -41,8 +41,8 @@ REAL_ONLY = {
 LOOSE = {"ndtr": 1e-11, "erfc": 1e-12, "trigamma": 1e-12}
 # Differences of nearly equal slopes lose some too.
 LOOSE["log_gamma_bend"] = 1e-11
-# NumPy's longest floats have fewer digits of the phase of an order of 1e9 than native code.
-LOOSE |= {"jv": 1e-10, "yv": 1e-10}
+# NumPy's longest floats have fewer digits of a larger phase than native code, and none of 1e18.
+MOST_PHASE = 1e8
 SPECIAL = [0.0, -0.0, 1, -1, 0.5, -0.5, 1.5, 2, -2, 2.5, np.inf, -np.inf, np.nan]
 BY_SIZE = {2: 2e-3, 4: 3e-6, 8: 1e-13}
 
@@ -177,6 +177,8 @@ def test_every_row(name):
         result = function(*inputs)
         expected = reference(row, inputs, kernel.out)
         agreed = agree(result, expected, LOOSE.get(name, 0))
+        if name in {"jv", "yv"}:
+            agreed |= np.max([np.abs(x.astype(float)) for x in inputs], axis=0) > MOST_PHASE
         wrong = [(*(x[i] for x in inputs), result[i], expected[i]) for i in np.flatnonzero(~agreed)]
         assert agreed.all(), (kernel.dtypes, kernel.out, wrong[:5])
 
