@@ -151,7 +151,8 @@ def test_blocks_of_rows_have_the_same_bits_for_all_threads(dtype, columns, densi
     if dtype == "int16":
         np.testing.assert_array_equal(found[0][0], expected.real.astype("int64").astype("int16"))
     else:
-        np.testing.assert_allclose(found[0][0], expected, atol=1e-6 * scale, rtol=1e-4)
+        atol = 32 * float(np.finfo(dtype).eps) * scale
+        np.testing.assert_allclose(found[0][0], expected, atol=atol, rtol=0)
 
 
 def both(second, condition=None):

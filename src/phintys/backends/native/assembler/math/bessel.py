@@ -314,8 +314,8 @@ def _uniform(b: Builder, v: Value, x: Value, side: float, growth: float) -> Valu
 def _exponent(b: Builder, v: Value, x: Value) -> Pair:
     """Write ``sqrt(v**2 + x**2) - x - v arcsinh(v / x)`` of an order that is not negative.
 
-    It is v times ``t / (1 + sqrt(1 + t**2)) - log(t + sqrt(1 + t**2))`` for t = v / x. Of a huge t
-    or v that the exponential of it is 0 is all that has to be known.
+    It is v times ``t / (1 + sqrt(1 + t**2)) - log(t + sqrt(1 + t**2))`` for t = v / x. For a huge t
+    or v it is any number whose exponential is 0.
     """
     zero, one = b.constant(x.type, 0.0), b.constant(x.type, 1.0)
     t = b.minimum_number(v / x, LARGEST_SLOPE)
