@@ -21,7 +21,9 @@ from phintys.backends.native.expressions import (
 )
 from phintys.backends.native.lower.graph import lower_program
 from phintys.backends.native.steps.branch import Branch
+from phintys.backends.native.steps.check import Check
 from phintys.backends.native.steps.kernel import Kernel
+from phintys.backends.native.steps.loop import Loop
 from phintys.backends.native.values import Array, LoopVariable, Place
 from phintys.backends.native.verify import Verifier, verify_program
 from phintys.control import scan
@@ -192,3 +194,18 @@ def test_sums_of_blocks_of_sparse_matrices():
     outputs = [x.T @ v, x.T @ y, *phintys.grad(cost, [x, v, y])]
     f = phintys.function([x, v, y], outputs, mode="native")
     verify_program(f.vm.program_and_text()[0])
+
+
+@pytest.mark.parametrize("kind", [Branch, Loop])
+def test_checks_that_may_not_run_show_nothing_afterwards(kind):
+    n = pt.lscalar("n")
+    program = lower_program(FunctionGraph([n], [pt.zeros(n)]))
+    at = next(i for i, step in enumerate(program.steps) if isinstance(step, Check))
+    check = program.steps[at]
+    if kind is Branch:
+        truth = Array(Place.CONSTANT, np.dtype("bool"), (), "truth")
+        program.steps[at] = Branch(condition=truth, then=[check], otherwise=[])
+    else:
+        passes = program.sizes.element(program.arguments[0])
+        program.steps[at] = Loop(count=passes, counter=LoopVariable("i", passes), body=[check])
+    refused(program, "that is not checked")

@@ -462,24 +462,27 @@ def verify_claim(step: Claim, verifier: Verifier) -> None:
 
 @verify_step.register(Branch)
 def verify_branch(step: Branch, verifier: Verifier) -> None:
-    """Check both cases; afterwards is written what both write."""
+    """Check both cases; afterwards is written what both write, and known what was known before."""
     verifier.truth(step.condition)
-    before = set(verifier.written)
+    before, known = set(verifier.written), dict(verifier.least)
     verifier.steps(step.then)
     after_then, verifier.written = verifier.written, before
+    verifier.least = dict(known)
     verifier.steps(step.otherwise)
     verifier.written &= after_then
+    verifier.least = known
     verifier.room_inside(step)
 
 
 @verify_step.register(Loop)
 def verify_loop(step: Loop, verifier: Verifier) -> None:
-    """Check its body."""
+    """Check its body, whose checks show nothing where it does not run."""
     verifier.size(step.count)
-    before = set(verifier.written)
+    before, known = set(verifier.written), dict(verifier.least)
     verifier.outer.append(step.counter)
     verifier.steps(step.body)
     verifier.outer.pop()
+    verifier.least = known
     if step.own_rows is not None:
         verifier.expect(step.until is None, "independent passes end by a condition")
         private = set(arrays_written(step)).difference(step.own_rows, step.sums)
