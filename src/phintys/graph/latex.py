@@ -154,6 +154,13 @@ class LatexPrinter(PrettyPrinter):
     def __init__(self) -> None:
         super().__init__()
         self.default = _Escaped()
+        self._asked = 0  # how many of the modules that assign printers
+
+    def _assign_all(self) -> None:
+        while self._asked < len(pprint.late):
+            module = pprint.late[self._asked]
+            self._asked += 1
+            module.assign_notations(self)
 
     def __call__(self, graph: Variable | Iterable[Variable]) -> str:
         lines = super().__call__(graph).split("\n")
@@ -190,6 +197,3 @@ class _Escaped(Printer):
 
 latex = LatexPrinter()
 """The printer that notebooks use; rooms above assign printers for what has a notation."""
-
-for _module in pprint.late:
-    _module.assign_notations(latex)

@@ -14,9 +14,11 @@ import numpy as np
 
 import phintys.tensor as pt
 from phintys._base.errors import ShapeError
+from phintys._base.late import LateModule
 from phintys.graph.apply import Apply
 from phintys.graph.null_type import DisconnectedType, disconnected_type
 from phintys.graph.op import Op
+from phintys.graph.pretty import pprint
 from phintys.graph.variable import Constant
 from phintys.sparse.patterns import (
     check_both,
@@ -442,3 +444,6 @@ def elements_at(form: Form, pattern: Form) -> Any:
         msg = f"Both matrices must have one format, got {form.format} and {pattern.format}."
         raise ShapeError(msg)
     return ElementsAt()(form.data, form.indices, form.indptr, pattern.indices, pattern.indptr)
+
+
+pprint.late.append(LateModule("phintys.sparse.printing"))
