@@ -377,6 +377,13 @@ def image_gradients():
     return phintys.function([x, y], phintys.grad(cost, [x, y])), values
 
 
+def pooled():
+    """The largest elements of small images, four windows a line."""
+    x = pt.ftensor4("x")
+    values = [rng().normal(size=(64, 50, 8, 8)).astype("float32")]
+    return phintys.function([x], pt.signal.max_pool(x, 2)), values
+
+
 def searches():
     """Searches in a sorted vector."""
     x, y = pt.dvectors("x", "y")

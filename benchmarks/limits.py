@@ -57,6 +57,7 @@ MEASURED = {
     "FACTOR_BLOCK": ([96, 384], ["larger_factor"]),
     "FACTOR_BLOCK_TILE": ([48, 192], ["larger_factor"]),
     "CONVOLUTION_VECTORS": ([2, 4, 16], ["convolved"]),
+    "POOLED_LANES": ([2, 8, 16], ["pooled"]),
     "PANEL_ROWS": ([128, 256, 4096], ["images", "image_gradients"]),
     "PANEL_BYTES": ([64, 128, 1024], ["images", "image_gradients"]),
     "IMAGE_ITEMS": ([1, 64], ["image_gradients"]),

@@ -4,7 +4,9 @@
 elements under windows are found for a line of windows at a time, some side by side: the windows of
 a line differ in their place along the last axis. Those in the lanes of a vector are compared
 element by element: with neighbouring elements where the distance of windows is 1, with every second
-one where it is 2.
+one where it is 2. Where all of these windows are on the image, nothing is masked, and the last
+vector of a line begins so early that it is full: it computes some results again. At other distances
+all is masked: elements are read one by one, which takes longer than to mask them.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from phintys.backends.native.assembler.builder import Builder
-from phintys.backends.native.assembler.control import ending_if, lane_mask, loop
+from phintys.backends.native.assembler.control import either, ending_if, lane_mask, loop
 from phintys.backends.native.assembler.elements import gather, load, store
 from phintys.backends.native.assembler.math import OutlinedSymbol, outlined_function
 from phintys.backends.native.assembler.records import Record
@@ -20,6 +22,7 @@ from phintys.backends.native.assembler.types import INT32, INT64, PTR, VOID, Mac
 from phintys.backends.native.assembler.values import Value
 from phintys.backends.native.limits import (
     IMAGE_PRODUCT_NANOSECONDS,
+    POOLED_LANES,
     POOLING_NANOSECONDS,
     POOLING_RANGE,
     SHARED_POOLING,
@@ -34,6 +37,9 @@ if TYPE_CHECKING:
 
     from phintys.backends.native.assembler.module import Module
     from phintys.backends.native.polynomials import Costs, Polynomial
+
+    Places = tuple[Value, Value]
+    Reader = Callable[[Value, Value, Value | None], Value]
 
 
 # ---- outlined ------------------------------------------------------------------------------------
@@ -67,7 +73,7 @@ def write_max_pool(module: Module, key: OutlinedSymbol) -> None:
     type = type_of(key.dtype)
     kernel = f"lines.{type.name}"
     lines = Builder(module.function(kernel, VOID, [PTR, INT64, INT64], linkage="internal"))
-    _Lines(lines, type).write()
+    _write_lines(lines, type)
     b = Builder(module.function(key.symbol, INT32, [PTR, PTR, PTR, PTR]))
     pool = b.arguments[3]
     m0, m1, m2, w0, w1, w2, images = (
@@ -82,14 +88,35 @@ def write_max_pool(module: Module, key: OutlinedSymbol) -> None:
     b.ret(b.load(INT32, runtime.status))
 
 
-class _Lines:
-    """Writes ``(pool, begin, end)``: a range of the lines of all images."""
+def _write_lines(b: Builder, type: MachineType) -> None:
+    """Write a loop for each way to read the elements of several windows."""
+    pool = b.arguments[0]
+    stride, columns = (POOL.load(b, pool, name) for name in ("s2", "m2"))
+    widths = _widths(b.target.lanes(type))
+    with ending_if(b, stride > 2):
+        _Lines(b, type, widths[0]).apart()
+        b.ret()
+    for lanes in widths[:-1]:
+        with ending_if(b, b.le(lanes, columns)):
+            _Lines(b, type, lanes).side_by_side()
+            b.ret()
+    _Lines(b, type, widths[-1]).side_by_side()
+    b.ret()
 
-    def __init__(self, b: Builder, type: MachineType) -> None:
+
+def _widths(lanes: int) -> list[int]:
+    """Return how many windows may be compared at once, for lines that have as many."""
+    return [lanes, *_widths(lanes // 2)] if lanes > POOLED_LANES else [lanes]
+
+
+class _Lines:
+    """Writes ``(pool, begin, end)``: a range of the lines of all images, in vectors of a width."""
+
+    def __init__(self, b: Builder, type: MachineType, lanes: int) -> None:
         self.b = b
         self.type = type
-        self.lanes = b.target.lanes(type)
-        self.wide = type.of(self.lanes)
+        self.lanes = lanes
+        self.wide = type.of(lanes)
         pool, self.begin, self.end = b.arguments
         self.pool = {name: POOL.load(b, pool, name) for name in POOL.fields}
 
@@ -97,21 +124,20 @@ class _Lines:
         """Return the values of the three axes."""
         return [self.pool[f"{letter}{axis}"] for axis in _AXES]
 
-    def write(self) -> None:
-        """Write a loop for each way to read the elements of several windows."""
+    def side_by_side(self) -> None:
+        """Write loops for windows at a distance of 1 and of 2."""
         b = self.b
-        stride = self.pool["s2"]
-        ways = [(1, self._neighbours), (2, self._every_second), (None, self._apart)]
-        for distance, read in ways:
-            if distance is None:
-                self._lines(read)
-                break
-            with ending_if(b, b.eq(stride, distance)):
-                self._lines(read)
-                b.ret()
-        b.ret()
+        with either(b, b.eq(self.pool["s2"], 1)) as (neighbours, every_second):
+            with neighbours:
+                self._lines(self._shifted, self._neighbours)
+            with every_second:
+                self._lines(self._shifted, self._every_second)
 
-    def _lines(self, read: Callable[[Value, Value, Value], Value]) -> None:
+    def apart(self) -> None:
+        """Write a loop for windows at other distances."""
+        self._lines(self._masked, self._apart)
+
+    def _lines(self, write: Callable[..., None], read: Reader) -> None:
         b = self.b
         m0, m1, m2 = self.three("m")
         n0, n1, n2 = self.three("n")
@@ -122,7 +148,24 @@ class _Lines:
             source = b.offset(self.pool["source"], image * n0 * n1 * n2, self.type)
             target = line.index * m2
             with loop(b, 0, m2, self.lanes) as some:
-                self._vector(source, places, some.index, target + some.index, read)
+                write(source, places, some.index, target, read)
+
+    def _masked(
+        self, source: Value, places: Places, column: Value, target: Value, read: Reader
+    ) -> None:
+        self._vector(source, places, column, target, read, is_whole=False)
+
+    def _shifted(
+        self, source: Value, places: Places, column: Value, target: Value, read: Reader
+    ) -> None:
+        """Write a full vector, without masks if its windows are on the image."""
+        b = self.b
+        column = b.minimum_number(column, b.maximum_number(self.pool["m2"] - self.lanes, 0))
+        with either(b, self._is_whole(column)) as (whole, partial):
+            with whole:
+                self._vector(source, places, column, target, read, is_whole=True)
+            with partial:
+                self._vector(source, places, column, target, read, is_whole=False)
 
     def _rows(self, axis: int, place: Value) -> tuple[Value, Value]:
         """Return the elements of an axis that a window at a place has on the image."""
@@ -131,13 +174,23 @@ class _Lines:
         end = b.minimum_number(start + self.pool[f"w{axis}"], self.pool[f"n{axis}"])
         return b.maximum_number(start, 0), end
 
+    def _is_whole(self, column: Value) -> Value:
+        """Return whether all lanes have a window, and all their elements are on the image."""
+        b, pool = self.b, self.pool
+        start = column * pool["s2"] - pool["p2"]
+        end = start + pool["s2"] * (self.lanes - 1) + pool["w2"]
+        is_full = b.le(self.lanes, pool["m2"])
+        return is_full & b.le(0, start) & b.le(end, pool["n2"])
+
     def _vector(
         self,
         source: Value,
-        places: tuple[Value, Value],
+        places: Places,
         column: Value,
-        target: Value,
-        read: Callable[[Value, Value, Value], Value],
+        line: Value,
+        read: Reader,
+        *,
+        is_whole: bool,
     ) -> None:
         """Write neighbouring results of a line."""
         b, lanes = self.b, self.lanes
@@ -148,21 +201,22 @@ class _Lines:
         start = column * stride - before
         ramp = b.lane_numbers(numbers) * b.splat(stride, lanes)
         first = b.splat(start, lanes) + ramp
-        on_image = b.select(first < 0, b.constant(numbers, 0), first)
+        inside = None if is_whole else lane_mask(b, self.pool["m2"] - column, lanes)
+        on_image = first if is_whole else b.select(first < 0, b.constant(numbers, 0), first)
         best = b.constant(self.wide, -float("inf"))
         # If all elements are -inf, the first one is chosen.
         found = on_image + b.splat((top * n1 + left) * n2, lanes)
-        inside = lane_mask(b, self.pool["m2"] - column, lanes)
         with loop(b, top, bottom, carried=[best, found]) as plane:
             with loop(b, left, right, carried=plane.carried) as row:
                 base = (plane.index * n1 + row.index) * n2
                 with loop(b, 0, self.pool["w2"], carried=row.carried) as element:
                     at = first + b.splat(element.index, lanes)
-                    mask = inside & b.le(0, at) & (at < b.splat(n2, lanes))
-                    value = read(b.offset(source, base, self.type), start + element.index, mask)
+                    there = self._there(inside, at)
+                    value = read(b.offset(source, base, self.type), start + element.index, there)
                     best, found = element.carried
                     # Larger or NaN, but the first NaN stays.
-                    is_better = b.compare("ugt", value, best) & b.compare("ord", best, best) & mask
+                    is_better = b.compare("ugt", value, best) & b.compare("ord", best, best)
+                    is_better = is_better if there is None else is_better & there
                     element.next(
                         b.select(is_better, value, best),
                         b.select(is_better, at + b.splat(base, lanes), found),
@@ -170,17 +224,30 @@ class _Lines:
                 row.next(*element.results)
             plane.next(*row.results)
         best, found = plane.results
+        target = line + column
         store(b, best, b.offset(self.pool["values"], target, self.type), inside)
         store(b, found, b.offset(self.pool["places"], target, INT64), inside)
 
-    def _neighbours(self, row: Value, at: Value, mask: Value) -> Value:
+    def _there(self, inside: Value | None, at: Value) -> Value | None:
+        """Return the mask of lanes that have an element on the image, if not all have one."""
+        if inside is None:
+            return None
+        b = self.b
+        return inside & b.le(0, at) & (at < b.splat(self.pool["n2"], self.lanes))
+
+    def _neighbours(self, row: Value, at: Value, mask: Value | None) -> Value:
         value = load(self.b, self.wide, self.b.offset(row, at, self.type), mask)
         assert isinstance(value, Value)
         return value
 
-    def _every_second(self, row: Value, at: Value, mask: Value) -> Value:
+    def _every_second(self, row: Value, at: Value, mask: Value | None) -> Value:
         """Read two vectors, of which every second element is used."""
         b, lanes = self.b, self.lanes
+        if mask is None:
+            # The second one ends with the last element that is used: there may be none after it.
+            first, second = (self._neighbours(row, at + begin, None) for begin in (0, lanes - 1))
+            used = [2 * lane if 2 * lane < lanes else 2 * lane + 1 for lane in range(lanes)]
+            return b.shuffle(first, second, used)
         size = self.pool["n2"]
         halves: list[Value] = []
         numbers = INT64.of(lanes)
@@ -191,7 +258,8 @@ class _Lines:
             halves.append(self._neighbours(row, start, there))
         return b.shuffle(halves[0], halves[1], range(0, 2 * lanes, 2))
 
-    def _apart(self, row: Value, at: Value, mask: Value) -> Value:
+    def _apart(self, row: Value, at: Value, mask: Value | None) -> Value:
+        """Read elements one by one."""
         b, lanes = self.b, self.lanes
         ramp = b.lane_numbers(INT64.of(lanes)) * b.splat(self.pool["s2"], lanes)
         value = gather(b, self.wide, b.offset(row, ramp + b.splat(at, lanes), self.type), mask)
