@@ -52,7 +52,7 @@ FORMULAS = {
     "NaN": (pt.constant(np.nan) * -pt.constant(np.inf), r"\mathrm{NaN} \cdot -{\infty}"),
     "arrays": (pt.constant(np.array([1.0, np.nan])) + V, r"[1\ \mathrm{NaN}] + v"),
     "scalars": (float64("a") / (float64("b") + 1), r"\frac{a}{b + 1}"),
-    "in-place": (pt.inplace.exp_inplace(X), r"\operatorname{exp\_inplace}(x)"),
+    "in-place": (pt.inplace.exp_inplace(X), r"e^{x}"),
 }
 
 

@@ -95,6 +95,7 @@ TEXTS = [
 PRINTED = {
     "split(v, [1, 2], 2)[1]": "split(v, [1, 2], axis=0)[1]",
     "x * (y * x)": "x * y * x",
+    "add_inplace(x, y)": "x + y",
 }
 
 
@@ -142,3 +143,26 @@ def test_equality():
 def test_bridges_to_scalars():
     assert pprint(pt.scalar_from_tensor(K)) == "scalar_from_tensor(k)"
     assert pprint(pt.tensor_from_scalar(phintys.scalar.int64("n"))) == "tensor_from_scalar(n)"
+
+
+def test_brief_texts_stop_at_names_and_where_they_are_long():
+    x = pt.dvector("x")
+    y = pt.exp(x)
+    assert pprint.brief(x) == "x"
+    assert pprint.brief(y * 2 + 1) == "exp(x) * 2.0 + 1.0"
+    y.name = "rates"
+    assert pprint.brief(y) == "rates"
+    assert pprint.brief((y + 1) * 2) == "(rates + 1.0) * 2.0"
+    assert pprint.brief(pt.sin(y + 1), most=16) == "sin(rates + 1.0)"
+    assert pprint.brief(pt.sin(y + 1), most=15) == "Sin.0"
+
+
+def test_brief_texts_of_large_graphs_look_at_few_nodes(monkeypatch):
+    x = pt.dvector("x")
+    for _ in range(100):
+        x = pt.sin(x) + x
+    looked = []
+    printer_of = pprint.printer_of
+    monkeypatch.setattr(pprint, "printer_of", lambda v: looked.append(v) or printer_of(v))
+    assert pprint.brief(x) == "Add.0"
+    assert len(looked) < 40

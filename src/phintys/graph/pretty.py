@@ -327,6 +327,44 @@ class PrettyPrinter:
                 raise TypeContractError(msg)
         return "\n".join(line for variable in variables for line in self._lines(variable))
 
+    def brief(self, variable: Variable, most: int = 40) -> str:
+        """Return the text of a short expression, and of another one its Op: ``str(variable)``.
+
+        Messages name operands in this way. No more of a graph is looked at than is written.
+
+        Parameters
+        ----------
+        variable
+            What to write.
+        most
+            The number of characters that a text may have.
+
+        Examples
+        --------
+        >>> import phintys, phintys.tensor as pt
+        >>> x = pt.dmatrix("x")
+        >>> phintys.pprint.brief(x.T @ x), phintys.pprint.brief(x.T @ x, most=5)
+        ('x.T @ x', 'Dot.0')
+        """
+        length = 0
+        templates: dict[Variable, Template] = {}
+        stack = [variable]
+        while stack and length <= most:
+            part = stack.pop()
+            if part not in templates:
+                templates[part] = self._named_template(part)
+            for inner in templates[part].parts:
+                if isinstance(inner, Slot):
+                    stack.append(inner.variable)
+                else:
+                    length += len(inner)
+        return str(variable) if length > most else self._text(variable, templates, {})
+
+    def _named_template(self, variable: Variable) -> Template:
+        if variable.name is not None:
+            return Template([variable.name])
+        return self.printer_of(variable).template(variable)
+
     def _lines(self, root: Variable) -> Iterator[str]:
         templates = self._templates(root)
         names = self._names(root, templates)

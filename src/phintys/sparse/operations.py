@@ -11,6 +11,7 @@ from typing import Any
 
 import phintys.tensor as pt
 from phintys._base.errors import ArgumentError, ShapeError, TypeContractError
+from phintys.graph.pretty import pprint
 from phintys.graph.variable import Constant, Variable
 from phintys.scalar.casting import Cast
 from phintys.sparse.parts import Form, Parts, elements_at, from_arrays, parts
@@ -426,7 +427,8 @@ def dot(x: Any, y: Any) -> Any:
         msg = "One operand of sparse.dot must be sparse. Use phintys.tensor.dot for dense ones."
         raise TypeContractError(msg)
     x, y = (as_sparse_variable(v) if is_sparse(v) else as_tensor_variable(v) for v in (x, y))
-    subject = f"{x} @ {y}: the last axis of {x} and the first one of {y}"
+    first, second = pprint.brief(x), pprint.brief(y)
+    subject = f"{first} @ {second}: the last axis of {first} and the first one of {second}"
     if not is_sparse(x):
         return _dense_product(parts(y).transposed, x.T, subject).T
     if not is_sparse(y):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from phintys._base.errors import ShapeError
+from phintys.graph.pretty import pprint
 from phintys.graph.shared_variable import SharedVariable
 from phintys.tensor.dim_shuffle import DimShuffle
 
@@ -23,7 +24,7 @@ def operands_misfit(
         As for :func:`broadcast_hint`.
     """
     lines = "\n".join(
-        f"  {operand}: shape {tuple(shape)}"
+        f"  {pprint.brief(operand)}: shape {tuple(shape)}"
         for operand, shape in zip(operands, shapes, strict=True)
     )
     hint = broadcast_hint(operands, shapes, dim)

@@ -137,13 +137,16 @@ def as_written(variable: Variable) -> dict[Variable, Variable]:
 
 
 class _ElemwisePrinter(Printer):
-    """Print operators as their symbols and other functions by name."""
+    """Print operators as their symbols and other functions by name.
+
+    Expressions say what is computed: not where, which ``debugprint`` shows.
+    """
 
     def template(self, variable: Variable) -> Template:
         node = require_owner(variable)
         op: Any = node.op
         shown = as_written(variable)
-        operator = None if op.inplace_pattern else operator_printer(op.scalar_op)
+        operator = operator_printer(op.scalar_op)
         if operator is not None:
             parts, precedence = operator.template(variable)
             return Template(
@@ -156,8 +159,7 @@ class _ElemwisePrinter(Printer):
         operands = [shown[x] for x in node.inputs]
         if isinstance(op.scalar_op, Cast):
             return Template(_call("cast", operands, repr(op.scalar_op.dtype)))
-        name = f"{op.scalar_op}{'_inplace' if op.inplace_pattern else ''}"
-        parts = _call(name, operands)
+        parts = _call(str(op.scalar_op), operands)
         return Template(parts if len(node.outputs) == 1 else [*parts, f"[{variable.index}]"])
 
 
@@ -369,7 +371,7 @@ class _Notation(Printer):
 
 
 def _elemwise(variable: Variable, op: Any) -> Template | None:
-    printer = None if op.inplace_pattern else NOTATION.get(op.scalar_op)
+    printer = NOTATION.get(op.scalar_op)
     if printer is None:
         return None
     shown = as_written(variable)

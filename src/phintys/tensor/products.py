@@ -18,6 +18,7 @@ from phintys._base.caches import remember
 from phintys._base.errors import OpContractError, ShapeError
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
+from phintys.graph.pretty import pprint
 from phintys.tensor import math
 from phintys.tensor._rules import (
     add_all,
@@ -61,15 +62,15 @@ _SUMMED_OVER = Misfit("dot", "{0} columns and {1} rows")
 
 def misfit_of(op: Op, operands: Sequence[Any], shapes: Sequence[Any]) -> ShapeError:
     """Return the error for two operands whose sizes in the axes summed over differ."""
-    (x, y), (x_shape, y_shape) = operands, shapes
+    lines = "\n".join(
+        f"  {pprint.brief(operand)}: shape {shape}"
+        for operand, shape in zip(operands, shapes, strict=True)
+    )
     hint = (
         "The last size of the first must equal the last but one of the second, or its only one. "
         "Transpose an operand with .T or .mT, or name the axes with pt.tensordot."
     )
-    return ShapeError(
-        f"{op}: the operands do not fit together.\n  {x}: shape {x_shape}\n  {y}: shape {y_shape}\n"
-        f"{hint}"
-    )
+    return ShapeError(f"{op}: the operands do not fit together.\n{lines}\n{hint}")
 
 
 class _Product(ShapedOp):
