@@ -318,6 +318,16 @@ def test_sums_that_overflow_on_the_way_are_infinite_or_nan_by_the_order_of_their
         assert noise.allows(0, np.full_like(base, np.nan), base) == is_free
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+def test_what_is_added_to_an_open_sum_does_not_decide_it(sign):
+    largest = float(np.finfo("float64").max)
+    value = sign * np.array([-np.inf, largest, largest])
+    noise = noise_of(case_of(value, "{0} + {0}.sum()"), strict=True)
+    with np.errstate(invalid="ignore"):
+        for total in (-np.inf, np.inf, np.nan):
+            assert noise.allows(0, value + total, np.full(3, np.nan))
+
+
 def test_matrices_may_be_off_by_units_of_their_largest_numbers():
     value = np.array([[3.0, 1.0], [0.0, 2.0]])
     noise = noise_of(case_of(value, "pt.linalg.inv({})"), strict=True)

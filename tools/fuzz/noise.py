@@ -99,6 +99,9 @@ _ULPS_OF_COARSE = 1024.0
 _DIRECTIONS = (1.0, -1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 """All results up, all down, and several times at random."""
 
+_OPEN = (np.nan, -np.inf, np.inf)
+"""What sums may be that hang on the order of their terms: each may be lost in what follows."""
+
 
 @dataclass(frozen=True)
 class Noise:
@@ -146,6 +149,8 @@ class Noise:
         rngs = [np.random.default_rng([seed, number]) for number in range(len(directions))]
         pairs = zip(directions, rngs, strict=True)
         movers = [_Mover(direction, rng, strict=strict) for direction, rng in pairs]
+        for mover, number in zip(movers[1:], _OPEN, strict=False):
+            mover.open_result = number
         if flushes:
             movers.append(_Flusher(None, rngs[0], strict=strict))
         runs: list[list[Any] | None] = []
@@ -215,13 +220,14 @@ class _Mover:
         self.direction = direction
         self.rng = rng
         self.strict = strict
+        self.open_result: float | None = None
 
     def run(self, outputs: Sequence[Variable], known: dict[Variable, Any]) -> list[Any]:
         for node in toposort(outputs, blockers=list(known)):
             inputs = [value_of(variable, known) for variable in node.inputs]
             inner, outer = (0.0, 0.0) if self.direction is None else _errors(node, self.strict)
             # Of the terms themselves: moved, the largest would be infinite, and no longer overflow.
-            is_open = bool(self.direction) and (
+            is_open = self.open_result is not None and (
                 _depends_on_order(node, inputs) or _is_left_to_libraries(node, inputs)
             )
             if inner:
@@ -233,8 +239,7 @@ class _Mover:
                 is_whole = isinstance(node.op, MatrixOp)
                 results = [self.moved(value, outer, is_whole) for value in results]
             if is_open:
-                other = np.nan if self.direction == 1 else np.inf  # one is not the result
-                results = [np.full_like(value, other) for value in results]
+                results = [np.full_like(value, self.open_result) for value in results]
             known.update(zip(node.outputs, results, strict=True))
         return [value_of(variable, known) for variable in outputs]
 
