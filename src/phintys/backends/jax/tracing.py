@@ -198,7 +198,7 @@ class Trace:
     ranges
         For vectors of successive integers, the first and the last one.
     draws
-        Arrays that are computed from random bits, element by element.
+        Arrays that are computed from random bits, element by element, in this scope or another.
     reversals
         For arrays, the one whose blocks of rows they have in reversed order, and the rows in a
         block. A rule that reads that one instead saves a copy, which XLA would make.
@@ -216,7 +216,9 @@ class Trace:
 
     def inner(self) -> Trace:
         """Return a trace for the graph of a loop or branch, whose codes are its own."""
-        return Trace(self.session, self.depth + 1)
+        inner = Trace(self.session, self.depth + 1)
+        inner.draws = self.draws
+        return inner
 
     @property
     def code(self) -> Any:
