@@ -513,8 +513,8 @@ def _not_an_array(node: Apply, variable: Variable, reason: str) -> HostRefusedEr
     return HostRefusedError(
         f"{_host_name(node.op)} would run on the host, since {reason}; it has a value of the type "
         f"{variable.type}, and the host gets arrays alone. Compute it in a native function, or "
-        "choose among the elements of sparse matrices rather than among the matrices. It is used "
-        f"at\n  {node.origin}"
+        "choose among the elements of sparse matrices in loops, rather than among the matrices. "
+        f"It is used at\n  {node.origin}"
     )
 
 
