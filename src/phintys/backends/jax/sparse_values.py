@@ -102,7 +102,7 @@ def has_sparse(variables: Sequence[Variable]) -> bool:
 
 
 def _chosen_by_parts(node: Apply, op: IfElse) -> list[Variable]:
-    """Return what a choice returns, of which the arrays of sparse matrices are chosen."""
+    """Return the outputs of a choice, where sparse ones are made of chosen arrays."""
     then, otherwise = (
         list(chain(*(_parts(node.inputs[at]) for at in positions))) for positions in op.sides(node)
     )
