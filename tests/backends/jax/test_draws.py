@@ -4,14 +4,20 @@ XLA would join products and sums, and replace quotients by products: rules round
 is computed from random bits by itself. Sums and factorizations of vectors and matrices differ.
 """
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 import phintys
+import phintys.scalar as ps
 import phintys.tensor as pt
+from phintys.random.bits.random_bits import RandomBits
+from phintys.random.bits.states import StateWords
+from phintys.scalar.composite import Composite
 from tests.random.records import RECORDS, SETS
 
-pytest.importorskip("jax", reason="needs jax")
+jax = pytest.importorskip("jax", reason="needs jax")
 
 MANY = 200
 DIGITS = 1e-13
@@ -95,13 +101,63 @@ MANY_STEPS = {
 }
 
 
-@pytest.mark.stress
-@pytest.mark.parametrize("name", MANY_STEPS)
-def test_all_bits_of_many_draws_are_equal(name):
-    rng = phintys.random.rng("rng")
-    draws = MANY_STEPS[name](rng)
+X: Any = ps.float64("x")
+CURVE = pt.Elemwise(Composite([X], [(X * 1.1 - 0.7) * X + 0.3]))
+
+# LLVM knows that uniform numbers are not NaN, and that they are not negative.
+OF_UNIFORM = {
+    "uniform": lambda r, u: r.uniform(0.3, 2.7, size=1000)[1],
+    "float32": lambda r, u: r.uniform(np.float32(0.3), np.float32(2.7), size=1000)[1],
+    "scaled": lambda r, u: 1.1 * u - 0.7,
+    "negative": lambda r, u: 0.3 - 1.1 * -u,
+    "polynomial": lambda r, u: (1.1 * u - 0.7) * u + 0.3,
+    "squares": lambda r, u: 1.3 * u * u + u * 0.7 - 0.2,
+    "of integers": lambda r, u: 0.1 * r.integers(0, 1000, size=1000)[1] + 0.3,
+    "scalar": lambda r, u: 1.1 * r.random()[1] - 0.7,
+    "composite": lambda r, u: CURVE(u),
+}
+
+
+def _are_equal(rng, draws):
     found, expected = (
         phintys.function([rng], draws, mode=mode)(phintys.random.state(11))
         for mode in ("jax", None)
     )
     np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("name", OF_UNIFORM)
+def test_products_of_uniform_numbers_are_rounded(name):
+    rng = phintys.random.rng("rng")
+    _are_equal(rng, OF_UNIFORM[name](rng, rng.random(size=1000)[1]))
+
+
+@pytest.mark.stress
+@pytest.mark.parametrize("name", MANY_STEPS)
+def test_all_bits_of_many_draws_are_equal(name):
+    rng = phintys.random.rng("rng")
+    _are_equal(rng, MANY_STEPS[name](rng))
+
+
+@pytest.mark.parametrize("dtype", ["uint16", "uint32", "uint64"])
+def test_bits_are_those_of_the_reference(dtype):
+    state = phintys.random.random_type("state")
+    last = np.array([2**64 - 1, 2**64 - 3, 2**64 - 1], "uint64")
+    for count in (0, 1, 7, 64):
+        bits = RandomBits(dtype)(StateWords()(state), count)
+        found, expected = (
+            phintys.function([state], bits, mode=mode) for mode in ("jax", "FAST_COMPILE")
+        )
+        for words in (phintys.random.state(3), last):
+            assert found(words).dtype == dtype
+            np.testing.assert_array_equal(found(words), expected(words))
+
+
+def test_steps_of_draws_are_traced_as_few_equations():
+    _, draws = (rng := phintys.random.rng("rng")).normal(size=8)
+    f = phintys.function([rng], draws, mode="jax")
+    f(phintys.random.state(3))
+    ((_, program),) = f.vm._programs.items()
+    with jax.enable_x64(True):
+        jaxpr = jax.make_jaxpr(program.call.__wrapped__)(phintys.random.state(3))
+    assert len(jaxpr.eqns) < 500

@@ -102,8 +102,47 @@ def test_errors_name_the_values():
     wrong.indices[0] = 9
     with pytest.raises((ShapeError, IndexError)):
         f(wrong, np.ones(4))
-    chosen = phintys.ifelse(v[0] > 0, a, 2 * a).sum()
+    sums = phintys.scan(
+        lambda x, a: phintys.ifelse(x > 0, a, 2 * a).sum(),
+        sequences=[v],
+        non_sequences=[a],
+        return_updates=False,
+    )
     with pytest.raises(HostRefusedError, match="SparseType"):
-        phintys.function([a, v], chosen, mode=REFUSE)(matrix("csr", 0), np.ones(4))
+        phintys.function([a, v], sums, mode=REFUSE)(matrix("csr", 0), np.ones(4))
     with pytest.raises(ArgumentError):
         phintys.jax.to_jax(f)
+
+
+CHOICES = {
+    "one pattern": lambda c, a, b, v: phintys.ifelse(c, a, 2 * a),
+    "two patterns": lambda c, a, b, v: phintys.ifelse(c, a, b),
+    "product": lambda c, a, b, v: phintys.ifelse(c, a, b) @ v,
+    "of a matrix": lambda c, a, b, v: phintys.grad(pt.sqr(phintys.ifelse(c, a, b) @ v).sum(), a),
+    "of a vector": lambda c, a, b, v: phintys.grad(pt.sqr(phintys.ifelse(c, a, b) @ v).sum(), v),
+    "with a dense one": lambda c, a, b, v: phintys.ifelse(c, [v, a], [2 * v, b])[1].T @ v[:2],
+    "in another": lambda c, a, b, v: phintys.ifelse(c, phintys.ifelse(v[0] > 9, a, b), a) @ v,
+}
+
+
+@pytest.mark.parametrize("format", ["csr", "csc"])
+def test_choices_between_matrices_are_those_of_native_code(format):
+    c, v = pt.bscalar("c"), pt.dvector("v")
+    a, b = sparse.matrix(format, "a"), sparse.matrix(format, "b")
+    results = {name: build(c, a, b, v) for name, build in CHOICES.items()}
+    native, jax = (phintys.function([c, a, b, v], results, mode=m) for m in (None, REFUSE))
+    given = matrix(format, 0, (2, 4)), matrix(format, 1, (2, 4)), np.linspace(-1, 1, 4)
+    for chosen in (1, 0, 1):
+        found, wanted = jax(chosen, *given), native(chosen, *given)
+        for name in CHOICES:
+            assert type(found[name]) is type(wanted[name]), name
+            np.testing.assert_allclose(dense(found[name]), dense(wanted[name]), err_msg=name)
+
+
+def test_choices_between_matrices_made_of_dense_ones():
+    c, m, v = pt.bscalar("c"), pt.dmatrix("m"), pt.dvector("v")
+    a = sparse.csr_from_dense(m)
+    f = phintys.function([c, m, v], phintys.ifelse(c, a, 2 * a) @ v, mode=REFUSE)
+    full = np.arange(12.0).reshape(3, 4)
+    for chosen, factor in ((1, 1), (0, 2)):
+        np.testing.assert_allclose(f(chosen, full, np.ones(4)), factor * full.sum(1))

@@ -23,6 +23,8 @@ def converted(x: Any, dtype: Any) -> Any:
     an infinity and a float that was a bool; not for one that was an integer.
     """
     dtype = np.dtype(dtype)
+    if x.dtype == dtype:
+        return x
     if x.dtype == bool and dtype.kind in "fc":
         return x.astype("int8").astype(dtype)
     if x.dtype.kind != "f" or dtype.kind not in "iu":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from phintys._base.late import LateModule
@@ -9,6 +10,7 @@ from phintys._base.records import record
 from phintys.backends.base import register_backend
 from phintys.backends.jax.options import JaxOptions
 from phintys.backends.jax.requirement import library
+from phintys.graph.choosing import Choosing
 from phintys.tensor.type import TensorType
 
 if TYPE_CHECKING:
@@ -43,11 +45,11 @@ class JaxBackend(JaxOptions):
     ) -> program.JaxProgram | sparse_values.SparseProgram:
         """Return a program for a graph; it is compiled when it is first called."""
         library()
+        chosen = (node.outputs for node in fgraph.apply_nodes if isinstance(node.op, Choosing))
+        values = [*fgraph.inputs, *fgraph.outputs, *chain(*chosen)]
         # The module of sparse values imports SciPy's, which few functions need.
-        boundary = (*fgraph.inputs, *fgraph.outputs)
-        if any(not isinstance(one.type, TensorType) for one in boundary) and (
-            sparse_values.has_sparse(fgraph)
-        ):
+        others = [one for one in values if not isinstance(one.type, TensorType)]
+        if others and sparse_values.has_sparse(others):
             return sparse_values.SparseProgram(fgraph, self)
         return program.JaxProgram(fgraph, self)
 

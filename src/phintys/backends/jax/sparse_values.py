@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from itertools import accumulate, chain
+from itertools import accumulate, chain, islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from phintys.backends.jax.program import JaxProgram
+from phintys.control.branches import IfElse
 from phintys.graph.cloning import clone_replace, fitting
 from phintys.graph.fgraph import FunctionGraph
 from phintys.graph.shared_variable import on_host
@@ -58,6 +59,9 @@ class SparseProgram:
             update_mapping=_updates(fgraph, given, found),
         )
         for node in graph.toposort():
+            if isinstance(node.op, IfElse) and has_sparse(node.outputs):
+                graph.replace_all(zip(node.outputs, _chosen_by_parts(node, node.op), strict=True))
+        for node in graph.toposort():
             arrays = Parts.undone(node) if isinstance(node.op, Parts) else None
             if arrays is not None:
                 pairs = zip(node.outputs, arrays, strict=True)
@@ -92,9 +96,28 @@ class SparseProgram:
         return f"{self._program.explain()}\n{count} sparse matrices pass as four arrays each."
 
 
-def has_sparse(fgraph: FunctionGraph) -> bool:
-    """Return whether a graph has sparse inputs or outputs."""
-    return any(isinstance(one.type, SparseType) for one in (*fgraph.inputs, *fgraph.outputs))
+def has_sparse(variables: Sequence[Variable]) -> bool:
+    """Return whether some of the variables are sparse."""
+    return any(isinstance(one.type, SparseType) for one in variables)
+
+
+def _chosen_by_parts(node: Apply, op: IfElse) -> list[Variable]:
+    """Return the outputs of a choice, where sparse ones are made of chosen arrays."""
+    then, otherwise = (
+        list(chain(*(_parts(node.inputs[at]) for at in positions))) for positions in op.sides(node)
+    )
+    chosen = IfElse(len(then), op.name).make_node(node.inputs[0], *then, *otherwise).outputs
+    left = iter(chosen)
+    return [
+        _maker(one)(*islice(left, len(_NAMES))) if isinstance(one.type, SparseType) else next(left)
+        for one in node.outputs
+    ]
+
+
+def _parts(variable: Variable) -> list[Variable]:
+    """Return the arrays of a sparse variable, or the variable itself."""
+    reader = _reader(variable)
+    return [variable] if reader is None else reader.outputs
 
 
 def _reader(variable: Variable) -> Apply | None:

@@ -198,7 +198,7 @@ class Trace:
     ranges
         For vectors of successive integers, the first and the last one.
     draws
-        Arrays that are computed from random bits, element by element.
+        Arrays that are computed from random bits, element by element, in this scope or another.
     reversals
         For arrays, the one whose blocks of rows they have in reversed order, and the rows in a
         block. A rule that reads that one instead saves a copy, which XLA would make.
@@ -216,7 +216,9 @@ class Trace:
 
     def inner(self) -> Trace:
         """Return a trace for the graph of a loop or branch, whose codes are its own."""
-        return Trace(self.session, self.depth + 1)
+        inner = Trace(self.session, self.depth + 1)
+        inner.draws = self.draws
+        return inner
 
     @property
     def code(self) -> Any:
@@ -511,8 +513,8 @@ def _not_an_array(node: Apply, variable: Variable, reason: str) -> HostRefusedEr
     return HostRefusedError(
         f"{_host_name(node.op)} would run on the host, since {reason}; it has a value of the type "
         f"{variable.type}, and the host gets arrays alone. Compute it in a native function, or "
-        "choose among the elements of sparse matrices rather than among the matrices. It is used "
-        f"at\n  {node.origin}"
+        "choose among the elements of sparse matrices in loops, rather than among the matrices. "
+        f"It is used at\n  {node.origin}"
     )
 
 

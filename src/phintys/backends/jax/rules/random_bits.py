@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from phintys.backends.jax.arrays import jnp, lax
+from phintys.backends.jax.arrays import jax, jnp, lax
 from phintys.backends.jax.tracing import Trace, converts, makes_large
 from phintys.random.bits import philox as constants
 from phintys.random.bits.random_bits import Positions, RandomBits
@@ -31,39 +31,32 @@ if TYPE_CHECKING:
 
 
 _HALF = np.uint64(32)
+_LOWER = np.uint64(2**32 - 1)
 _MULTIPLIERS = tuple(np.uint64(m) for m in constants.MULTIPLIERS)
-_WEYL = tuple(np.uint32(w) for w in constants.WEYL)
-
-
-def split_words(words: Any) -> tuple[Any, Any]:
-    """Return the lower and the upper halves of words of 64 bits."""
-    return words.astype("uint32"), (words >> _HALF).astype("uint32")
-
-
-def join_words(low: Any, high: Any) -> Any:
-    """Return words of 64 bits from their halves."""
-    return low.astype("uint64") | high.astype("uint64") << _HALF
-
-
-def four_words(low: Any, high: Any, key: Any) -> tuple[Any, Any, Any, Any]:
-    """Return the four words of 32 bits of each counter."""
-    low, high = jnp.broadcast_arrays(low, high)
-    a, b = split_words(low)
-    c, d = split_words(high)
-    k, m = split_words(key)
-    for _ in range(constants.ROUNDS):
-        left, right = a.astype("uint64") * _MULTIPLIERS[0], c.astype("uint64") * _MULTIPLIERS[1]
-        left_low, left_high = split_words(left)
-        right_low, right_high = split_words(right)
-        a, b, c, d = right_high ^ b ^ k, right_low, left_high ^ d ^ m, left_low
-        k, m = k + _WEYL[0], m + _WEYL[1]
-    return a, b, c, d
+_WEYL = tuple(np.uint64(w) for w in constants.WEYL)
 
 
 def two_words(low: Any, high: Any, key: Any) -> tuple[Any, Any]:
-    """Return the two words of 64 bits of each counter."""
-    a, b, c, d = four_words(low, high, key)
-    return join_words(a, b), join_words(c, d)
+    """Return the two words of 64 bits of each counter.
+
+    The halves of 32 bits are numbers of 64 bits, whose upper halves are cut off where a product
+    needs that: a round is two thirds as many steps as with conversions to 64 bits and back.
+    """
+    low, high = jnp.broadcast_arrays(low, high)
+    a, b, c, d = low & _LOWER, low >> _HALF, high & _LOWER, high >> _HALF
+    k, m = key, key >> _HALF
+    for _ in range(constants.ROUNDS):
+        a, b, c, d = _one_round(a, b, c, d, k, m)
+        k, m = k + _WEYL[0], m + _WEYL[1]
+    return a | b << _HALF, c | d << _HALF
+
+
+@jax.jit  # traced once for all rounds
+def _one_round(a: Any, b: Any, c: Any, d: Any, k: Any, m: Any) -> tuple[Any, Any, Any, Any]:
+    """Return the words after a round; the upper halves of the second and the fourth are not 0."""
+    left, right = a * _MULTIPLIERS[0], c * _MULTIPLIERS[1]
+    a, c = (right >> _HALF ^ b ^ k) & _LOWER, (left >> _HALF ^ d ^ m) & _LOWER
+    return a, right, c, left
 
 
 def word_at(position: Any, key: Any, low: Any, high: Any) -> Any:
@@ -74,7 +67,7 @@ def word_at(position: Any, key: Any, low: Any, high: Any) -> Any:
 
 
 def rejection(
-    op: Any, args: Sequence[Any], out: np.dtype[Any], apply: Callable[..., list[Any]]
+    op: Any, args: Sequence[Any], out: np.dtype[Any], trace: Trace, apply: Callable[..., list[Any]]
 ) -> Any:
     """Make attempts for all elements together, until each of them has accepted one."""
     bits, *parameters = jnp.broadcast_arrays(*args)
@@ -89,6 +82,8 @@ def rejection(
         for block in range(blocks):
             at = number * np.uint64(blocks) + np.uint64(block)
             words += two_words(jnp.broadcast_to(at, bits.shape), zero, bits)
+        for word in words:
+            trace.draws[word] = True
         return words
 
     def attempt_all(carried: Any) -> Any:
@@ -115,17 +110,14 @@ def random_bits(op: Any, node: Apply, trace: Trace, words: Any, *lengths: Any) -
     """The words of consecutive counters, cut into numbers of the dtype."""
     shape = trace.sizes(node, lengths)
     size = int(np.prod(shape, dtype=int))
+    count = -(-size // op.in_block)
     words = jnp.asarray(words)
-    four = four_words(words[1] + lax.iota("uint64", -(-size // op.in_block)), words[2], words[0])
-    match op.dtype:
-        case "uint32":
-            parts = list(four)
-        case "uint64":
-            parts = [join_words(four[0], four[1]), join_words(four[2], four[3])]
-        case _:
-            half = np.uint32(16)
-            parts = [(word >> at).astype("uint16") for word in four for at in (np.uint32(0), half)]
-    found = jnp.stack(parts, -1).reshape(-1)[:size].reshape(shape)
+    pair = two_words(words[1] + lax.iota("uint64", count), words[2], words[0])
+    # Words are cut before they are joined: LLVM makes vectors of what joins two arrays, not four.
+    parts = [
+        lax.bitcast_convert_type(word, op.dtype).reshape(count, op.in_block // 2) for word in pair
+    ]
+    found = jnp.concatenate(parts, 1).reshape(-1)[:size].reshape(shape)
     trace.draws[found] = True
     return found
 

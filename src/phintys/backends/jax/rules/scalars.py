@@ -147,6 +147,23 @@ in 0.7 of it on two cores.
 _PRODUCTS = {"mul", "sqr"}
 _ARITHMETIC = {"add", "sub", "true_div", *_PRODUCTS}
 
+_OF_LAX: dict[str, Callable[..., Any]] = {
+    "add": lax.add,
+    "and_": lax.bitwise_and,
+    "eq": lax.eq,
+    "ge": lax.ge,
+    "gt": lax.gt,
+    "le": lax.le,
+    "lt": lax.lt,
+    "mul": lax.mul,
+    "ne": lax.ne,
+    "or_": lax.bitwise_or,
+    "sub": lax.sub,
+    "xor": lax.bitwise_xor,
+}
+"""Operators of real numbers of one dtype: those of :mod:`jax.numpy` end in them, and take two to
+three times as long to trace."""
+
 _OF_COMPLEX = {"real", "imag", "angle", "complex", "complex_from_polar"}
 
 
@@ -161,7 +178,7 @@ def elemwise(op: Any, node: Apply, trace: Trace, *inputs: Any) -> list[Any]:
     apply = apply_exactly if are_draws else apply_scalar
     found = apply(op.scalar_op, args, dtypes, trace, node)
     results = [
-        jnp.broadcast_to(result, shape).astype(dtype)
+        converted(jnp.broadcast_to(result, shape), dtype)
         for result, dtype in zip(found, dtypes, strict=True)
     ]
     if are_draws or isinstance(op.scalar_op, steps.RandomWord):
@@ -245,7 +262,7 @@ def apply_scalar(
             def apply(some: Composite, values: Sequence[Any]) -> list[Any]:
                 return apply_formula(some.formula, values, inner, node, apply_exactly)
 
-            return [rejection(op, args, out, apply)]
+            return [rejection(op, args, out, inner, apply)]
         case _:
             return [_apply_named(op, args, dtypes, results, trace, node)]
 
@@ -262,7 +279,9 @@ def apply_formula(
         converted(arg, type_.numpy_dtype)
         for arg, type_ in zip(args, formula.input_types, strict=True)
     ]
-    values += [jnp.asarray(c.data, c.type.numpy_dtype) for c in formula.constants]
+    # NumPy converts: jnp.asarray takes ten times as long if it is given a dtype.
+    constants = (np.asarray(c.data, c.type.numpy_dtype) for c in formula.constants)
+    values += map(jnp.asarray, constants)
     for step in formula.steps:
         dtypes = [type_.numpy_dtype for type_ in step.types]
         values += apply(step.op, [values[i] for i in step.args], dtypes, trace, node)
@@ -276,28 +295,60 @@ def apply_exactly(
 
     XLA computes sums, products and quotients by constants together, and quotients by one number as
     products; it does not look behind a barrier, which costs nothing in the end. LLVM joins products
-    and sums to single instructions; it does not look behind a choice that depends on the product.
+    and sums to single instructions; it does not look behind a choice.
     """
+    drawn = [arg for arg in args if trace.draws.get(arg)]
+    found = _rounded(op, args, drawn, results, trace, node)
+    if drawn:
+        for result in found:
+            trace.draws[result] = True
+    return found
+
+
+def _rounded(
+    op: Any, args: Sequence[Any], drawn: Sequence[Any], results: Dtypes, trace: Trace, node: Apply
+) -> list[Any]:
+    if isinstance(op, Composite):
+        return apply_formula(op.formula, args, trace, node, apply_exactly)
     if op.name not in _ARITHMETIC or results[0].kind != "f":
         return apply_scalar(op, args, results, trace, node)
     if op.name == "true_div":
         number, divisor = jnp.broadcast_arrays(*args)
         args = [number, lax.optimization_barrier(divisor)]
     (found,) = apply_scalar(op, args, results, trace, node)
-    if op.name in _PRODUCTS:
-        return [lax.select(found == found, found, lax.full_like(found, np.nan))]  # noqa: PLR0124 - NaN
-    return [lax.optimization_barrier(found)]
+    if op.name not in _PRODUCTS:
+        return [lax.optimization_barrier(found)]
+    # The last factor of all steps of a polynomial is its argument: they share one condition.
+    factors = (x for x in reversed(drawn) if (x.shape, x.dtype) == (found.shape, found.dtype))
+    return [_behind_choice(found, next(factors, found))]
+
+
+@jax.jit
+def _behind_choice(product: Any, x: Any) -> Any:
+    """Return a product as a choice between it and -x, where x is a factor or the product itself.
+
+    It is -x where x is a certain NaN. LLVM must not see which one is chosen: it knows of some
+    numbers that they are never NaN, and of some their sign, but not the other bits. Nor must -x be
+    a constant or a factor: it moves products and sums into such choices.
+    """
+    bits = lax.bitcast_convert_type(x, f"uint{8 * x.dtype.itemsize}")
+    ones = bits.dtype.type(np.iinfo(bits.dtype).max)
+    return lax.select(bits << 1 == ones << 1, -x, product)
 
 
 def _apply_named(
     op: Any, args: Sequence[Any], dtypes: Dtypes, results: Dtypes, trace: Trace, node: Apply
 ) -> Any:
     name, out = op.name, np.dtype(results[0])
+    if name in _OF_LAX and _fit_lax(args, out):
+        return _OF_LAX[name](*args)
     if name in ("add", "mul"):
         return _sum_or_product(name, [converted(arg, out) for arg in args])
     if name in _UNCAST:
         kept = _UNCAST[name]
-        return _FUNCTIONS[name](*(a if i in kept else a.astype(out) for i, a in enumerate(args)))
+        return _FUNCTIONS[name](
+            *(a if i in kept else converted(a, out) for i, a in enumerate(args))
+        )
     function = _function_of(op)
     if name in _OF_FLOATS and any(dtype.kind == "c" for dtype in dtypes):
         function = None
@@ -310,6 +361,16 @@ def _apply_named(
         (found,) = apply_formula(expanded(op, dtypes).formula, args, trace, node, apply)
         return found
     return _on_host(op, args, out, trace, node)
+
+
+def _fit_lax(args: Sequence[Any], out: np.dtype[Any]) -> bool:
+    """Return whether :data:`_OF_LAX` applies to arguments; it broadcasts scalars alone."""
+    if len(args) != 2:
+        return False
+    x, y = args
+    is_real = x.dtype == y.dtype and x.dtype.kind in "iuf"
+    is_of_result = x.dtype == out or out.kind == "b"
+    return is_real and is_of_result and (x.shape == y.shape or () in (x.shape, y.shape))
 
 
 def _widened(name: str, function: Any, args: Sequence[Any]) -> Sequence[Any]:
