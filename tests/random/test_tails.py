@@ -278,6 +278,44 @@ SLOPES = {
 }
 
 
+# Quantiles of which a part overflows or underflows, or whose logarithm has lost their digits.
+FAR_QUANTILES = {
+    "half of t numbers": (lambda q: random.icdf(random.HalfStudentT(), q), mp.pi / 2, 1),
+    "those far out": (lambda q: random.isf(random.HalfStudentT(), q), 2 / mp.pi, -1),
+    "t numbers": (lambda q: random.icdf(random.StudentT(1.0), q), -1 / mp.pi, -1),
+    "odds": (lambda q: random.icdf(random.LogLogistic(), q), 1, 1),
+    "odds far out": (lambda q: random.isf(random.LogLogistic(), q), 1, -1),
+    "a power of odds": (lambda q: random.isf(random.Burr12(4.0, 0.5, 1.0), q), 1, -0.5),
+    "a power less 1": (lambda q: random.isf(random.Lomax(4.0), q), 1, -0.25),
+}
+
+
+@pytest.mark.parametrize("name", FAR_QUANTILES)
+def test_far_quantiles_are_powers_of_the_probability(name):
+    made, factor, power = FAR_QUANTILES[name]
+    q = pt.dscalar("q")
+    at = 1e-300
+    exact = factor * mp.mpf(at) ** power
+    slope = power * exact / at
+    value, found = phintys.function([q], [made(q), phintys.grad(made(q), q)])(at)
+    rtol = 2e-13 if "t numbers" in name or "those" in name else 4 * EPS
+    np.testing.assert_allclose(value, float(exact), rtol=rtol)
+    np.testing.assert_allclose(found, float(slope), rtol=1e-12)
+
+
+@pytest.mark.parametrize("df", [0.5, 3.0, 1e5])
+def test_quantiles_of_t_numbers_beside_the_median(df):
+    q = pt.dvector("q")
+    quantile = random.icdf(random.StudentT(df), q)
+    f = phintys.function([q], [quantile, phintys.grad(quantile.sum(), q)])
+    away = np.array([-1e-6, -1e-10, -(2.0**-54), 0.0, 2.0**-53, 1e-9, 1e-7])
+    away = (0.5 + away) - 0.5
+    value, slope = f(0.5 + away)
+    density = float(answers("t", mp.mpf(0), (mp.mpf(df), mp.mpf(0), mp.mpf(1)))[0])
+    np.testing.assert_allclose(value, away / density, rtol=1e-10)
+    np.testing.assert_allclose(slope, 1 / density, rtol=1e-10)
+
+
 @pytest.mark.parametrize("name", SLOPES)
 def test_single_slopes(name):
     made, at, exact = SLOPES[name]
