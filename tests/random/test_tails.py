@@ -234,6 +234,14 @@ SINGLE = {
 
 
 SINGLE |= {
+    "the logarithm of a corner of a triangle": (
+        lambda: random.logcdf(random.Triangular(0.0, 0.5, 1.0), 1e-200),
+        np.log(2) - 400 * np.log(10),
+    ),
+    "that of the other corner": (
+        lambda: random.logsf(random.Triangular(-1.0, -0.5, 0.0), -1e-200),
+        np.log(2) - 400 * np.log(10),
+    ),
     "numbers below the end of a logarithmic scale": (
         lambda: random.sf(random.LogUniform(1.0, 10.0), 10 - 2.0**-40),
         2.0**-40 / 10 / np.log(10),
@@ -245,6 +253,17 @@ SINGLE |= {
 }
 # Slopes that were wrong: where two formulas meet, where terms cancel, where a factor underflows.
 SLOPES = {
+    "almost all of a triangle": (
+        lambda x: random.sf(random.Triangular(0.0, 0.5, 1.0), x),
+        1e-20,
+        -4e-20,
+    ),
+    "that of another": (lambda x: random.cdf(random.Triangular(-1.0, -0.5, 0.0), x), -1e-9, 4e-9),
+    "almost all of a triangle by its mode": (
+        lambda c: random.sf(random.Triangular(0.0, c, 1.0), 1e-20),
+        0.5,
+        4e-40,
+    ),
     "Laplace numbers up to their centre": (lambda x: random.cdf(random.Laplace(), x), 0.0, 0.5),
     "the logarithm of it": (lambda x: random.logsf(random.Laplace(), x), 0.0, -1.0),
     "Cauchy numbers by the scale": (
