@@ -380,9 +380,37 @@ ldexp = UfuncRow(
 )
 
 
+def _nonzero(distance: Any) -> Any:
+    return OPERATORS.switch(OPERATORS.eq(distance, 0), np.inf, distance)
+
+
+def _slopes_of_hypot_slope(x: Any, y: Any, out: Any) -> tuple[Any, Any]:
+    distance = _nonzero(hypot(x, y))
+    across = y / distance
+    return across * (across / distance), -(x / distance) * (across / distance)
+
+
+def _hypot_slope(x: Any, y: Any) -> Any:
+    with np.errstate(all="ignore"):
+        distance = np.hypot(x, y)
+        return x / np.where(distance == 0, np.inf, distance)
+
+
+hypot_slope = FloatRow(
+    "hypot_slope",
+    _hypot_slope,
+    doc="x1 / hypot(x1, x2), and 0 at 0, with derivatives whose terms do not cancel.",
+    nin=2,
+    intervals=((0.1, 5.0), (0.1, 5.0)),
+    expansion=lambda x, y: x / _nonzero(hypot(x, y)),
+    derivative=_slopes_of_hypot_slope,
+    cost=20,
+    special=False,
+)
+
+
 def _partials_of_hypot(x: Any, y: Any, out: Any) -> tuple[Any, Any]:
-    distance = OPERATORS.switch(OPERATORS.eq(out, 0), np.inf, out)
-    return x / distance, y / distance
+    return hypot_slope(x, y), hypot_slope(y, x)
 
 
 hypot = UfuncRow(
