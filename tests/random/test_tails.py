@@ -15,7 +15,7 @@ import phintys.tensor as pt
 from phintys import random
 from phintys._base.errors import MethodNotDefinedError
 from phintys.random.distributions import DISTRIBUTIONS
-from tests.random.exact_distributions import DIGITS, EXACT, answers
+from tests.random.exact_distributions import DIGITS, EXACT, answers, derivative
 from tests.random.records import CONTINUOUS, DISCRETE
 
 SHIFTED = [(0.0, 1.0), (0.0, 1e-200), (0.0, 1e150)]
@@ -298,6 +298,40 @@ SLOPES = {
         1e-3,
     ),
 }
+
+
+# A value so far out that the quotient by the scale, or its square, has no second derivative left.
+FAR_OUT = {
+    "cauchy": [(1e200, 0.0, 1.0), (1e150, 0.0, 1e-100), (-1e300, 0.0, 1e100)],
+    "halfcauchy": [(1e200, 0.0, 1.0), (1e150, 0.0, 1e-100)],
+    "t": [(1e200, 3.0, 0.0, 1.0), (1e150, 0.5, 0.0, 1e-100)],
+    "halfstudentt": [(1e200, 3.0, 1.0), (1e150, 0.5, 1e-100)],
+    "f": [(1e200, 1.0, 3.0), (1e300, 5.0, 0.5)],
+    "lomax": [(1e200, 2.0, 1.0), (1e100, 0.5, 1e-100)],
+}
+
+
+@pytest.mark.parametrize("name", FAR_OUT)
+def test_second_derivatives_by_parameters_far_out(name):
+    points = FAR_OUT[name]
+    inputs = [pt.dvector() for _ in points[0]]
+    x, *parameters = inputs
+    logp = random.logp(DISTRIBUTIONS[name](*parameters), x)
+    slopes = phintys.grad(logp.sum(), parameters)
+    bends = [phintys.grad(one.sum(), parameters, disconnected_inputs="ignore") for one in slopes]
+    f = phintys.function(inputs, [one for row in bends for one in row])
+    places = range(1, len(inputs))
+    orders = [(i, j) for i in places for j in places if 0 not in (points[0][i], points[0][j])]
+    found = dict(
+        zip([(i, j) for i in places for j in places], f(*np.transpose(points)), strict=True)
+    )
+    for at, point in enumerate(points):
+        with mp.workdps(DIGITS):
+            numbers = [mp.mpf(number) for number in point]
+            steps = [mp.mpf(10) ** -15 * abs(number) for number in numbers]
+            for order in orders:
+                exact = derivative(name, "logp", numbers, steps, order)
+                np.testing.assert_allclose(found[order][at], float(exact), rtol=1e-9)
 
 
 # Quantiles of which a part overflows or underflows, or whose logarithm has lost their digits.

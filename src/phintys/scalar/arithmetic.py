@@ -386,8 +386,9 @@ def _nonzero(distance: Any) -> Any:
 
 def _slopes_of_hypot_slope(x: Any, y: Any, out: Any) -> tuple[Any, Any]:
     distance = _nonzero(hypot(x, y))
-    across = y / distance
-    return across * (across / distance), -(x / distance) * (across / distance)
+    is_far = OPERATORS.eq(distance, np.inf)
+    along, across = (OPERATORS.switch(is_far, 0, one) / distance for one in (x, y))
+    return across * (across / distance), -along * (across / distance)
 
 
 def _hypot_slope(x: Any, y: Any) -> Any:

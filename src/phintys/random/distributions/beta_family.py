@@ -9,13 +9,14 @@ import numpy as np
 
 from phintys.random.distributions.base import Distribution, same
 from phintys.random.distributions.checks import positive
-from phintys.random.distributions.location_scale import LocationScale, log1p_square
+from phintys.random.distributions.location_scale import LocationScale
 from phintys.random.distributions.positive import Positive
 from phintys.random.distributions.tails import (
     beta_above,
     beta_below,
     beta_quantile,
     beta_quantile_above,
+    log1p_quotient,
     log_beta_below,
 )
 from phintys.random.exact.functions import exact_normal
@@ -149,7 +150,8 @@ class F(Positive, method="f"):
         a, b = self._halves()
         ratio = self.dfnum / self.dfden
         logs = special.xlogy(a, ratio) + special.xlogy(a - 1, value)
-        return logs - (a + b) * math.log1p(ratio * value) - special.betaln(a, b)
+        slope = log1p_quotient(value, self.dfden, 1 / self.dfnum)
+        return logs - (a + b) * slope - special.betaln(a, b)
 
     def _cdf(self, value: Any) -> Any:
         a, b = self._halves()
@@ -217,7 +219,7 @@ def _shares_of(df: Any, z: Any) -> tuple[Any, Any, Any, Any]:
     """Return the shares of df and of ``z**2`` in their sum, and their logarithms."""
     ratio = abs(z) / math.sqrt(df)
     length = math.hypot(1, ratio)
-    log_share = -log1p_square(ratio)
+    log_share = -log1p_quotient(abs(z), math.sqrt(df), power=2)
     shares = math.sqr(1 / length), math.sqr(ratio / length)
     return (*shares, log_share, log_share + 2 * math.log(ratio))
 
@@ -284,8 +286,9 @@ class StudentT(LocationScale, method="t"):
     def sample(self, *bits: Any) -> Any:
         return self._at(_quotient(bits, self.df))
 
-    def _standard_logp(self, z: Any) -> Any:
-        return _log_constant(self.df) - 0.5 * (self.df + 1) * log1p_square(z / math.sqrt(self.df))
+    def _logp(self, value: Any) -> Any:
+        slope = log1p_quotient(abs(value - self.loc), self.scale, math.sqrt(self.df), power=2)
+        return _log_constant(self.df) - 0.5 * (self.df + 1) * slope - math.log(self.scale)
 
     # At the centre the square of z has no slope, and its logarithm an infinite one.
     def _is_central(self, z: Any) -> Any:
@@ -360,7 +363,7 @@ class HalfStudentT(Positive, method="halfstudentt"):
         return self.scale * abs(_quotient(bits, self.df))
 
     def _logp(self, value: Any) -> Any:
-        slope = log1p_square(value / self.scale / math.sqrt(self.df))
+        slope = log1p_quotient(value, self.scale, math.sqrt(self.df), power=2)
         density = _log_constant(self.df) - 0.5 * (self.df + 1) * slope
         return numbers.log(2) + density - math.log(self.scale)
 

@@ -9,9 +9,10 @@ import numpy as np
 
 from phintys.random.distributions.base import Distribution, same
 from phintys.random.distributions.checks import positive
-from phintys.random.distributions.location_scale import EULER, LocationScale, log1p_square
+from phintys.random.distributions.location_scale import EULER, LocationScale
 from phintys.random.distributions.positive import Positive
 from phintys.random.distributions.tails import (
+    log1p_quotient,
     log_beyond,
     log_increase,
     log_of_hazard,
@@ -116,7 +117,7 @@ class Lomax(Positive, method="lomax"):
     alternatives: ClassVar[Any] = {"a": ("alpha", same), "m": ("scale", same)}
 
     def _logp(self, value: Any) -> Any:
-        logarithm = math.log1p(value / self.scale)
+        logarithm = log1p_quotient(value, self.scale)
         return math.log(self.alpha / self.scale) - (self.alpha + 1) * logarithm
 
     def _cdf(self, value: Any) -> Any:
@@ -126,7 +127,7 @@ class Lomax(Positive, method="lomax"):
         return math.exp(self._logsf(value))
 
     def _logsf(self, value: Any) -> Any:
-        return -self.alpha * math.log1p(value / self.scale)
+        return -self.alpha * log1p_quotient(value, self.scale)
 
     def _icdf(self, q: Any) -> Any:
         return self.scale * math.expm1(-math.log1p(-q) / self.alpha)
@@ -177,8 +178,8 @@ class HalfCauchy(Distribution, method="halfcauchy"):
         return (value - self.loc) / self.scale
 
     def _logp(self, value: Any) -> Any:
-        z = self._standardized(value)
-        return numbers.log(2 / numbers.pi) - math.log(self.scale) - log1p_square(z)
+        slope = log1p_quotient(value - self.loc, self.scale, power=2)
+        return numbers.log(2 / numbers.pi) - math.log(self.scale) - slope
 
     def _cdf(self, value: Any) -> Any:
         return 2 / numbers.pi * math.arctan2(value - self.loc, self.scale)
