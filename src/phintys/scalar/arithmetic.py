@@ -401,6 +401,10 @@ hypot_slope = FloatRow(
     "hypot_slope",
     _hypot_slope,
     doc="x1 / hypot(x1, x2), and 0 at 0, with derivatives whose terms do not cancel.",
+    source=(
+        "Scaled as by J. L. Blue, A portable Fortran program to find the Euclidean norm of a "
+        "vector, ACM Trans. Math. Softw. 4, 1978."
+    ),
     nin=2,
     intervals=((0.1, 5.0), (0.1, 5.0)),
     expansion=lambda x, y: x / _nonzero(hypot(x, y)),
@@ -410,8 +414,16 @@ hypot_slope = FloatRow(
 )
 
 
-def _partials_of_hypot(x: Any, y: Any, out: Any) -> tuple[Any, Any]:
-    return hypot_slope(x, y), hypot_slope(y, x)
+def _along_hypot(x: Any, y: Any, out: Any, g: Any) -> Any:
+    """Return ``x / out * g``, without the divisor if it is a factor of g."""
+    above = cancelled_product(x / _nonzero(out), g)
+    return hypot_slope(x, y) * g if above is None else above
+
+
+def _push_hypot(x: Any, y: Any, out: Any, v: Any) -> Any:
+    pairs = zip(((x, y), (y, x)), v, strict=True)
+    terms = [_along_hypot(*pair, out, along) for pair, along in pairs if along is not None]
+    return terms[0] if len(terms) == 1 else OPERATORS.add(*terms)
 
 
 hypot = UfuncRow(
@@ -420,7 +432,9 @@ hypot = UfuncRow(
     doc="sqrt(x1**2 + x2**2) without overflow. The derivative at 0 is 0.",
     example="[3.0, 5.0], [4.0, 12.0]",
     hint=_NO_COMPLEX_ORDER,
-    derivative=_partials_of_hypot,
+    derivative=lambda x, y, out: (hypot_slope(x, y), hypot_slope(y, x)),
+    pullback=lambda x, y, out, g: (_along_hypot(x, y, out, g), _along_hypot(y, x, out, g)),
+    pushforward=_push_hypot,
     commutative=True,
     associative=True,
     identity=lambda dtype: 0 if dtype.kind == "f" else None,

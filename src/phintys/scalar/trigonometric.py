@@ -147,6 +147,10 @@ arctan2_slope = FloatRow(
     "arctan2_slope",
     _arctan2_slope,
     doc="x1 / hypot(x1, x2)**2 * x3, with derivatives that do not overflow early.",
+    source=(
+        "Scaled as by J. L. Blue, A portable Fortran program to find the Euclidean norm of a "
+        "vector, ACM Trans. Math. Softw. 4, 1978."
+    ),
     nin=3,
     intervals=((0.1, 5.0), (-5.0, -0.1), (-5.0, 5.0)),
     expansion=lambda x, y, g: x / hypot(x, y) * g / hypot(x, y),
