@@ -146,11 +146,13 @@ def _arctan2_slope(x: Any, y: Any, g: Any) -> Any:
 arctan2_slope = FloatRow(
     "arctan2_slope",
     _arctan2_slope,
-    doc="x1 / hypot(x1, x2)**2 * x3, with derivatives that do not overflow early.",
+    doc="x / hypot(x, y)**2 * g, with derivatives that do not overflow early.",
     source=(
         "Scaled as by J. L. Blue, A portable Fortran program to find the Euclidean norm of a "
         "vector, ACM Trans. Math. Softw. 4, 1978."
     ),
+    parameters=("x", "y", "g"),
+    example="3.0, 4.0, 1.0",
     nin=3,
     intervals=((0.1, 5.0), (-5.0, -0.1), (-5.0, 5.0)),
     expansion=lambda x, y, g: x / hypot(x, y) * g / hypot(x, y),
