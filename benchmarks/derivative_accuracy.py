@@ -131,10 +131,7 @@ product with `log_gamma_slope`. The derivatives of hypergeometric functions are 
 those of `hyp2f1` SciPy's. That of `arctan2` is missed where the distance from 0 is subnormal; it
 overflows from a quarter of the smallest normal distance on. Where a second derivative overflows, it
 may be infinite early, or NaN: that of `pow` by x is where x**(y - 2) overflows, whatever it is
-multiplied by. That of `hypot` loses digits where one argument is far larger than the other, and
-those of `hypot` and `arctan2` where squares of the arguments overflow or underflow: there that of
-`arctan2`, a product of x, y and the inverse of the fourth power of the distance, is infinite if a
-part of it is.
+multiplied by.
 
 This chapter is written by `benchmarks/derivative_accuracy.py`.
 

@@ -249,13 +249,19 @@ FUNCTIONS = [
     Special(
         "boxcox",
         boxcox,
-        {"x [0.01, 10], power [-3, 3]": (uniform(0.01, 10), uniform(-3, 3))},
+        {
+            "x [0.01, 10], power [-3, 3]": (uniform(0.01, 10), uniform(-3, 3)),
+            "x [0.5, 2], power [-900, 900]": (uniform(0.5, 2), uniform(-900, 900)),
+        },
         scipy.special.boxcox,
     ),
     Special(
         "boxcox1p",
         lambda x, power: boxcox(1 + x, power),
-        {"x [-0.9, 10], power [-3, 3]": (uniform(-0.9, 10), uniform(-3, 3))},
+        {
+            "x [-0.9, 10], power [-3, 3]": (uniform(-0.9, 10), uniform(-3, 3)),
+            "x [-0.5, 1], power [-900, 900]": (uniform(-0.5, 1), uniform(-900, 900)),
+        },
         scipy.special.boxcox1p,
     ),
 ]

@@ -15,7 +15,7 @@ import phintys.tensor as pt
 from phintys import random
 from phintys._base.errors import MethodNotDefinedError
 from phintys.random.distributions import DISTRIBUTIONS
-from tests.random.exact_distributions import DIGITS, EXACT, answers
+from tests.random.exact_distributions import DIGITS, EXACT, answers, derivative
 from tests.random.records import CONTINUOUS, DISCRETE
 
 SHIFTED = [(0.0, 1.0), (0.0, 1e-200), (0.0, 1e150)]
@@ -68,6 +68,9 @@ PARAMETERS = {
         (0.0, 1.0, 39.0, np.inf),
         (0.0, 1.0, 100.0, 200.0),
         (0.0, 1.0, -np.inf, -8.0),
+        (0.0, 1.0, 0.0, 1e-10),
+        (0.0, 1.0, 5.0, 5.0 + 1e-9),
+        (0.0, 1.0, -np.inf, 0.0),
     ],
     "truncexpon": [(1e-10, 0.0, 1.0), (2.0, 0.0, 1.0), (1000.0, 0.0, 1.0)],
     "uniform": [(0.0, 1.0), (1.0, 1 + 1e-12)],
@@ -231,6 +234,14 @@ SINGLE = {
 
 
 SINGLE |= {
+    "the logarithm of a corner of a triangle": (
+        lambda: random.logcdf(random.Triangular(0.0, 0.5, 1.0), 1e-200),
+        np.log(2) - 400 * np.log(10),
+    ),
+    "that of the other corner": (
+        lambda: random.logsf(random.Triangular(-1.0, -0.5, 0.0), -1e-200),
+        np.log(2) - 400 * np.log(10),
+    ),
     "numbers below the end of a logarithmic scale": (
         lambda: random.sf(random.LogUniform(1.0, 10.0), 10 - 2.0**-40),
         2.0**-40 / 10 / np.log(10),
@@ -242,6 +253,17 @@ SINGLE |= {
 }
 # Slopes that were wrong: where two formulas meet, where terms cancel, where a factor underflows.
 SLOPES = {
+    "almost all of a triangle": (
+        lambda x: random.sf(random.Triangular(0.0, 0.5, 1.0), x),
+        1e-20,
+        -4e-20,
+    ),
+    "that of another": (lambda x: random.cdf(random.Triangular(-1.0, -0.5, 0.0), x), -1e-9, 4e-9),
+    "almost all of a triangle by its mode": (
+        lambda c: random.sf(random.Triangular(0.0, c, 1.0), 1e-20),
+        0.5,
+        4e-40,
+    ),
     "Laplace numbers up to their centre": (lambda x: random.cdf(random.Laplace(), x), 0.0, 0.5),
     "the logarithm of it": (lambda x: random.logsf(random.Laplace(), x), 0.0, -1.0),
     "Cauchy numbers by the scale": (
@@ -276,6 +298,78 @@ SLOPES = {
         1e-3,
     ),
 }
+
+
+# A value so far out that the quotient by the scale, or its square, has no second derivative left.
+FAR_OUT = {
+    "cauchy": [(1e200, 0.0, 1.0), (1e150, 0.0, 1e-100), (-1e300, 0.0, 1e100)],
+    "halfcauchy": [(1e200, 0.0, 1.0), (1e150, 0.0, 1e-100)],
+    "t": [(1e200, 3.0, 0.0, 1.0), (1e150, 0.5, 0.0, 1e-100)],
+    "halfstudentt": [(1e200, 3.0, 1.0), (1e150, 0.5, 1e-100)],
+    "f": [(1e200, 1.0, 3.0), (1e300, 5.0, 0.5)],
+    "lomax": [(1e200, 2.0, 1.0), (1e100, 0.5, 1e-100)],
+}
+
+
+@pytest.mark.parametrize("name", FAR_OUT)
+def test_second_derivatives_by_parameters_far_out(name):
+    points = FAR_OUT[name]
+    inputs = [pt.dvector() for _ in points[0]]
+    x, *parameters = inputs
+    logp = random.logp(DISTRIBUTIONS[name](*parameters), x)
+    slopes = phintys.grad(logp.sum(), parameters)
+    bends = [phintys.grad(one.sum(), parameters, disconnected_inputs="ignore") for one in slopes]
+    f = phintys.function(inputs, [one for row in bends for one in row])
+    places = range(1, len(inputs))
+    orders = [(i, j) for i in places for j in places if 0 not in (points[0][i], points[0][j])]
+    found = dict(
+        zip([(i, j) for i in places for j in places], f(*np.transpose(points)), strict=True)
+    )
+    for at, point in enumerate(points):
+        with mp.workdps(DIGITS):
+            numbers = [mp.mpf(number) for number in point]
+            steps = [mp.mpf(10) ** -15 * abs(number) for number in numbers]
+            for order in orders:
+                exact = derivative(name, "logp", numbers, steps, order)
+                np.testing.assert_allclose(found[order][at], float(exact), rtol=1e-9)
+
+
+# Quantiles of which a part overflows or underflows, or whose logarithm has lost their digits.
+FAR_QUANTILES = {
+    "half of t numbers": (lambda q: random.icdf(random.HalfStudentT(), q), mp.pi / 2, 1),
+    "those far out": (lambda q: random.isf(random.HalfStudentT(), q), 2 / mp.pi, -1),
+    "t numbers": (lambda q: random.icdf(random.StudentT(1.0), q), -1 / mp.pi, -1),
+    "odds": (lambda q: random.icdf(random.LogLogistic(), q), 1, 1),
+    "odds far out": (lambda q: random.isf(random.LogLogistic(), q), 1, -1),
+    "a power of odds": (lambda q: random.isf(random.Burr12(4.0, 0.5, 1.0), q), 1, -0.5),
+    "a power less 1": (lambda q: random.isf(random.Lomax(4.0), q), 1, -0.25),
+}
+
+
+@pytest.mark.parametrize("name", FAR_QUANTILES)
+def test_far_quantiles_are_powers_of_the_probability(name):
+    made, factor, power = FAR_QUANTILES[name]
+    q = pt.dscalar("q")
+    at = 1e-300
+    exact = factor * mp.mpf(at) ** power
+    slope = power * exact / at
+    value, found = phintys.function([q], [made(q), phintys.grad(made(q), q)])(at)
+    rtol = 2e-13 if "t numbers" in name or "those" in name else 4 * EPS
+    np.testing.assert_allclose(value, float(exact), rtol=rtol)
+    np.testing.assert_allclose(found, float(slope), rtol=1e-12)
+
+
+@pytest.mark.parametrize("df", [0.5, 3.0, 1e5])
+def test_quantiles_of_t_numbers_beside_the_median(df):
+    q = pt.dvector("q")
+    quantile = random.icdf(random.StudentT(df), q)
+    f = phintys.function([q], [quantile, phintys.grad(quantile.sum(), q)])
+    away = np.array([-1e-6, -1e-10, -(2.0**-54), 0.0, 2.0**-53, 1e-9, 1e-7])
+    away = (0.5 + away) - 0.5
+    value, slope = f(0.5 + away)
+    density = float(answers("t", mp.mpf(0), (mp.mpf(df), mp.mpf(0), mp.mpf(1)))[0])
+    np.testing.assert_allclose(value, away / density, rtol=1e-10)
+    np.testing.assert_allclose(slope, 1 / density, rtol=1e-10)
 
 
 @pytest.mark.parametrize("name", SLOPES)

@@ -179,6 +179,39 @@ def test_second_derivatives_that_overflow_are_infinite(function, sign, mode):
     np.testing.assert_array_equal(f([1e-308, 1e-300, 1e-200, 1e-160]), sign * np.inf)
 
 
+# Where squares of the arguments, or fourth powers, overflow, underflow or cancel.
+PLANE = [
+    *[(1e200, 3e150), (3e150, 1e200), (1e-160, 1e-5), (1.0, 1e-10), (1e-10, 1.0), (1e-100, 3e-101)],
+    *[(-3e-180, -1e-287), (1e-287, 3e-180), (1e160, 2e160), (1e308, 1e308), (3.0, -4.0)],
+]
+
+
+def _bends_of_hypot(x, y):
+    cube = mp.sqrt(x * x + y * y) ** 3
+    return y * y / cube, -x * y / cube, x * x / cube
+
+
+def _bends_of_arctan2(x, y):
+    power = (x * x + y * y) ** 2
+    return -2 * x * y / power, (x * x - y * y) / power, 2 * x * y / power
+
+
+@pytest.mark.parametrize(
+    ("function", "exact"),
+    [(pt.hypot, _bends_of_hypot), (pt.arctan2, _bends_of_arctan2)],
+    ids=["hypot", "arctan2"],
+)
+def test_second_derivatives_in_the_plane_keep_their_digits(function, exact):
+    x, y = pt.dvectors("x", "y")
+    by_x, by_y = phintys.grad(function(x, y).sum(), [x, y])
+    bends = [*phintys.grad(by_x.sum(), [x, y]), phintys.grad(by_y.sum(), y)]
+    found = phintys.function([x, y], bends)(*np.transpose(PLANE))
+    for place, values in zip(PLANE, np.transpose(found), strict=True):
+        with mp.workdps(60):
+            expected = [float(one) for one in exact(*map(mp.mpf, place))]
+        np.testing.assert_allclose(values, expected, rtol=1e-15, atol=1e-307, err_msg=f"{place}")
+
+
 def test_far_tails_in_single_precision():
     x = pt.fvector("x")
     slope = phintys.function([x], phintys.grad(pt.log_ndtr(x).sum(), x))

@@ -380,9 +380,50 @@ ldexp = UfuncRow(
 )
 
 
-def _partials_of_hypot(x: Any, y: Any, out: Any) -> tuple[Any, Any]:
-    distance = OPERATORS.switch(OPERATORS.eq(out, 0), np.inf, out)
-    return x / distance, y / distance
+def _nonzero(distance: Any) -> Any:
+    return OPERATORS.switch(OPERATORS.eq(distance, 0), np.inf, distance)
+
+
+def _slopes_of_hypot_slope(x: Any, y: Any, out: Any) -> tuple[Any, Any]:
+    distance = _nonzero(hypot(x, y))
+    is_far = OPERATORS.eq(distance, np.inf)
+    along, across = (OPERATORS.switch(is_far, 0, one) / distance for one in (x, y))
+    return across * (across / distance), -along * (across / distance)
+
+
+def _hypot_slope(x: Any, y: Any) -> Any:
+    with np.errstate(all="ignore"):
+        distance = np.hypot(x, y)
+        return x / np.where(distance == 0, np.inf, distance)
+
+
+hypot_slope = FloatRow(
+    "hypot_slope",
+    _hypot_slope,
+    doc="x1 / hypot(x1, x2), and 0 at 0, with derivatives whose terms do not cancel.",
+    source=(
+        "Scaled as by J. L. Blue, A portable Fortran program to find the Euclidean norm of a "
+        "vector, ACM Trans. Math. Softw. 4, 1978."
+    ),
+    nin=2,
+    intervals=((0.1, 5.0), (0.1, 5.0)),
+    expansion=lambda x, y: x / _nonzero(hypot(x, y)),
+    derivative=_slopes_of_hypot_slope,
+    cost=20,
+    special=False,
+)
+
+
+def _along_hypot(x: Any, y: Any, out: Any, g: Any) -> Any:
+    """Return ``x / out * g``, without the divisor if it is a factor of g."""
+    above = cancelled_product(x / _nonzero(out), g)
+    return hypot_slope(x, y) * g if above is None else above
+
+
+def _push_hypot(x: Any, y: Any, out: Any, v: Any) -> Any:
+    pairs = zip(((x, y), (y, x)), v, strict=True)
+    terms = [_along_hypot(*pair, out, along) for pair, along in pairs if along is not None]
+    return terms[0] if len(terms) == 1 else OPERATORS.add(*terms)
 
 
 hypot = UfuncRow(
@@ -391,7 +432,9 @@ hypot = UfuncRow(
     doc="sqrt(x1**2 + x2**2) without overflow. The derivative at 0 is 0.",
     example="[3.0, 5.0], [4.0, 12.0]",
     hint=_NO_COMPLEX_ORDER,
-    derivative=_partials_of_hypot,
+    derivative=lambda x, y, out: (hypot_slope(x, y), hypot_slope(y, x)),
+    pullback=lambda x, y, out, g: (_along_hypot(x, y, out, g), _along_hypot(y, x, out, g)),
+    pushforward=_push_hypot,
     commutative=True,
     associative=True,
     identity=lambda dtype: 0 if dtype.kind == "f" else None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,16 +14,19 @@ from phintys.scalar.arithmetic import (
     pow_less_one,
     quotient_or_zero,
     sqr,
-    xlog1py,
     xlogy,
 )
 from phintys.scalar.cancelling import product
 from phintys.scalar.comparison import eq, ge, gt, isnan, lt
-from phintys.scalar.exponential import exp, expm1, log, log1p
+from phintys.scalar.doubled import exact_sum
+from phintys.scalar.exponential import exp_of_product, expm1, log, log1p
 from phintys.scalar.logic import and_, or_
 from phintys.scalar.row import as_continuous, dtype_of
 from phintys.scalar.row_kinds import FloatRow
 from phintys.scalar.selection import switch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def _logit(x: Any) -> Any:
@@ -200,33 +203,70 @@ kl_div = FloatRow(
 )
 
 _TERMS = 18
+_FAR = 0.7
+"""Size of ``power * log(base)`` above which one less than the power has its digits.
+
+An exponential of this product would multiply its rounding error.
+"""
 
 
-def _power_transform(logarithm: Any, power: Any) -> Any:
-    """Return ``expm1(power * logarithm) / power``, and ``logarithm`` for a power of 0."""
+def _raised(of: Callable[[Any], Any], t: Any, power: Any) -> tuple[Any, Any]:
+    """Return a power, or its square root where it may overflow, and where that is.
+
+    Parameters
+    ----------
+    of
+        Returns the base to a power.
+    t
+        The power times the logarithm of the base.
+    power
+        The power.
+    """
+    is_huge = gt(t, math.log(np.finfo(dtype_of(t)).max) - 8)
+    return of(switch(is_huge, power / 2, power)), is_huge
+
+
+def _power_transform(logarithm: Any, power: Any, of: Callable[[Any], Any]) -> Any:
+    """Return ``(of(power) - 1) / power``, and ``logarithm`` for a power of 0."""
     # So small a power makes no difference, and quotients by subnormal numbers lose digits.
     is_zero = lt(abs(power), 1e-19)
     safe = switch(is_zero, 1, power)
-    return switch(is_zero, logarithm, expm1(safe * logarithm) / safe)
+    t = safe * logarithm
+    near = switch(is_zero, logarithm, expm1(t) / safe)
+    raised, is_huge = _raised(of, t, safe)
+    far = switch(is_huge, raised / safe * raised, (raised - 1) / safe)
+    return switch(and_(gt(abs(t), _FAR), ge(abs(power), 1e-19)), far, near)
 
 
-def _power_of_one_more(x: Any, power: Any, of_rest: Any) -> Any:
-    """Return ``(1 + x)**power``; ``of_rest`` takes ``1 + x`` where the logarithm is not small.
+_CLOSE = {4: 2.0**-12, 8: 2.0**-26}
+"""Size of x up to which ``log(1 + x)`` is a sum of three powers of x, by the size of its dtype."""
 
-    The error of a logarithm is multiplied by the power.
+
+def _power_of_one_more(x: Any, power: Any, of_sum: Callable[[Any], Any]) -> Any:
+    """Return ``(1 + x)**power``; ``of_sum`` takes the rounded ``1 + x`` to the power.
+
+    A large power multiplies what the logarithm of the sum lacks: its rounding error, or, for small
+    x, the terms after the first one. The exponential of this product is a factor close to 1.
     """
-    is_near = lt(abs(x), 0.5)
-    near = exp(xlog1py(power, switch(is_near, x, 0)))
-    return switch(is_near, near, of_rest(1 + switch(is_near, 1, x)))
+    is_close = lt(abs(x), _CLOSE[dtype_of(x).itemsize])
+    close = switch(is_close, x, 0)
+    total, error = exact_sum(1, switch(is_close, 0, x))
+    raised = switch(is_close, exp_of_product(power, close), of_sum(total))
+    is_inside = and_(gt(total, 0), lt(total, math.inf))
+    relative = switch(is_inside, error, 0) / switch(is_inside, total, 1)
+    lacking = power * switch(is_close, sqr(close) * (close / 3 - 0.5), relative)
+    # It is larger where the power is 0 or infinite.
+    lacking = switch(lt(abs(lacking), 0.1), lacking, 0)
+    return raised * (1 + lacking * (1 + lacking * (1 / 2 + lacking / 6)))
 
 
-def _slope_by_power(logarithm: Any, power: Any, raised: Any) -> Any:
-    """Return the derivative of the transform by the power; ``raised`` is ``exp(t)``.
+def _slope_by_power(logarithm: Any, power: Any, of: Callable[[Any], Any]) -> Any:
+    """Return the derivative of the transform by the power.
 
     It is ``logarithm**2 * h(t)`` for ``t = power * logarithm`` and
     ``h(t) = (exp(t) * (t - 1) + 1) / t**2``, whose terms cancel near 0. There it is the sum of
-    ``t**n / (n! * (n + 2))``. Where ``exp(t)`` is 0, also for an infinite logarithm, the result is
-    ``1 / power**2``.
+    ``t**n / (n! * (n + 2))``. Where ``exp(t)``, which is ``of(power)``, is 0, also for an infinite
+    logarithm, the result is ``1 / power**2``.
     """
     t = power * logarithm
     is_near = lt(abs(t), 1.0)
@@ -234,12 +274,13 @@ def _slope_by_power(logarithm: Any, power: Any, raised: Any) -> Any:
     series: Any = 1.0 / (math.factorial(_TERMS) * (_TERMS + 2))
     for n in range(_TERMS - 1, -1, -1):
         series = near * series + 1.0 / (math.factorial(n) * (n + 2))
+    raised, is_huge = _raised(of, t, power)
     is_zero = and_(eq(raised, 0), lt(t, 0))
     far = switch(or_(is_near, is_zero), 1, t)
-    raised = switch(is_near, 1, raised)
-    h = switch(is_near, series, (raised * (far - 1) + 1) / sqr(far))
+    h = switch(is_near, series, (switch(is_near, 1, raised) * (far - 1) + 1) / sqr(far))
     usual = sqr(switch(is_zero, 0, logarithm)) * h
-    return switch(is_zero, 1 / sqr(switch(is_zero, power, 1)), usual)
+    huge = sqr(raised / switch(is_huge, power, 1)) * (far - 1)
+    return switch(is_zero, 1 / sqr(switch(is_zero, power, 1)), switch(is_huge, huge, usual))
 
 
 boxcox = FloatRow(
@@ -251,12 +292,17 @@ boxcox = FloatRow(
     domain="x >= 0",
     nin=2,
     intervals=((0.1, 5.0), (-2.0, 2.0)),
-    expansion=lambda x, lmbda: _power_transform(log(x), lmbda),
+    expansion=lambda x, lmbda: _power_transform(log(x), lmbda, lambda power: pow(x, power)),
     derivative=lambda x, lmbda, out: (
         pow_less_one(x, lmbda),
-        _slope_by_power(log(x), lmbda, pow(x, lmbda)),
+        _slope_by_power(log(x), lmbda, lambda power: pow(x, power)),
     ),
 )
+
+
+def _power_of_one_more_than(x: Any) -> Callable[[Any], Any]:
+    return lambda power: _power_of_one_more(x, power, lambda base: pow(base, power))
+
 
 boxcox1p = FloatRow(
     "boxcox1p",
@@ -267,11 +313,9 @@ boxcox1p = FloatRow(
     domain="x >= -1",
     nin=2,
     intervals=((-0.9, 5.0), (-2.0, 2.0)),
-    expansion=lambda x, lmbda: _power_transform(log1p(x), lmbda),
+    expansion=lambda x, lmbda: _power_transform(log1p(x), lmbda, _power_of_one_more_than(x)),
     derivative=lambda x, lmbda, out: (
         _power_of_one_more(x, lmbda - 1, lambda base: pow_less_one(base, lmbda)),
-        _slope_by_power(
-            log1p(x), lmbda, _power_of_one_more(x, lmbda, lambda base: pow(base, lmbda))
-        ),
+        _slope_by_power(log1p(x), lmbda, _power_of_one_more_than(x)),
     ),
 )

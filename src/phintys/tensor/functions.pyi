@@ -15,6 +15,7 @@ __all__ = [
     "arcsinh",
     "arctan",
     "arctan2",
+    "arctan2_slope",
     "arctanh",
     "asin",
     "asinh",
@@ -106,6 +107,7 @@ __all__ = [
     "hyp2f1_by_a",
     "hyp2f1_by_c",
     "hypot",
+    "hypot_slope",
     "i0",
     "i0e",
     "i0e_less_i1e",
@@ -227,6 +229,7 @@ arcsin: Elemwise
 arcsinh: Elemwise
 arctan: Elemwise
 arctan2: Elemwise
+arctan2_slope: Elemwise
 arctanh: Elemwise
 asin: Elemwise
 asinh: Elemwise
@@ -318,6 +321,7 @@ hyp2f1: Elemwise
 hyp2f1_by_a: Elemwise
 hyp2f1_by_c: Elemwise
 hypot: Elemwise
+hypot_slope: Elemwise
 i0: Elemwise
 i0e: Elemwise
 i0e_less_i1e: Elemwise

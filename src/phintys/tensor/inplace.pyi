@@ -12,6 +12,7 @@ __all__ = [
     "arcsin_inplace",
     "arcsinh_inplace",
     "arctan2_inplace",
+    "arctan2_slope_inplace",
     "arctan_inplace",
     "arctanh_inplace",
     "beta_density_inplace",
@@ -83,6 +84,7 @@ __all__ = [
     "hyp2f1_by_c_inplace",
     "hyp2f1_inplace",
     "hypot_inplace",
+    "hypot_slope_inplace",
     "i0_inplace",
     "i0e_inplace",
     "i0e_less_i1e_inplace",
@@ -185,6 +187,7 @@ arccosh_inplace: Elemwise
 arcsin_inplace: Elemwise
 arcsinh_inplace: Elemwise
 arctan2_inplace: Elemwise
+arctan2_slope_inplace: Elemwise
 arctan_inplace: Elemwise
 arctanh_inplace: Elemwise
 beta_density_inplace: Elemwise
@@ -256,6 +259,7 @@ hyp2f1_by_a_inplace: Elemwise
 hyp2f1_by_c_inplace: Elemwise
 hyp2f1_inplace: Elemwise
 hypot_inplace: Elemwise
+hypot_slope_inplace: Elemwise
 i0_inplace: Elemwise
 i0e_inplace: Elemwise
 i0e_less_i1e_inplace: Elemwise

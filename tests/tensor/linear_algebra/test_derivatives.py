@@ -96,3 +96,14 @@ def test_arbitrary_vectors_have_no_gradient(build):
     a = pt.dmatrix("a")
     with pytest.raises(NotImplementedError, match="is not defined"):
         phintys.grad(build(a).sum(), a)
+
+
+def test_singular_values_that_are_0_have_the_derivative_0():
+    """An outer product with zeros has only such ones, whatever their vectors are."""
+    x, y = pt.dvectors("x", "y")
+    values = pt.linalg.svdvals(pt.outer(y, x))
+    third = (values * np.array([0.0, 0.0, 1.0])).sum()
+    pulled = phintys.grad(third, [x, y])
+    pushed = phintys.gradient.Rop(third, [x, y], [x, x])
+    found = phintys.function([x, y], [*pulled, pushed])([1.0, 1.0, 1.0], [0.0, 0.0, 0.0])
+    assert not any(np.any(one) for one in found)

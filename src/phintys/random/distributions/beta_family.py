@@ -9,13 +9,14 @@ import numpy as np
 
 from phintys.random.distributions.base import Distribution, same
 from phintys.random.distributions.checks import positive
-from phintys.random.distributions.location_scale import LocationScale, log1p_square
+from phintys.random.distributions.location_scale import LocationScale
 from phintys.random.distributions.positive import Positive
 from phintys.random.distributions.tails import (
     beta_above,
     beta_below,
     beta_quantile,
     beta_quantile_above,
+    log1p_quotient,
     log_beta_below,
 )
 from phintys.random.exact.functions import exact_normal
@@ -149,7 +150,8 @@ class F(Positive, method="f"):
         a, b = self._halves()
         ratio = self.dfnum / self.dfden
         logs = special.xlogy(a, ratio) + special.xlogy(a - 1, value)
-        return logs - (a + b) * math.log1p(ratio * value) - special.betaln(a, b)
+        slope = log1p_quotient(value, self.dfden, 1 / self.dfnum)
+        return logs - (a + b) * slope - special.betaln(a, b)
 
     def _cdf(self, value: Any) -> Any:
         a, b = self._halves()
@@ -201,19 +203,23 @@ def _log_constant(df: Any) -> Any:
     return -special.betaln(0.5 * df, 0.5) - 0.5 * math.log(df)
 
 
-def _ratio(share: tuple[Any, Any], rest: tuple[Any, Any]) -> Any:
-    """Return the quotient of two shares, each with its logarithm, as both may underflow."""
+def _ratio(share: tuple[Any, Any], rest: tuple[Any, Any], power: float = 1.0) -> Any:
+    """Return a power of the quotient of two shares, each with its logarithm.
+
+    Both shares may underflow, and so may the quotient where its root does not.
+    """
     (x, log_x), (y, log_y) = share, rest
     is_tiny = math.minimum(x, y) < numbers.exp(-50)
-    tiny = math.exp(math.switch(is_tiny, log_x - log_y, 0.0))
-    return math.switch(is_tiny, tiny, x / math.switch(is_tiny, 1, y))
+    tiny = math.exp(power * math.switch(is_tiny, log_x - log_y, 0.0))
+    usual = math.switch(is_tiny, 1, x) / math.switch(is_tiny, 1, y)
+    return math.switch(is_tiny, tiny, math.power(usual, power))
 
 
 def _shares_of(df: Any, z: Any) -> tuple[Any, Any, Any, Any]:
     """Return the shares of df and of ``z**2`` in their sum, and their logarithms."""
     ratio = abs(z) / math.sqrt(df)
     length = math.hypot(1, ratio)
-    log_share = -log1p_square(ratio)
+    log_share = -log1p_quotient(abs(z), math.sqrt(df), power=2)
     shares = math.sqr(1 / length), math.sqr(ratio / length)
     return (*shares, log_share, log_share + 2 * math.log(ratio))
 
@@ -239,7 +245,7 @@ def _beyond(df: Any, q: Any) -> Any:
     """Return the number beyond which numbers have the probability q, on both sides."""
     half = _half(df)
     share, rest = beta_quantile(0.5 * df, half, q), beta_quantile_above(half, 0.5 * df, q)
-    return math.sqrt(df) * math.sqrt(_ratio(rest, share))
+    return math.sqrt(df) * _ratio(rest, share, 0.5)
 
 
 def _quotient(bits: tuple[Any, ...], df: Any) -> Any:
@@ -280,13 +286,18 @@ class StudentT(LocationScale, method="t"):
     def sample(self, *bits: Any) -> Any:
         return self._at(_quotient(bits, self.df))
 
-    def _standard_logp(self, z: Any) -> Any:
-        return _log_constant(self.df) - 0.5 * (self.df + 1) * log1p_square(z / math.sqrt(self.df))
+    def _logp(self, value: Any) -> Any:
+        slope = log1p_quotient(abs(value - self.loc), self.scale, math.sqrt(self.df), power=2)
+        return _log_constant(self.df) - 0.5 * (self.df + 1) * slope - math.log(self.scale)
 
     # At the centre the square of z has no slope, and its logarithm an infinite one.
+    def _is_central(self, z: Any) -> Any:
+        """Return whether z is so small that probabilities are linear."""
+        return math.sqr(z) < float(np.finfo(z.dtype).eps) * math.minimum(self.df, 1)
+
     def _central(self, z: Any) -> tuple[Any, Any, Any]:
-        """Return whether z is central, where probabilities are linear, their excess, and others."""
-        is_central = math.sqr(z) < float(np.finfo(z.dtype).eps) * math.minimum(self.df, 1)
+        """Return whether z is central, the excess of probabilities there, and others."""
+        is_central = self._is_central(z)
         excess = math.switch(is_central, z, 0) * math.exp(_log_constant(self.df))
         return is_central, excess, math.switch(is_central, 1, z)
 
@@ -302,8 +313,10 @@ class StudentT(LocationScale, method="t"):
         return math.switch(is_central, math.log1p(2 * excess) - numbers.log(2), others)
 
     def _standard_icdf(self, q: Any) -> Any:
-        away = _beyond(self.df, 2 * math.minimum(q, 1 - q))
-        return math.switch(q < 0.5, -away, away)
+        central = (q - 0.5) * math.exp(-_log_constant(self.df))
+        is_central = self._is_central(central)
+        away = _beyond(self.df, 2 * math.switch(is_central, 0.25, math.minimum(q, 1 - q)))
+        return math.switch(is_central, central, math.switch(q < 0.5, -away, away))
 
     def _standard_mean(self) -> Any:
         return math.switch(self.df > 1, 0.0, np.nan)
@@ -350,7 +363,7 @@ class HalfStudentT(Positive, method="halfstudentt"):
         return self.scale * abs(_quotient(bits, self.df))
 
     def _logp(self, value: Any) -> Any:
-        slope = log1p_square(value / self.scale / math.sqrt(self.df))
+        slope = log1p_quotient(value, self.scale, math.sqrt(self.df), power=2)
         density = _log_constant(self.df) - 0.5 * (self.df + 1) * slope
         return numbers.log(2) + density - math.log(self.scale)
 
@@ -372,7 +385,7 @@ class HalfStudentT(Positive, method="halfstudentt"):
     def _icdf(self, q: Any) -> Any:
         share = beta_quantile_above(0.5 * self.df, _half(self.df), q)
         rest = beta_quantile(_half(self.df), 0.5 * self.df, q)
-        return self.scale * math.sqrt(self.df) * math.sqrt(_ratio(rest, share))
+        return self.scale * math.sqrt(self.df) * _ratio(rest, share, 0.5)
 
     def _isf(self, q: Any) -> Any:
         return self.scale * _beyond(self.df, q)

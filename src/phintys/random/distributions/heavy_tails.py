@@ -9,9 +9,10 @@ import numpy as np
 
 from phintys.random.distributions.base import Distribution, same
 from phintys.random.distributions.checks import positive
-from phintys.random.distributions.location_scale import EULER, LocationScale, log1p_square
+from phintys.random.distributions.location_scale import EULER, LocationScale
 from phintys.random.distributions.positive import Positive
 from phintys.random.distributions.tails import (
+    log1p_quotient,
     log_beyond,
     log_increase,
     log_of_hazard,
@@ -21,6 +22,14 @@ from phintys.random.distributions.tails import (
 from phintys.random.exact.functions import exact_normal
 from phintys.tensor import math, special
 from phintys.tensor.creation import zeros_like
+
+_FAR = 40.0
+"""The logarithm of numbers from which 1 can be taken without changing them."""
+
+
+def _power_less_one(x: Any, power: Any) -> Any:
+    """Return ``x**power - 1``; an exponential of the logarithm would multiply its error."""
+    return power * special.boxcox(x, power)
 
 
 class Pareto(Distribution, method="pareto"):
@@ -108,7 +117,7 @@ class Lomax(Positive, method="lomax"):
     alternatives: ClassVar[Any] = {"a": ("alpha", same), "m": ("scale", same)}
 
     def _logp(self, value: Any) -> Any:
-        logarithm = math.log1p(value / self.scale)
+        logarithm = log1p_quotient(value, self.scale)
         return math.log(self.alpha / self.scale) - (self.alpha + 1) * logarithm
 
     def _cdf(self, value: Any) -> Any:
@@ -118,13 +127,13 @@ class Lomax(Positive, method="lomax"):
         return math.exp(self._logsf(value))
 
     def _logsf(self, value: Any) -> Any:
-        return -self.alpha * math.log1p(value / self.scale)
+        return -self.alpha * log1p_quotient(value, self.scale)
 
     def _icdf(self, q: Any) -> Any:
         return self.scale * math.expm1(-math.log1p(-q) / self.alpha)
 
     def _isf(self, q: Any) -> Any:
-        return self.scale * math.expm1(-math.log(q) / self.alpha)
+        return self.scale * _power_less_one(q, -1 / self.alpha)
 
     def mean(self) -> Any:
         return math.switch(self.alpha > 1, self.scale / (self.alpha - 1), np.inf)
@@ -169,8 +178,8 @@ class HalfCauchy(Distribution, method="halfcauchy"):
         return (value - self.loc) / self.scale
 
     def _logp(self, value: Any) -> Any:
-        z = self._standardized(value)
-        return numbers.log(2 / numbers.pi) - math.log(self.scale) - log1p_square(z)
+        slope = log1p_quotient(value - self.loc, self.scale, power=2)
+        return numbers.log(2 / numbers.pi) - math.log(self.scale) - slope
 
     def _cdf(self, value: Any) -> Any:
         return 2 / numbers.pi * math.arctan2(value - self.loc, self.scale)
@@ -241,10 +250,10 @@ class LogLogistic(Positive, method="loglogistic"):
         return special.log_sigmoid(-self._log_odds(value))
 
     def _icdf(self, q: Any) -> Any:
-        return self.alpha * math.exp((math.log(q) - math.log1p(-q)) / self.beta)
+        return self.alpha * math.power(q / (1 - q), 1 / self.beta)
 
     def _isf(self, q: Any) -> Any:
-        return self.alpha * math.exp((math.log1p(-q) - math.log(q)) / self.beta)
+        return self.alpha * math.power(q / (1 - q), -1 / self.beta)
 
     def mean(self) -> Any:
         angle = numbers.pi / self.beta
@@ -308,10 +317,18 @@ class Burr12(Positive, method="burr12"):
         return -self.d * self._log1p_power(value)
 
     def _icdf(self, q: Any) -> Any:
-        return self.scale * math.power(math.expm1(-math.log1p(-q) / self.d), 1 / self.c)
+        less = math.expm1(-math.log1p(-q) / self.d)
+        return self._of_odds(math.log1p(-q), less, 1 - q)
 
     def _isf(self, q: Any) -> Any:
-        return self.scale * math.power(math.expm1(-math.log(q) / self.d), 1 / self.c)
+        return self._of_odds(math.log(q), _power_less_one(q, -1 / self.d), q)
+
+    def _of_odds(self, logarithm: Any, less: Any, above: Any) -> Any:
+        """Return the quantile for ``less``, which is ``above**(-1 / d) - 1`` and may overflow."""
+        is_far = logarithm < -_FAR * self.d
+        near = math.power(math.switch(is_far, 1, less), 1 / self.c)
+        far = math.power(math.switch(is_far, above, 1), -1 / self.d / self.c)
+        return self.scale * math.switch(is_far, far, near)
 
     def _moment(self, n: int) -> Any:
         finite = self.d * special.beta(self.d - n / self.c, 1 + n / self.c)

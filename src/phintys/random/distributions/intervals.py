@@ -10,7 +10,12 @@ import numpy as np
 from phintys.random.distributions.base import Distribution, by_rest, log_by_rest, same
 from phintys.random.distributions.checks import at_least, positive
 from phintys.random.distributions.location_scale import EULER, Normal
-from phintys.random.distributions.tails import log_increase, log_of_hazard
+from phintys.random.distributions.tails import (
+    log_increase,
+    log_of_hazard,
+    log_of_smaller,
+    log_quotient,
+)
 from phintys.tensor import math, special
 from phintys.tensor.creation import zeros_like
 
@@ -61,12 +66,26 @@ class Triangular(Distribution, method="triangular"):
     def _cdf(self, value: Any) -> Any:
         width, rise, fall = self._sides()
         past = value - self.parameters["mode"]
-        return _of_triangle(past < 0, value - self.left, past, width, rise, fall)
+        ends = value - self.left, self.right - value
+        return _of_triangle(past < 0, *ends, past, width, rise, fall)
 
     def _sf(self, value: Any) -> Any:
         width, rise, fall = self._sides()
         past = self.parameters["mode"] - value
-        return _of_triangle(past <= 0, self.right - value, past, width, fall, rise)
+        ends = self.right - value, value - self.left
+        return _of_triangle(past <= 0, *ends, past, width, fall, rise)
+
+    def _logcdf(self, value: Any) -> Any:
+        width, rise, _ = self._sides()
+        is_rising = value < self.parameters["mode"]
+        shares = self._cdf(value), self._sf(value)
+        return _log_of_triangle(is_rising, *shares, value - self.left, width, rise)
+
+    def _logsf(self, value: Any) -> Any:
+        width, _, fall = self._sides()
+        is_rising = value > self.parameters["mode"]
+        shares = self._sf(value), self._cdf(value)
+        return _log_of_triangle(is_rising, *shares, self.right - value, width, fall)
 
     def _icdf(self, q: Any) -> Any:
         width, rise, fall = self._sides()
@@ -103,13 +122,25 @@ class Triangular(Distribution, method="triangular"):
         return 0.5 + math.log(0.5 * self._sides()[0])
 
 
-def _of_triangle(is_rising: Any, distance: Any, past: Any, width: Any, rise: Any, fall: Any) -> Any:
-    """Return the probability before a value, by its distances from that end and past the mode."""
+def _of_triangle(
+    is_rising: Any, distance: Any, rest: Any, past: Any, width: Any, rise: Any, fall: Any
+) -> Any:
+    """Return the probability before a value, by its distances from both ends and past the mode."""
     inside = distance / width * (distance / rise)
-    left = 1 - past / fall
-    outside = fall / width * math.sqr(left)
+    left = rest / fall
+    outside = rest / width * left
     after = math.switch(outside < 0.5, 1 - outside, (rise + past * (1 + left)) / width)
     return math.switch(is_rising, inside, after)
+
+
+def _log_of_triangle(
+    is_rising: Any, share: Any, rest: Any, distance: Any, width: Any, rise: Any
+) -> Any:
+    """Return the logarithm of the probability before a value, also where that underflows."""
+    is_thin = math.and_(is_rising, share < float(np.finfo(share.dtype).tiny))
+    near, width, rise = (math.switch(is_thin, one, 1) for one in (distance, width, rise))
+    thin = log_quotient(near, width) + log_quotient(near, rise)
+    return math.switch(is_thin, thin, log_of_smaller(math.switch(is_thin, 1, share), rest))
 
 
 class Kumaraswamy(Distribution, method="kumaraswamy"):

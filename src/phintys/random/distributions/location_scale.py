@@ -7,23 +7,15 @@ from typing import Any, ClassVar
 
 from phintys.random.distributions.base import Distribution, as_parameter, log_of_smaller, same
 from phintys.random.distributions.normal_integrals import nodes
+from phintys.random.distributions.tails import log1p_quotient
 from phintys.random.exact.functions import exact_normal
 from phintys.random.samplers.truncated import normal_between
 from phintys.tensor import math, special
 from phintys.tensor.creation import zeros_like
 from phintys.tensor.elemwise import elemwise
 
-
-def log1p_square(z: Any) -> Any:
-    """Return ``log(1 + z**2)``, also where the square overflows."""
-    is_large = abs(z) > _LARGE
-    logarithm = math.log1p(math.switch(is_large, abs(z), math.sqr(z)))
-    return logarithm + math.switch(is_large, logarithm, 0)
-
-
 _CLOSE = 0.25  # where six nodes give all digits
 _FEW_NODES = nodes(6)
-_LARGE = 1e17  # of which adding 1 changes neither the square nor the number
 
 
 class LocationScale(Distribution):
@@ -338,8 +330,9 @@ class Cauchy(LocationScale, method="cauchy"):
 
     alternatives: ClassVar[Any] = {"alpha": ("loc", same), "beta": ("scale", same)}
 
-    def _standard_logp(self, z: Any) -> Any:
-        return -log1p_square(z) - numbers.log(numbers.pi)
+    def _logp(self, value: Any) -> Any:
+        slope = log1p_quotient(abs(value - self.loc), self.scale, power=2)
+        return -slope - numbers.log(numbers.pi) - math.log(self.scale)
 
     # The angle keeps the digits of both tails, and has derivatives for every scale.
     def _cdf(self, value: Any) -> Any:

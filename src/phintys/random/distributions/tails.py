@@ -12,15 +12,19 @@ that the rounded argument has not.
 from __future__ import annotations
 
 import math as numbers
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from phintys.random.distributions.base import log_of_smaller
 from phintys.tensor import math, special
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 _SERIES = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680)
 _LARGE = 16.0
+_FAR = 1e17  # adding 1 changes neither the number nor its square
 _STEPS = 8
 """Steps of continued fractions: enough 36 deviations away from the mean, where floats end."""
 
@@ -94,6 +98,28 @@ def log_quotient(x: Any, y: Any) -> Any:
     ratio = x / y
     is_usual = math.and_(ratio > _smallest(ratio), ratio < np.inf)
     return math.switch(is_usual, math.log(ratio), math.log(x) - math.log(y))
+
+
+def log1p_quotient(x: Any, *divisors: Any, power: int = 1) -> Any:
+    """Return ``log(1 + (x / d)**power)`` of positive numbers, of which d is the product of many.
+
+    Of a large quotient it is a difference of logarithms. Their derivatives do not overflow or
+    underflow, as those of the quotient and of its logarithm do, which are multiplied.
+    """
+    is_far = _divided(x, divisors) > _FAR
+    ratio = _divided(
+        math.switch(is_far, 0, x), [math.switch(is_far, 1, divisor) for divisor in divisors]
+    )
+    logarithm = math.log(math.switch(is_far, x, 1))
+    for divisor in divisors:
+        logarithm = logarithm - math.log(math.switch(is_far, divisor, 1))
+    return math.log1p(math.sqr(ratio) if power == 2 else ratio) + power * logarithm
+
+
+def _divided(x: Any, divisors: Sequence[Any]) -> Any:
+    for divisor in divisors:
+        x = x / divisor
+    return x
 
 
 def log_power(exponent: Any, x: Any, logarithm: Any) -> Any:

@@ -5,6 +5,9 @@ e of ``low * e + e**2 / 2 - log(m(low + e) / m(low)) = -log(s)``: s is what is l
 of what there is above ``low``, and m is Mills' ratio, the probability above a number over the
 density at it. That has no probabilities which could underflow. The left side is convex, so that
 Newton's method converges from the right, where the logarithm is left out.
+
+Where both ways lose digits, numbers are nearly uniform: between ends close to each other, and
+beside an end that is 0. There the integral of the density is a cubic polynomial.
 """
 
 from __future__ import annotations
@@ -26,6 +29,11 @@ from phintys.random.exact.steps import RareCase, exact_function
 _LOG_ROOT_TWO_PI = 0.5 * math.log(2 * math.pi)
 _ROOT_HALF = math.sqrt(0.5)
 _STEPS = {"float64": 6, "float32": 5}
+_CLOSE = {"float64": 1e-5, "float32": 4e-3}
+"""Of which the third power is a rounding error."""
+_CLOSE_STEPS = 3
+_FEW = 1e-3
+"""The share of numbers that are beside an end."""
 _MOST = {"float64": 1e300, "float32": 1e37}
 _LEAST = {"float64": 1e-323, "float32": 1e-44}
 
@@ -115,7 +123,7 @@ def _central(share: Any, rest: Any, low: Any, high: Any) -> Any:
 
 def _outer(share: Any, rest: Any, low: Any, high: Any) -> Any:
     """Return the quantile between two ends on one side of 0."""
-    is_negative = ps.lt(high, 0.0)
+    is_negative = ps.le(high, 0.0)
     near, far = ps.switch(is_negative, -high, low), ps.switch(is_negative, -low, high)
     up, down = ps.switch(is_negative, rest, share), ps.switch(is_negative, share, rest)
     z = ps.minimum(near + _excess(up, down, near, far), far)
@@ -127,7 +135,10 @@ def _excess(share: Any, rest: Any, low: Any, high: Any) -> Any:
     fall = width * (low + 0.5 * width) + exact_log(at_low / _mills(high))
     passed, beyond = share * -exact_expm1(-fall), exact_exp(-fall)
     left = ps.switch(ps.lt(passed, 0.5), exact_log1p(-passed), exact_log(rest + share * beyond))
-    return _excess_of(left, low, at_low)
+    first = passed * at_low  # the part of the integral of the density over that at the end
+    is_close = ps.lt(first * (1.0 + low), _CLOSE[low.dtype])
+    far = _excess_of(ps.switch(is_close, -1.0, left), low, at_low)
+    return ps.switch(is_close, _of_integral(ps.switch(is_close, first, 0.0), low), far)
 
 
 def _excess_of(left: Any, low: Any, at_low: Any) -> Any:
@@ -140,13 +151,50 @@ def _excess_of(left: Any, low: Any, at_low: Any) -> Any:
     return excess
 
 
-_between = RareCase(
-    "_between",
-    nin=4,
-    usual=_central,
-    rare=_outer,
-    is_rare=lambda share, rest, low, high: ps.or_(ps.gt(low, 0.0), ps.lt(high, 0.0)),
-)
+def _are_close(low: Any, high: Any) -> Any:
+    """Return whether the density hardly changes between two ends."""
+    farther = ps.maximum(ps.abs(low), ps.abs(high))
+    return ps.lt((high - low) * (1.0 + farther), _CLOSE[low.dtype])
+
+
+def _integral(z: Any, low: Any) -> Any:
+    """Return the integral of ``exp(-low * s - s**2 / 2)`` from 0 to a small number."""
+    tilt = low * z
+    return z * (1.0 - 0.5 * tilt + (tilt * tilt - z * z) / 6.0)
+
+
+def _of_integral(value: Any, low: Any) -> Any:
+    """Return the small number up to which the integral has a value."""
+    z = value
+    for _ in range(_CLOSE_STEPS):
+        z = value + (z - _integral(z, low))
+    return z
+
+
+def _narrow(share: Any, rest: Any, low: Any, high: Any) -> Any:
+    """Return the quantile between two close ends, from the one that is closer to 0."""
+    is_mirrored = ps.lt(low + high, 0.0)
+    near, up = ps.switch(is_mirrored, -high, low), ps.switch(is_mirrored, rest, share)
+    z = near + _of_integral(up * _integral(high - low, near), near)
+    return ps.minimum(ps.maximum(ps.switch(is_mirrored, -z, z), low), high)
+
+
+def _unusual(share: Any, rest: Any, low: Any, high: Any) -> Any:
+    """Return the quantile between ends that are close to each other, or on one side of 0."""
+    are_close = _are_close(low, high)
+    outer = _outer(share, rest, ps.switch(are_close, 1.0, low), ps.switch(are_close, 2.0, high))
+    ends = ps.switch(are_close, low, 0.0), ps.switch(are_close, high, 0.0)
+    return ps.switch(are_close, _narrow(share, rest, *ends), outer)
+
+
+def _is_unusual(share: Any, rest: Any, low: Any, high: Any) -> Any:
+    # Beside an end that is 0, a quantile has digits that a probability of nearly 1/2 has not.
+    is_above = ps.or_(ps.gt(low, 0.0), ps.and_(ps.eq(low, 0.0), ps.lt(share, _FEW)))
+    is_below = ps.or_(ps.lt(high, 0.0), ps.and_(ps.eq(high, 0.0), ps.lt(rest, _FEW)))
+    return ps.or_(ps.or_(is_above, is_below), _are_close(low, high))
+
+
+_between = RareCase("_between", nin=4, usual=_central, rare=_unusual, is_rare=_is_unusual)
 
 
 def _log_probability(low: Any, high: Any) -> Any:
@@ -154,7 +202,13 @@ def _log_probability(low: Any, high: Any) -> Any:
     is_above = ps.gt(low, 0.0)
     near, far = ps.switch(is_above, -low, high), ps.switch(is_above, -high, low)
     log_near = ps.log_ndtr(near)
-    return log_near + ps.log1mexp(ps.minimum(ps.log_ndtr(far) - log_near, 0.0))
+    apart = log_near + ps.log1mexp(ps.minimum(ps.log_ndtr(far) - log_near, 0.0))
+    are_close = _are_close(low, high)
+    start, width = ps.switch(are_close, low, 0.0), ps.switch(are_close, high - low, 1.0)
+    square, middle = ps.sqr(width), ps.sqr(start + 0.5 * width)
+    mean = 1.0 + square * (middle - 1.0) / 24.0
+    close = ps.log(width * mean) - 0.5 * middle - _LOG_ROOT_TWO_PI
+    return ps.switch(are_close, close, apart)
 
 
 def _slopes(share: Any, rest: Any, low: Any, high: Any, out: Any) -> tuple[Any, ...]:

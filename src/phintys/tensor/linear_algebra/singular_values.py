@@ -103,7 +103,7 @@ class SVD(FailingMatrixOp):
                 return [None]
             if self.full_matrices:
                 u, s, vh = _svd(full_matrices=False, on_error=self.on_error)(inputs[0])
-            return [matmul(u * _row(gs, u), vh)]
+            return [matmul(u * _row(_unless_zero(s, gs), u), vh)]
         self._require_thin()
         v = adjoint(vh)
         gv = None if gvh is None else adjoint(gvh)
@@ -142,7 +142,7 @@ class SVD(FailingMatrixOp):
         if self.full_matrices:
             u, s, vh = _svd(full_matrices=False, on_error=self.on_error)(inputs[0])
             product = sum(math.conj(u) * matmul(direction, adjoint(vh)), axis=-2)
-            return [None, math.real(product), None]
+            return [None, _unless_zero(s, math.real(product)), None]
         v = adjoint(vh)
         row, column = _row(s, u), expand_dims(_as_type(s, u), -1)
         inner = matmul(matmul(adjoint(u), direction), v)
@@ -158,7 +158,12 @@ class SVD(FailingMatrixOp):
         left = matmul(adjoint(direction), u) / row
         du = matmul(u, turn_u) + right - matmul(u, matmul(adjoint(u), right))
         dv = matmul(v, turn_v) + left - matmul(v, matmul(vh, left))
-        return [du, math.real(entries), adjoint(dv)]
+        return [du, _unless_zero(s, math.real(entries)), adjoint(dv)]
+
+
+def _unless_zero(s: Any, slope: Any) -> Any:
+    """Return a slope of singular values, but 0 where they are 0: like sizes, they have a kink."""
+    return math.switch(math.eq(s, 0), 0, slope)
 
 
 def _as_type(x: Any, other: Any) -> Any:
@@ -242,6 +247,11 @@ def svdvals(x: Any, *, on_error: OnError = "raise") -> TensorVariable:
     -------
     TensorVariable
         Real numbers, as many for each matrix as it has rows or columns, whichever are fewer.
+
+    Notes
+    -----
+    The derivative of a singular value that is 0 is 0, as that of a norm is, whose kink it has:
+    its vectors are chosen among many.
 
     Examples
     --------
