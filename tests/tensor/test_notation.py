@@ -15,7 +15,7 @@ T = pt.tensor3("t")
         (T.transpose(2, 0, 1), r"t.\operatorname{transpose}(2, 0, 1)"),
         (X[:, None], r"x[:, \mathrm{None}, :]"),
         (pt.any(X > 0), r"\operatorname{any}(x \gt 0)"),
-        (pt.inplace.add_inplace(X, X), r"\operatorname{add\_inplace}(x, x)"),
+        (pt.inplace.add_inplace(X, X), "x + x"),
         (X.sum(axis=0)[0], r"\left(\sum_{\mathrm{axis}=0} x\right)[0]"),
         (2 - X.sum(), r"2 - \sum x"),
         ((X**2).sum(), r"\sum {x}^{2}"),

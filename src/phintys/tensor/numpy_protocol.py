@@ -181,16 +181,24 @@ def _offers(home: str, name: str) -> bool:
 
 def _functions_of_scipy(frame: FrameType | None) -> Iterator[tuple[str, str]]:
     """Yield the packages and names of the functions of SciPy that are called, innermost first."""
-    while frame is not None and frame.f_globals.get("__name__", "").startswith("scipy."):
-        code, values = frame.f_code, frame.f_locals
-        # A decorator's function has the decorated one among its free variables.
-        decorated = [values.get(name) for name in code.co_freevars]
-        functions = [(frame.f_globals["__name__"], code.co_name)]
-        functions += [
-            (one.__module__, one.__name__) for one in decorated if inspect.isfunction(one)
-        ]
-        for module, name in functions:
-            place = module.split(".")[1]
-            if not place.startswith("_"):
-                yield place, name
+    while frame is not None and (package := _package_of(frame)) in {"numpy", "scipy"}:
+        # SciPy makes some arrays by functions of NumPy.
+        yield from _functions_in(frame) if package == "scipy" else ()
         frame = frame.f_back
+
+
+def _package_of(frame: FrameType) -> str:
+    return frame.f_globals.get("__name__", "").partition(".")[0]
+
+
+def _functions_in(frame: FrameType) -> Iterator[tuple[str, str]]:
+    """Yield the package and name of the function of a frame, and of the one that it decorates."""
+    code, values = frame.f_code, frame.f_locals
+    # A decorator's function has the decorated one among its free variables.
+    decorated = [values.get(name) for name in code.co_freevars]
+    functions = [(frame.f_globals["__name__"], code.co_name)]
+    functions += [(one.__module__, one.__name__) for one in decorated if inspect.isfunction(one)]
+    for module, name in functions:
+        place = module.split(".")[1]
+        if not place.startswith("_"):
+            yield place, name
