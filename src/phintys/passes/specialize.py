@@ -279,24 +279,30 @@ def exp_of_softplus(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None
     return None if x is None else as_result(fgraph, node, math.add(1, math.exp(x)))
 
 
-@node_rewriter([elemwise(ps.hypot_slope)])
+@node_rewriter([elemwise(ps.hypot_slope)], examples=["elemwise(ps.hypot_slope)(x, y)"])
 def expand_slope_of_hypot(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """hypot_slope(x, y) -> x / where(hypot(x, y) == 0, inf, hypot(x, y))
 
     So all slopes share the distance.
     """
-    x, y = operands(node)
+    dtype = output_type(node).dtype
+    if dtype == "float16":  # is computed in float32
+        return None
+    x, y = (math.cast(operand, dtype) for operand in operands(node))
     distance = math.hypot(x, y)
     return as_result(fgraph, node, x / math.switch(math.eq(distance, 0), np.inf, distance))
 
 
-@node_rewriter([elemwise(ps.arctan2_slope)])
+@node_rewriter([elemwise(ps.arctan2_slope)], examples=["elemwise(ps.arctan2_slope)(x, y, z)"])
 def expand_slope_of_arctan2(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """arctan2_slope(x, y, g) -> x / hypot(x, y) * g / hypot(x, y)
 
     So both slopes share the distance.
     """
-    x, y, g = operands(node)
+    dtype = output_type(node).dtype
+    if dtype == "float16":  # is computed in float32
+        return None
+    x, y, g = (math.cast(operand, dtype) for operand in operands(node))
     distance = math.hypot(x, y)
     return as_result(fgraph, node, x / distance * g / distance)
 

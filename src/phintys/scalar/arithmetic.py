@@ -15,7 +15,7 @@ from phintys.scalar.cancelling import cancelled_product, number_of, product
 from phintys.scalar.op import Dtypes
 from phintys.scalar.operators import OPERATORS
 from phintys.scalar.roots import along_root, divisor_of_power
-from phintys.scalar.row import dtype_of
+from phintys.scalar.row import as_continuous, dtype_of
 from phintys.scalar.row_kinds import FloatRow, UfuncRow, VariadicRow
 
 _NO_COMPLEX_ORDER = "Complex numbers have no order: take the real part first."
@@ -416,6 +416,7 @@ hypot_slope = FloatRow(
 
 def _along_hypot(x: Any, y: Any, out: Any, g: Any) -> Any:
     """Return ``x / out * g``, without the divisor if it is a factor of g."""
+    x, y = as_continuous(x, out), as_continuous(y, out)
     above = cancelled_product(x / _nonzero(out), g)
     return hypot_slope(x, y) * g if above is None else above
 

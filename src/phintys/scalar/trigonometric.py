@@ -11,7 +11,7 @@ from phintys.scalar.arithmetic import abs, hypot, sqr
 from phintys.scalar.cancelling import cancelled_product, product
 from phintys.scalar.comparison import eq, gt, lt
 from phintys.scalar.exponential import sqrt
-from phintys.scalar.row import dtype_of
+from phintys.scalar.row import as_continuous, dtype_of
 from phintys.scalar.row_kinds import FloatRow, UfuncRow
 from phintys.scalar.selection import switch
 
@@ -167,6 +167,7 @@ def _pull_arctan2(y: Any, x: Any, out: Any, g: Any) -> tuple[Any, Any]:
 
     A partial underflows where the logarithm of a small angle makes up for it by a large g.
     """
+    y, x = as_continuous(y, out), as_continuous(x, out)
     return arctan2_slope(x, y, g), -arctan2_slope(y, x, g)
 
 
