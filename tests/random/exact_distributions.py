@@ -296,7 +296,11 @@ def _truncated_normal(x, loc, scale, lower, upper):
 
 
 def _between(low, high):
-    return ndtr(-low) - ndtr(-high) if low > 0 else ndtr(high) - ndtr(low)
+    if low > 0:
+        return ndtr(-low) - ndtr(-high)
+    if high < 0:
+        return ndtr(high) - ndtr(low)
+    return (mp.erf(high / mp.sqrt(2)) - mp.erf(low / mp.sqrt(2))) / 2
 
 
 def _asymmetriclaplace(x, kappa, loc, scale):

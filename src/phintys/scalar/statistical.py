@@ -238,7 +238,7 @@ def _power_transform(logarithm: Any, power: Any, of: Callable[[Any], Any]) -> An
     return switch(and_(gt(abs(t), _FAR), ge(abs(power), 1e-19)), far, near)
 
 
-_CLOSE = {4: 2.0**-12, 8: 2.0**-26}
+_CLOSE = {2: 2.0**-6, 4: 2.0**-12, 8: 2.0**-26}
 """Size of x up to which ``log(1 + x)`` is a sum of three powers of x, by the size of its dtype."""
 
 

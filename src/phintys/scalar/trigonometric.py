@@ -131,7 +131,8 @@ def _partials_of_arctan2(y: Any, x: Any, out: Any) -> tuple[Any, Any]:
 
 def _slopes_of_arctan2_slope(x: Any, y: Any, g: Any, out: Any) -> tuple[Any, Any, Any]:
     distance = hypot(x, y)
-    along, across = x / distance, y / distance
+    is_far = eq(distance, np.inf)
+    along, across = (switch(is_far, 0, one) / distance for one in (x, y))
     # The fourth power of the distance overflows or underflows where these quotients do not.
     by_x = (across - along) * (across + along) * g / distance / distance
     return by_x, -2 * (along * across * g / distance / distance), along / distance

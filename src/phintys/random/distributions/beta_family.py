@@ -368,8 +368,12 @@ class HalfStudentT(Positive, method="halfstudentt"):
         return numbers.log(2) + density - math.log(self.scale)
 
     def _cdf(self, value: Any) -> Any:
-        share, rest, _, log_rest = _shares_of(self.df, value / self.scale)
-        return beta_below(_half(self.df), 0.5 * self.df, rest, share, log_rest)
+        z = value / self.scale
+        share, rest, _, log_rest = _shares_of(self.df, z)
+        below = beta_below(_half(self.df), 0.5 * self.df, rest, share, log_rest)
+        # A small power of a share that underflows may still be far from 0.
+        is_far = share < float(np.finfo(share.dtype).tiny)
+        return math.switch(is_far, 1 - _tail(self.df, z), below)
 
     def _sf(self, value: Any) -> Any:
         return _tail(self.df, value / self.scale)
