@@ -279,16 +279,22 @@ def exp_of_softplus(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None
     return None if x is None else as_result(fgraph, node, math.add(1, math.exp(x)))
 
 
+def _in_own_dtype(node: Apply) -> Sequence[Any]:
+    """Return the operands in the dtype of the result; none for float16: it is left to float32."""
+    dtype = output_type(node).dtype
+    return () if dtype == "float16" else [math.cast(x, dtype) for x in operands(node)]
+
+
 @node_rewriter([elemwise(ps.hypot_slope)], examples=["elemwise(ps.hypot_slope)(x, y)"])
 def expand_slope_of_hypot(fgraph: FunctionGraph, node: Apply) -> list[Variable] | None:
     """hypot_slope(x, y) -> x / where(hypot(x, y) == 0, inf, hypot(x, y))
 
     So all slopes share the distance.
     """
-    dtype = output_type(node).dtype
-    if dtype == "float16":  # is computed in float32
+    found = _in_own_dtype(node)
+    if not found:
         return None
-    x, y = (math.cast(operand, dtype) for operand in operands(node))
+    x, y = found
     distance = math.hypot(x, y)
     return as_result(fgraph, node, x / math.switch(math.eq(distance, 0), np.inf, distance))
 
@@ -299,10 +305,10 @@ def expand_slope_of_arctan2(fgraph: FunctionGraph, node: Apply) -> list[Variable
 
     So both slopes share the distance.
     """
-    dtype = output_type(node).dtype
-    if dtype == "float16":  # is computed in float32
+    found = _in_own_dtype(node)
+    if not found:
         return None
-    x, y, g = (math.cast(operand, dtype) for operand in operands(node))
+    x, y, g = found
     distance = math.hypot(x, y)
     return as_result(fgraph, node, x / distance * g / distance)
 
